@@ -55,3 +55,31 @@ impl core::fmt::Display for SendError {
 }
 
 impl core::error::Error for SendError {}
+
+/// Mistake in a configuration, found by [`ServerConfig::check`](crate::ServerConfig::check) or
+/// [`ClientConfig::check`](crate::ClientConfig::check).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// `experimental` is not an object of objects.
+    Experimental,
+    /// `extensions` is not an object of objects.
+    Extensions,
+    /// An extension id has no prefix, or breaks the grammar of `_meta` keys (2026-07-28, basic).
+    ExtensionId,
+    /// More than [`MAX_EXTENSIONS`](crate::MAX_EXTENSIONS) extensions of the client.
+    TooManyExtensions,
+}
+
+impl core::fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Experimental => "experimental capabilities must be an object of objects",
+            Self::Extensions => "extensions must be an object of objects",
+            Self::ExtensionId => "an extension id must be a prefix, a slash and a name",
+            Self::TooManyExtensions => "at most 16 extensions of the client are supported",
+        })
+    }
+}
+
+impl core::error::Error for ConfigError {}

@@ -34,16 +34,16 @@ mod violation;
 pub use catalog::{Catalog, CatalogError, Target};
 pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
-    InputRequired, Inputs, ServerRequest,
+    InputRequired, InputResponseParams, ServerRequest,
 };
-pub use error::SendError;
+pub use error::{ConfigError, SendError};
 pub use handle::{Call, Delivery, RequestHandle};
 #[cfg(feature = "alloc")]
 pub use json::OwnedJson;
 pub use json::{
     Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice,
 };
-pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures};
+pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
 pub use printable::Printable;
 pub use progress::{Amount, Progress};

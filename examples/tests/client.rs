@@ -22,7 +22,7 @@ use serde_json::json;
 
 static CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("tests", "1"),
-    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::SAMPLING).and(ClientFeatures::ROOTS),
+    ClientFeatures::ELICITATION_FORM.with(ClientFeatures::SAMPLING).with(ClientFeatures::ROOTS),
 )
 .call_timeout(Duration::from_secs(30));
 
@@ -180,7 +180,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
         .call(
             "tools/call",
             &json!({"name": "test_tool_with_progress"}),
-            CallOptions::new().progress(),
+            CallOptions::new().progress(true),
         )
         .unwrap();
     assert_eq!(person.noted(), ["progress"; 3]);

@@ -204,7 +204,7 @@ fn what_comes_in_between_is_told_or_answered() {
     open(&mut house);
     let params = RawJson::from_static(r#"{"name":"x"}"#);
     assert_eq!(
-        house.call("tools/call", &params, CallOptions::new().progress(), said),
+        house.call("tools/call", &params, CallOptions::new().progress(true), said),
         Ok("done".to_owned())
     );
     assert_eq!(house.handler().events, ["progress", "NotJson", "request", "log"]);

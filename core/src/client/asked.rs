@@ -98,7 +98,7 @@ impl<const N: usize> Client<'_, N> {
         // Whether another form of the same is declared.
         let partly = [
             ClientFeatures::SAMPLING_TOOLS,
-            ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ELICITATION_URL),
+            ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ELICITATION_URL),
         ]
         .into_iter()
         .any(|forms| forms.contains(needed) && forms.without(declared) != forms);

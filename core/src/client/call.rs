@@ -5,7 +5,7 @@ use core::cell::Cell;
 use serde::Serialize;
 
 use super::Client;
-use super::inputs::Inputs;
+use super::inputs::InputResponseParams;
 use super::options::CallOptions;
 use super::pending::{Outgoing, Purpose};
 use super::request::New;
@@ -56,12 +56,12 @@ impl<'c, const N: usize> Client<'c, N> {
         now: Instant,
         method: &str,
         params: &P,
-        inputs: &Inputs<'_, R>,
+        inputs: &InputResponseParams<'_, R>,
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
         if !self.speaks().is_modern()
-            || !Method::named(method).is_some_and(Method::may_require_input)
+            || !Method::from_name(method).is_some_and(Method::may_require_input)
         {
             return Err(SendError::NotAllowed);
         }
@@ -147,19 +147,18 @@ impl<'c, const N: usize> Client<'c, N> {
         Ok(true)
     }
 
-    /// Breaks off a request, listen or notification of ours whose beginning is in `tx`
-    /// (after [`SendError::Full`], where [`is_mid_frame`](crate::TxBuffer::is_mid_frame)) and whose
-    /// rest will not come: the line ends where it is, and the server rejects it as noise. `false`
-    /// when there is none.
+    /// Ends the request or notification that is partly in `tx` (after [`SendError::Full`], where
+    /// [`is_mid_frame`](crate::TxBuffer::is_mid_frame)) when the application will not finish it:
+    /// the line is cut off there, and the server ignores it as invalid JSON. Does nothing when no
+    /// such message is open.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<bool, SendError> {
-        if !tx.abandon_sent()? {
-            return Ok(false);
+    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        if tx.abandon_sent()? {
+            self.forgo(self.calls_made.saturating_add(1));
         }
-        self.forgo(self.calls_made.saturating_add(1));
-        Ok(true)
+        Ok(())
     }
 
     /// The next id was in a line that has been cut off, and may be answered with an error: nothing
@@ -171,7 +170,7 @@ impl<'c, const N: usize> Client<'c, N> {
 
     fn send(&mut self, now: Instant, new: &New<'_>, tx: &mut Tx<'_>) -> Result<Call, SendError> {
         let Some(session) = self.session() else { return Err(SendError::NotAllowed) };
-        let allowed = match Method::named(new.method) {
+        let allowed = match Method::from_name(new.method) {
             Some(Method::Initialize | Method::SubscriptionsListen) => false,
             Some(known) => known.rule().is_none_or(|rule| match session.capabilities {
                 Some(declared) => rule.allows(session.revision, declared),

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revisions};
 use crate::types::meta::check_declared;
@@ -95,7 +96,7 @@ impl<'c> ClientConfig<'c> {
     ///
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions)
     }
 

@@ -116,7 +116,7 @@ impl<'f> Connected<'f> {
             declared.map_or(ServerFeatures::NONE, |declared| declared.features());
         if revision == Revision::V2024_11_05 {
             // There was nothing to declare.
-            capabilities = capabilities.and(ServerFeatures::COMPLETIONS);
+            capabilities = capabilities.with(ServerFeatures::COMPLETIONS);
         }
         Self { revision, capabilities, result }
     }
@@ -280,7 +280,7 @@ impl<'f> ServerRequest<'f> {
     ///
     /// # Errors
     /// What in the parameters does not fit: answer it with -32602.
-    pub fn question(&self) -> Result<InputRequest<'f>, ReadError> {
+    pub fn input_request(&self) -> Result<InputRequest<'f>, ReadError> {
         InputRequest::from_parts(self.method, self.params.given())
     }
 }

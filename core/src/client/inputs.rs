@@ -37,7 +37,7 @@ impl<'f> InputRequired<'f> {
     }
 
     /// How often the request has been sent again already. Together with the [state](Self::state),
-    /// what must be kept when the answers take their time: [`Inputs::new`].
+    /// what must be kept when the answers take their time: [`InputResponseParams::new`].
     #[must_use]
     pub const fn round(&self) -> u8 {
         self.round
@@ -46,11 +46,14 @@ impl<'f> InputRequired<'f> {
     /// The next attempt's inputs: these answers, an object with the keys of the questions, and the
     /// state.
     #[must_use]
-    pub fn answered<'a, R: Serialize + ?Sized>(&self, responses: &'a R) -> Inputs<'a, R>
+    pub fn retry_params<'a, R: Serialize + ?Sized>(
+        &self,
+        responses: &'a R,
+    ) -> InputResponseParams<'a, R>
     where
         'f: 'a,
     {
-        Inputs {
+        InputResponseParams {
             responses: Some(responses),
             state: self.state().map(Text::from_json),
             round: self.round,
@@ -60,7 +63,7 @@ impl<'f> InputRequired<'f> {
     /// The first question that `responses` have no answer to, by its key. A server may ask again
     /// for what is missing, so answering in part is allowed.
     #[must_use]
-    pub fn unanswered(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
+    pub fn missing_response(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
         // Most answers come in the order of the questions, so each is looked for behind the one
         // before: not from the beginning, which would compare all with all.
         let mut behind = responses.members();
@@ -85,7 +88,7 @@ impl<'f> InputRequired<'f> {
         let Some(requests) = self.raw_requests() else { return Some(ClientFeatures::NONE) };
         requests.members().try_fold(ClientFeatures::NONE, |needs, (_, request)| {
             let method = request.get("method").and_then(RawJson::as_string)?;
-            ClientFeatures::needed_for(method, request.get("params")).map(|more| needs.and(more))
+            ClientFeatures::needed_for(method, request.get("params")).map(|more| needs.with(more))
         })
     }
 
@@ -101,13 +104,13 @@ impl<'f> InputRequired<'f> {
 
 /// What goes with a request that is sent again: answers, and the server's state.
 #[derive(Debug)]
-pub struct Inputs<'a, R: ?Sized> {
+pub struct InputResponseParams<'a, R: ?Sized> {
     pub(super) responses: Option<&'a R>,
     pub(super) state: Option<Text<'a>>,
     pub(super) round: u8,
 }
 
-impl<'a, R: Serialize + ?Sized> Inputs<'a, R> {
+impl<'a, R: Serialize + ?Sized> InputResponseParams<'a, R> {
     /// Of the attempt after `round` ([`InputRequired::round`]).
     #[must_use]
     pub const fn new(round: u8) -> Self {
@@ -129,10 +132,10 @@ impl<'a, R: Serialize + ?Sized> Inputs<'a, R> {
     }
 }
 
-impl<R: ?Sized> Clone for Inputs<'_, R> {
+impl<R: ?Sized> Clone for InputResponseParams<'_, R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R: ?Sized> Copy for Inputs<'_, R> {}
+impl<R: ?Sized> Copy for InputResponseParams<'_, R> {}

@@ -18,7 +18,7 @@ mod retired;
 
 pub use config::ClientConfig;
 pub use event::{CallOutcome, Changed, ClientEvent, ConnectError, Connected, ServerRequest};
-pub use inputs::{InputRequired, Inputs};
+pub use inputs::{InputRequired, InputResponseParams};
 pub use options::CallOptions;
 
 use crate::handle::{Call, RequestHandle};

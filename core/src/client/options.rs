@@ -1,59 +1,61 @@
-//! How a request is made.
+//! Options of a call.
 
 use core::time::Duration;
 
 use crate::types::LoggingLevel;
 
-/// How a request is made. `CallOptions::new().progress()`
-#[derive(Clone, Copy, Debug, Default)]
+/// Options of one call; the rest is as in [`ClientConfig`](super::ClientConfig).
+///
+/// ```
+/// # use mcp_sansio::CallOptions;
+/// # use core::time::Duration;
+/// let options = CallOptions::new().progress(true).timeout(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct CallOptions {
-    pub(super) timeout: Option<Duration>,
-    pub(super) limit: Option<Duration>,
-    pub(super) progress: bool,
-    pub(super) log_level: Option<LoggingLevel>,
+    /// Time without a message about the call after which it is cancelled. Default:
+    /// [`call_timeout`](super::ClientConfig::call_timeout).
+    pub timeout: Option<Duration>,
+    /// Time after which the call is cancelled whatever progress it reports. Default:
+    /// [`call_limit`](super::ClientConfig::call_limit).
+    pub limit: Option<Duration>,
+    /// Whether to request progress notifications. Default: no.
+    pub progress: bool,
+    /// Minimum level of the log messages that the server sends for this call. Modern servers only:
+    /// a legacy session has one level, set with `logging/setLevel`. Default:
+    /// [`log_level`](super::ClientConfig::log_level).
+    pub log_level: Option<LoggingLevel>,
 }
 
 impl CallOptions {
-    /// As the configuration says, without progress.
+    /// The defaults of the configuration, without progress.
     #[must_use]
     pub const fn new() -> Self {
         Self { timeout: None, limit: None, progress: false, log_level: None }
     }
 
-    /// Given up after this long a silence.
+    /// Sets [`timeout`](Self::timeout).
     #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// Given up after this long, whatever progress it reports.
+    /// Sets [`limit`](Self::limit).
     #[must_use]
     pub const fn limit(self, limit: Duration) -> Self {
         Self { limit: Some(limit), ..self }
     }
 
-    /// The time set with [`limit`](Self::limit).
+    /// Sets [`progress`](Self::progress).
     #[must_use]
-    pub const fn given_limit(&self) -> Option<Duration> {
-        self.limit
+    pub const fn progress(self, progress: bool) -> Self {
+        Self { progress, ..self }
     }
 
-    /// The server is asked to report progress.
-    #[must_use]
-    pub const fn progress(self) -> Self {
-        Self { progress: true, ..self }
-    }
-
-    /// The server is asked for log messages of this level and above. Only a modern one: a legacy
-    /// session has one level, `logging/setLevel`.
+    /// Sets [`log_level`](Self::log_level).
     #[must_use]
     pub const fn log_level(self, level: LoggingLevel) -> Self {
         Self { log_level: Some(level), ..self }
-    }
-
-    /// The same as [`log_level`](Self::log_level), unless a level has been given.
-    #[must_use]
-    pub const fn or_log_level(self, level: LoggingLevel) -> Self {
-        if self.log_level.is_some() { self } else { self.log_level(level) }
     }
 }

@@ -98,7 +98,7 @@ impl<'c, const N: usize> Client<'c, N> {
             number,
             purpose: new.purpose,
             round: new.round,
-            may_require_input: Method::named(new.method).is_some_and(Method::may_require_input),
+            may_require_input: Method::from_name(new.method).is_some_and(Method::may_require_input),
             wants_progress: new.options.progress,
             timeout,
             limit,

@@ -16,7 +16,7 @@ macro_rules! bit_set {
 
             /// Both together.
             #[must_use]
-            pub const fn and(self, other: Self) -> Self {
+            pub const fn with(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
@@ -79,22 +79,22 @@ impl ClientFeatures {
             if key == "roots" {
                 let list_changed = !revision.is_modern()
                     && value.get("listChanged").and_then(RawJson::as_bool) == Some(true);
-                set = set.and(if list_changed { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
+                set = set.with(if list_changed { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
             } else if key == "sampling" {
-                set = set.and(Self::SAMPLING);
+                set = set.with(Self::SAMPLING);
                 if refined && value.get("tools").is_some_and(RawJson::is_object) {
-                    set = set.and(Self::SAMPLING_TOOLS);
+                    set = set.with(Self::SAMPLING_TOOLS);
                 }
                 if refined && value.get("context").is_some_and(RawJson::is_object) {
-                    set = set.and(Self::SAMPLING_CONTEXT);
+                    set = set.with(Self::SAMPLING_CONTEXT);
                 }
             } else if key == "elicitation" && revision >= Revision::V2025_06_18 {
                 let url = refined && value.get("url").is_some_and(RawJson::is_object);
                 if !url || value.get("form").is_some() {
-                    set = set.and(Self::ELICITATION_FORM);
+                    set = set.with(Self::ELICITATION_FORM);
                 }
                 if url {
-                    set = set.and(Self::ELICITATION_URL);
+                    set = set.with(Self::ELICITATION_URL);
                 }
             }
         }
@@ -121,8 +121,8 @@ impl ClientFeatures {
     /// What of the set `revision` has a word for.
     pub(crate) const fn known_in(self, revision: Revision) -> Self {
         const EVERYWHERE: ClientFeatures =
-            ClientFeatures::ROOTS_LIST_CHANGED.and(ClientFeatures::SAMPLING);
-        const IN_MOST: ClientFeatures = EVERYWHERE.and(ClientFeatures::ELICITATION_FORM);
+            ClientFeatures::ROOTS_LIST_CHANGED.with(ClientFeatures::SAMPLING);
+        const IN_MOST: ClientFeatures = EVERYWHERE.with(ClientFeatures::ELICITATION_FORM);
         let known = match revision {
             Revision::V2024_11_05 | Revision::V2025_03_26 => EVERYWHERE.0,
             Revision::V2025_06_18 => IN_MOST.0,

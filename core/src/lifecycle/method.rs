@@ -1,50 +1,134 @@
-//! The requests of a client, and which revision and capability each needs.
+//! Methods of the requests that clients send: one row each.
 
 use super::capability::ServerFeatures;
 use super::revision::Revision;
 use crate::json::JsonStr;
 
-/// A request that a client can make of a server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Method<'f> {
-    /// `initialize`
-    Initialize,
-    /// `ping`
-    Ping,
-    /// `shutdown`, which no revision has but some guides tell clients to send.
-    Shutdown,
-    /// `server/discover`
-    ServerDiscover,
-    /// `tools/list`
-    ToolsList,
-    /// `tools/call`
-    ToolsCall,
-    /// `resources/list`
-    ResourcesList,
-    /// `resources/templates/list`
-    ResourcesTemplatesList,
-    /// `resources/read`
-    ResourcesRead,
-    /// `resources/subscribe`
-    ResourcesSubscribe,
-    /// `resources/unsubscribe`
-    ResourcesUnsubscribe,
-    /// `prompts/list`
-    PromptsList,
-    /// `prompts/get`
-    PromptsGet,
-    /// `completion/complete`
-    CompletionComplete,
-    /// `logging/setLevel`
-    LoggingSetLevel,
-    /// `subscriptions/listen`
-    SubscriptionsListen,
-    /// Any other: one that the configuration names, or nobody knows.
-    Other(JsonStr<'f>),
+/// Generates [`Method`], the module [`methods`] and the rules from one row per method:
+///
+/// - the variant, the constant and the name on the wire,
+/// - the first and the last revision that have the method,
+/// - the capability that the server must have declared,
+/// - `machine` when this library responds, `application` when the application does,
+/// - `input` when the result may be an input-required result (2026-07-28, basic/patterns/mrtr).
+macro_rules! table {
+    ($($(#[$doc:meta])* $variant:ident $constant:ident = $name:literal
+        in $first:ident ..= $last:ident, needs $needs:ident, $by:ident $($input:ident)?;)*) => {
+        /// Method of a request that a client sends to a server.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum Method<'f> {
+            $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])* $variant,)*
+            /// Any other method: one that the configuration names, or an unknown one.
+            Other(JsonStr<'f>),
+        }
+
+        /// Names of the protocol's methods, for [`Client::request`](crate::Client::request).
+        ///
+        /// ```
+        /// assert_eq!(mcp_sansio::methods::TOOLS_CALL, "tools/call");
+        /// ```
+        pub mod methods {
+            $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])*
+            pub const $constant: &str = $name;)*
+        }
+
+        /// Names in the order of the variants.
+        const NAMES: &[&str] = &[$($name),*];
+
+        impl<'f> Method<'f> {
+            /// Returns the method with this name.
+            pub(crate) fn from_name(name: &str) -> Option<Self> {
+                // Indices as constants: the compiler turns the match into arithmetic, and no table
+                // of methods is linked.
+                #[repr(usize)]
+                enum Index { $($variant),* }
+                $(const $constant: usize = Index::$variant as usize;)*
+                Some(match NAMES.iter().position(|known| *known == name)? {
+                    $($constant => Self::$variant,)*
+                    _ => return None,
+                })
+            }
+
+            /// Returns the revisions and the capability that the method needs; `None` for a method
+            /// that no revision has.
+            pub(crate) const fn rule(self) -> Option<Rule> {
+                let (first, last, needs) = match self {
+                    $(Self::$variant => {
+                        (Revision::$first, Revision::$last, ServerFeatures::$needs)
+                    })*
+                    Self::Other(_) => return None,
+                };
+                Some(Rule { first, last, needs })
+            }
+
+            /// Whether the application responds; this library responds to all other methods.
+            pub(crate) const fn is_for_application(self) -> bool {
+                match self {
+                    $(Self::$variant => table!(@$by),)*
+                    Self::Other(_) => true,
+                }
+            }
+
+            /// Whether the result may be an input-required result (2026-07-28,
+            /// basic/patterns/mrtr).
+            #[must_use]
+            pub const fn may_require_input(self) -> bool {
+                match self {
+                    $(Self::$variant => table!(@result $($input)?),)*
+                    Self::Other(_) => false,
+                }
+            }
+
+            /// Returns the method without its lifetime, or the name of an unknown one.
+            #[cfg(feature = "alloc")]
+            pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
+                Ok(match self {
+                    $(Self::$variant => Method::$variant,)*
+                    Self::Other(name) => return Err(name),
+                })
+            }
+        }
+    };
+    (@machine) => { false };
+    (@application) => { true };
+    (@result) => { false };
+    (@result input) => { true };
 }
 
-/// What a method needs.
+table! {
+    Initialize INITIALIZE = "initialize" in V2024_11_05..=V2025_11_25, needs NONE, machine;
+    Ping PING = "ping" in V2024_11_05..=V2025_11_25, needs NONE, machine;
+    /// In no revision, but some guides tell clients to send it.
+    Shutdown SHUTDOWN = "shutdown" in V2024_11_05..=V2025_11_25, needs NONE, machine;
+    ServerDiscover SERVER_DISCOVER = "server/discover"
+        in V2026_07_28..=V2026_07_28, needs NONE, machine;
+    ToolsList TOOLS_LIST = "tools/list" in V2024_11_05..=V2026_07_28, needs TOOLS, application;
+    ToolsCall TOOLS_CALL = "tools/call"
+        in V2024_11_05..=V2026_07_28, needs TOOLS, application input;
+    ResourcesList RESOURCES_LIST = "resources/list"
+        in V2024_11_05..=V2026_07_28, needs RESOURCES, application;
+    ResourcesTemplatesList RESOURCES_TEMPLATES_LIST = "resources/templates/list"
+        in V2024_11_05..=V2026_07_28, needs RESOURCES, application;
+    ResourcesRead RESOURCES_READ = "resources/read"
+        in V2024_11_05..=V2026_07_28, needs RESOURCES, application input;
+    ResourcesSubscribe RESOURCES_SUBSCRIBE = "resources/subscribe"
+        in V2024_11_05..=V2025_11_25, needs RESOURCES_SUBSCRIBE, machine;
+    ResourcesUnsubscribe RESOURCES_UNSUBSCRIBE = "resources/unsubscribe"
+        in V2024_11_05..=V2025_11_25, needs RESOURCES_SUBSCRIBE, machine;
+    PromptsList PROMPTS_LIST = "prompts/list"
+        in V2024_11_05..=V2026_07_28, needs PROMPTS, application;
+    PromptsGet PROMPTS_GET = "prompts/get"
+        in V2024_11_05..=V2026_07_28, needs PROMPTS, application input;
+    CompletionComplete COMPLETION_COMPLETE = "completion/complete"
+        in V2024_11_05..=V2026_07_28, needs COMPLETIONS, application;
+    LoggingSetLevel LOGGING_SET_LEVEL = "logging/setLevel"
+        in V2024_11_05..=V2025_11_25, needs LOGGING, machine;
+    SubscriptionsListen SUBSCRIPTIONS_LISTEN = "subscriptions/listen"
+        in V2026_07_28..=V2026_07_28, needs NONE, machine;
+}
+
+/// Revisions and capability that a method needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     first: Revision,
@@ -53,146 +137,33 @@ pub(crate) struct Rule {
 }
 
 impl<'f> Method<'f> {
-    /// The method with this name.
+    /// Returns the method with this name, as it stands in a message.
     pub(crate) fn from_json(name: JsonStr<'f>) -> Self {
-        match Self::named(name.inner()) {
+        match Self::from_name(name.inner()) {
             Some(method) => method,
             // Some writers escape the slash.
             None if name.inner().contains('\\') => {
                 let mut decoded = [0; 32];
-                name.copy_to(&mut decoded).and_then(Self::named).unwrap_or(Self::Other(name))
+                name.copy_to(&mut decoded).and_then(Self::from_name).unwrap_or(Self::Other(name))
             }
             None => Self::Other(name),
         }
     }
-
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match NAMES.iter().position(|known| *known == name)? {
-            0 => Self::Initialize,
-            1 => Self::Ping,
-            2 => Self::Shutdown,
-            3 => Self::ServerDiscover,
-            4 => Self::ToolsList,
-            5 => Self::ToolsCall,
-            6 => Self::ResourcesList,
-            7 => Self::ResourcesTemplatesList,
-            8 => Self::ResourcesRead,
-            9 => Self::ResourcesSubscribe,
-            10 => Self::ResourcesUnsubscribe,
-            11 => Self::PromptsList,
-            12 => Self::PromptsGet,
-            13 => Self::CompletionComplete,
-            14 => Self::LoggingSetLevel,
-            15 => Self::SubscriptionsListen,
-            _ => return None,
-        })
-    }
-
-    /// Which revisions know it and which capability must have been declared; `None` for one that no
-    /// revision knows.
-    pub(crate) const fn rule(self) -> Option<Rule> {
-        use Revision as R;
-        use ServerFeatures as C;
-        let (first, last, needs) = match self {
-            Self::Initialize | Self::Ping | Self::Shutdown => {
-                (R::V2024_11_05, R::V2025_11_25, C::NONE)
-            }
-            Self::ServerDiscover => (R::V2026_07_28, R::V2026_07_28, C::NONE),
-            Self::ToolsList | Self::ToolsCall => (R::V2024_11_05, R::V2026_07_28, C::TOOLS),
-            Self::ResourcesList | Self::ResourcesTemplatesList | Self::ResourcesRead => {
-                (R::V2024_11_05, R::V2026_07_28, C::RESOURCES)
-            }
-            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => {
-                (R::V2024_11_05, R::V2025_11_25, C::RESOURCES_SUBSCRIBE)
-            }
-            Self::PromptsList | Self::PromptsGet => (R::V2024_11_05, R::V2026_07_28, C::PROMPTS),
-            Self::CompletionComplete => (R::V2024_11_05, R::V2026_07_28, C::COMPLETIONS),
-            Self::LoggingSetLevel => (R::V2024_11_05, R::V2025_11_25, C::LOGGING),
-            Self::SubscriptionsListen => (R::V2026_07_28, R::V2026_07_28, C::NONE),
-            Self::Other(_) => return None,
-        };
-        Some(Rule { first, last, needs })
-    }
-
-    /// Whether the application answers it; all others the machine does.
-    pub(crate) const fn is_for_the_application(self) -> bool {
-        !matches!(
-            self,
-            Self::Initialize
-                | Self::Ping
-                | Self::Shutdown
-                | Self::ServerDiscover
-                | Self::LoggingSetLevel
-                | Self::ResourcesSubscribe
-                | Self::ResourcesUnsubscribe
-                | Self::SubscriptionsListen
-        )
-    }
-
-    /// The method without its lifetime, or the name of one that is not known.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
-        Ok(match self {
-            Self::Initialize => Method::Initialize,
-            Self::Ping => Method::Ping,
-            Self::Shutdown => Method::Shutdown,
-            Self::ServerDiscover => Method::ServerDiscover,
-            Self::ToolsList => Method::ToolsList,
-            Self::ToolsCall => Method::ToolsCall,
-            Self::ResourcesList => Method::ResourcesList,
-            Self::ResourcesTemplatesList => Method::ResourcesTemplatesList,
-            Self::ResourcesRead => Method::ResourcesRead,
-            Self::ResourcesSubscribe => Method::ResourcesSubscribe,
-            Self::ResourcesUnsubscribe => Method::ResourcesUnsubscribe,
-            Self::PromptsList => Method::PromptsList,
-            Self::PromptsGet => Method::PromptsGet,
-            Self::CompletionComplete => Method::CompletionComplete,
-            Self::LoggingSetLevel => Method::LoggingSetLevel,
-            Self::SubscriptionsListen => Method::SubscriptionsListen,
-            Self::Other(name) => return Err(name),
-        })
-    }
-
-    /// Whether its answer may be an input-required result (2026-07-28, basic/patterns/mrtr).
-    #[must_use]
-    pub const fn may_require_input(self) -> bool {
-        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
-    }
 }
 
-/// In the order of the variants, so that a place is a method without a table.
-const NAMES: [&str; 16] = [
-    "initialize",
-    "ping",
-    "shutdown",
-    "server/discover",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "logging/setLevel",
-    "subscriptions/listen",
-];
-
-/// A method that clients call all the time.
+/// The most frequent methods, which the fast path of the message reader recognizes.
 #[derive(Clone, Copy)]
-pub(crate) enum Usual {
+pub(crate) enum CommonMethod {
     ToolsCall,
     ResourcesRead,
     PromptsGet,
 }
 
-impl Usual {
-    /// The one whose name a text begins with, quotes included and written as most writers do, and
-    /// how long that is.
+impl CommonMethod {
+    /// Returns the method whose name `text` begins with, and the length of the name: quotes
+    /// included, without escapes.
     #[inline(always)]
-    pub(crate) fn named(text: &[u8]) -> Option<(Self, usize)> {
+    pub(crate) fn from_prefix(text: &[u8]) -> Option<(Self, usize)> {
         macro_rules! among {
             ($($name:literal $method:ident),*) => {
                 $(if text.starts_with($name) { Some((Self::$method, $name.len())) } else)* { None }
@@ -202,13 +173,13 @@ impl Usual {
     }
 }
 
-impl From<Usual> for Method<'_> {
+impl From<CommonMethod> for Method<'_> {
     #[inline]
-    fn from(usual: Usual) -> Self {
-        match usual {
-            Usual::ToolsCall => Self::ToolsCall,
-            Usual::ResourcesRead => Self::ResourcesRead,
-            Usual::PromptsGet => Self::PromptsGet,
+    fn from(method: CommonMethod) -> Self {
+        match method {
+            CommonMethod::ToolsCall => Self::ToolsCall,
+            CommonMethod::ResourcesRead => Self::ResourcesRead,
+            CommonMethod::PromptsGet => Self::PromptsGet,
         }
     }
 }
@@ -219,7 +190,7 @@ impl Rule {
         (self.first..=self.last).contains(&revision)
     }
 
-    /// Whether a server with these capabilities answers it in this revision.
+    /// Whether a server with these capabilities has the method in this revision.
     pub(crate) fn allows(self, revision: Revision, declared: ServerFeatures) -> bool {
         self.exists_in(revision) && declared.contains(self.needs)
     }

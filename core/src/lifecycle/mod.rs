@@ -1,10 +1,10 @@
-//! Which revision knows what: the rules of the lifecycle, as tables.
+//! Tables of revisions, methods and capabilities.
 
 mod capability;
 mod method;
 mod revision;
 
 pub use capability::{ClientFeatures, ServerFeatures};
-pub use method::Method;
-pub(crate) use method::Usual;
+pub(crate) use method::CommonMethod;
+pub use method::{Method, methods};
 pub use revision::{Era, Revision, Revisions};

@@ -110,7 +110,7 @@ impl Revisions {
 
     /// Both sets together.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

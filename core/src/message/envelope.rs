@@ -10,7 +10,7 @@ use crate::json::{
     Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member,
     skip_whitespace,
 };
-use crate::lifecycle::{Method, Usual};
+use crate::lifecycle::{CommonMethod, Method};
 use crate::violation::Violation;
 
 /// A message's members. What they mean together is for [`kind`](Self::kind) to say.
@@ -24,7 +24,7 @@ pub(crate) struct Envelope<'f> {
     /// Whether the version is the right one, written as most writers do.
     pub(super) version: bool,
     /// The method, if it is a usual one and written as most writers do.
-    pub(super) method: Option<Usual>,
+    pub(super) method: Option<CommonMethod>,
 }
 
 /// What a message is.

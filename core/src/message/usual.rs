@@ -7,7 +7,7 @@ use super::envelope::Envelope;
 use super::member::{Level, Member};
 use super::span::Span;
 use crate::json::{byte, skip_clean, skip_digits};
-use crate::lifecycle::Usual;
+use crate::lifecycle::CommonMethod;
 
 /// Where to go on: behind a member, or at the first key of what is inside.
 pub(super) enum Step {
@@ -32,7 +32,7 @@ impl Envelope<'_> {
                     return Some(self.over(Member::Version, end - 5, end));
                 }
                 if let Some(value) = behind!(b"\"method\":") {
-                    let (method, len) = Usual::named(rest.get(9..)?)?;
+                    let (method, len) = CommonMethod::from_prefix(rest.get(9..)?)?;
                     self.method = Some(method);
                     return Some(self.over(Member::Method, value, value + len));
                 }

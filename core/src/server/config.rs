@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::extensions;
 use super::features::Features;
+use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerFeatures};
 use crate::types::meta::{check_declared, is_valid_extension_id};
@@ -100,13 +101,13 @@ impl<'c> ServerConfig<'c> {
     ///
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions)?;
         if self.client_extensions.len() > MAX_EXTENSIONS {
-            return Err("a session remembers sixteen extensions of the client");
+            return Err(ConfigError::TooManyExtensions);
         }
         let valid = self.client_extensions.iter().all(|id| is_valid_extension_id(id));
-        if valid { Ok(()) } else { Err("an extension's id has a prefix and a name") }
+        if valid { Ok(()) } else { Err(ConfigError::ExtensionId) }
     }
 
     /// What is offered. Methods behind anything else are answered with -32601.

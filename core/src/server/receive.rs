@@ -63,7 +63,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     }
                     match self.admit(id, method, envelope, messages.in_batch(), messages.carrier())
                     {
-                        Ok(context) if method.is_for_the_application() => {
+                        Ok(context) if method.is_for_application() => {
                             if let Some(slot) =
                                 self.open_request(now, id, method, &context, messages.carrier())
                             {
@@ -157,7 +157,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         else {
             return false;
         };
-        method.is_for_the_application() || matches!(method, Method::SubscriptionsListen)
+        method.is_for_application() || matches!(method, Method::SubscriptionsListen)
     }
 
     /// Requests that an application has nothing to do with.

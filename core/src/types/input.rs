@@ -55,7 +55,7 @@ impl<'a> InputRequiredResult<'a> {
         let mut features = ClientFeatures::NONE;
         self.all_requests(&mut |_, question| {
             features = features
-                .and(question.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
+                .with(question.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
             true
         });
         features

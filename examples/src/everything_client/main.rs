@@ -108,9 +108,9 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
 static CONFIG: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("everything-client", env!("CARGO_PKG_VERSION")),
     ClientFeatures::ROOTS_LIST_CHANGED
-        .and(ClientFeatures::SAMPLING_TOOLS)
-        .and(ClientFeatures::ELICITATION_FORM)
-        .and(ClientFeatures::ELICITATION_URL),
+        .with(ClientFeatures::SAMPLING_TOOLS)
+        .with(ClientFeatures::ELICITATION_FORM)
+        .with(ClientFeatures::ELICITATION_URL),
 )
 .call_timeout(Duration::from_secs(20));
 

@@ -18,7 +18,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     for tool in entries(offered(tools)?.as_ref()) {
         let arguments = least(&tool["inputSchema"]);
         let params = json!({"name": tool["name"], "arguments": arguments});
-        let called = client.call("tools/call", &params, CallOptions::new().progress());
+        let called = client.call("tools/call", &params, CallOptions::new().progress(true));
         said(
             "tools/call",
             &tool["name"],

@@ -57,11 +57,11 @@ type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::PROMPTS_LIST_CHANGED)
-        .and(ServerFeatures::COMPLETIONS)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::PROMPTS_LIST_CHANGED)
+        .with(ServerFeatures::COMPLETIONS)
+        .with(ServerFeatures::LOGGING),
 )
 .instructions("Tools whose names begin with test_ do what the conformance suite expects; begin with test_simple_text.")
 // A person may need that long to fill in a form.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use mcp_sansio::{Method, Request};
+use mcp_sansio::{Method, Request, methods};
 use mcp_sansio_adapters::asynchronous::StateProtector;
 use sha2::Sha256;
 
@@ -68,7 +68,11 @@ impl StateProtector for Signature {
 /// What a state is worth something for: not for another tool, nor for a prompt of the same name.
 /// Where more depends on it, the arguments, the client and an expiry belong in here too.
 fn purpose(request: &Request<'_>) -> String {
-    let method = if request.method == Method::ToolsCall { "tools/call" } else { "prompts/get" };
+    let method = if request.method == Method::ToolsCall {
+        methods::TOOLS_CALL
+    } else {
+        methods::PROMPTS_GET
+    };
     format!("{method} {}", request.name().map(|name| name.to_string()).unwrap_or_default())
 }
 

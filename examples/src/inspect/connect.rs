@@ -18,10 +18,10 @@ use super::terminal::Terminal;
 /// A person at a terminal can fill in forms, look at pages, and name directories.
 pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
     let asks = ClientFeatures::ELICITATION_FORM
-        .and(ClientFeatures::ELICITATION_URL)
-        .and(ClientFeatures::ROOTS);
+        .with(ClientFeatures::ELICITATION_URL)
+        .with(ClientFeatures::ROOTS);
     let info = Implementation::new("inspect", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(info, asks.and(ClientFeatures::SAMPLING))
+    ClientConfig::new(info, asks.with(ClientFeatures::SAMPLING))
         .call_timeout(timeout)
         .probe_timeout(timeout)
 }

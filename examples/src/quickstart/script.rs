@@ -47,7 +47,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
 
     step("Call one that takes a moment: the token in _meta asks for progress.");
-    let progress = CallOptions::new().progress();
+    let progress = CallOptions::new().progress(true);
     client.call("tools/call", &json!({"name": "test_tool_with_progress"}), progress)?;
     let seen = person.seen();
     expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;

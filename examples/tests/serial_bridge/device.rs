@@ -164,7 +164,7 @@ impl Firmware {
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("board", "1"),
-    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE).and(ServerFeatures::LOGGING),
+    ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES_SUBSCRIBE).with(ServerFeatures::LOGGING),
 );
 const ANYTHING: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[

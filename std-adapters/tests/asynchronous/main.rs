@@ -18,9 +18,9 @@ use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::PROMPTS)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::PROMPTS)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::LOGGING),
 );
 
 static CATALOG: Catalog<'_> = Catalog::new()

@@ -23,10 +23,10 @@ use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig
 const SERVER: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("server", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::PROMPTS)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::PROMPTS)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .with(ServerFeatures::LOGGING),
 );
 
 static MODERN: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::LATEST));
@@ -34,5 +34,5 @@ static LEGACY: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::V20
 
 static CLIENT: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("client", "1"),
-    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS),
+    ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ROOTS),
 );

@@ -24,7 +24,7 @@ use crate::stage::{Player, Stage};
 
 pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE).and(ServerFeatures::LOGGING),
+    ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES_SUBSCRIBE).with(ServerFeatures::LOGGING),
 )
 .request_timeout(Duration::from_secs(60))
 .peer_can_reconnect(true);

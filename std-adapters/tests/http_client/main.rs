@@ -19,7 +19,7 @@ use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions};
 
 const BOTH: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("client", "1"),
-    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS),
+    ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ROOTS),
 );
 
 static CLIENT: ClientConfig<'_> = BOTH;

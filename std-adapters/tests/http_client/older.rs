@@ -62,7 +62,7 @@ fn bc_03_what_refuses_otherwise_is_not() {
 #[test]
 fn bc_02_before_2025_11_25_any_refusal_was_a_sign() {
     static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
-        Revisions::only(Revision::V2024_11_05).and(Revisions::only(Revision::V2025_03_26)),
+        Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_03_26)),
     );
     for status in [402, 409, 415, 422] {
         let played = play(&OLD, 64, old("/messages?id=7", status), async |client| {

@@ -147,8 +147,8 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
         };
         static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
             Revisions::only(Revision::V2025_03_26)
-                .and(Revisions::only(Revision::V2025_06_18))
-                .and(Revisions::only(Revision::V2025_11_25)),
+                .with(Revisions::only(Revision::V2025_06_18))
+                .with(Revisions::only(Revision::V2025_11_25)),
         );
         let played = play(&OLD, 7, answer, async |client| call(&client, "greet", &json!({})).await);
         assert_eq!(played.result.unwrap(), "called");

@@ -20,8 +20,8 @@ use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Repl
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::LOGGING),
 );
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     tool("echo"),

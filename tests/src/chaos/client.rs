@@ -97,7 +97,7 @@ impl ClientEnd {
         }
         let Self { machine: client, line, app, .. } = self;
         assert!(client.is_open());
-        let options = CallOptions::new().progress();
+        let options = CallOptions::new().progress(true);
         for (method, params) in [
             ("tools/call", RawJson::from_static(r#"{"name":"t"}"#)),
             ("resources/read", RawJson::from_static(r#"{"uri":"m://1"}"#)),
@@ -182,7 +182,7 @@ impl Application<Client<'static, 4>> for App {
             }
             ClientEvent::Request(request) => {
                 assert!(client.is_request_open(request.handle));
-                _ = request.question();
+                _ = request.input_request();
                 self.requests.push(request.handle);
             }
             ClientEvent::RequestCancelled { request, .. }
@@ -207,8 +207,8 @@ impl App {
 const FULL: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("noise", "0.0.0"),
     ClientFeatures::ROOTS_LIST_CHANGED
-        .and(ClientFeatures::SAMPLING)
-        .and(ClientFeatures::ELICITATION_FORM),
+        .with(ClientFeatures::SAMPLING)
+        .with(ClientFeatures::ELICITATION_FORM),
 )
 .result_types(&["own"])
 .call_timeout(Duration::from_millis(500));

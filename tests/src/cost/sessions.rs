@@ -228,7 +228,7 @@ const TRACED: &str = r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE),
+    ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES_SUBSCRIBE),
 )
 .client_extensions(&["a.b/e1", "a.b/zz"]);
 static CLIENT: ClientConfig =
@@ -470,7 +470,7 @@ impl Asking {
                 let answers = RawJson::parse(&self.answers).unwrap();
                 black_box((
                     input.requests().iter().count(),
-                    input.unanswered(answers),
+                    input.missing_response(answers),
                     input.state(),
                 ));
             }

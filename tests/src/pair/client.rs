@@ -6,7 +6,8 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError,
-    InputRequired, Inputs, Instant, OwnedJson, RawJson, RequestHandle, RpcError, SendError,
+    InputRequired, InputResponseParams, Instant, OwnedJson, RawJson, RequestHandle, RpcError,
+    SendError,
 };
 use serde_json::Value;
 
@@ -193,7 +194,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
             }
             ClientEvent::Log { params } => format!("log {}", params.as_str()),
             ClientEvent::Request(request) => {
-                let question = request.question().expect("a question");
+                let question = request.input_request().expect("a question");
                 self.log.push(format!("asked {}", name(&question)));
                 if self.deaf {
                     return self.asked.push(request.handle);
@@ -249,9 +250,9 @@ impl ClientApp {
             answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
         let responses = InputResponses::new(&answers);
         let inputs = if input.raw_requests().is_some() {
-            input.answered(&responses)
+            input.retry_params(&responses)
         } else {
-            Inputs::new(input.round()).state(input.state().map(Text::from_json))
+            InputResponseParams::new(input.round()).state(input.state().map(Text::from_json))
         };
         let (method, params, options) =
             (waiting.method.as_str(), waiting.params.as_raw(), waiting.options);

@@ -33,16 +33,16 @@ pub const SERVER: ServerConfig<'static> =
 pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
     ClientFeatures::ROOTS_LIST_CHANGED
-        .and(ClientFeatures::SAMPLING)
-        .and(ClientFeatures::ELICITATION_FORM),
+        .with(ClientFeatures::SAMPLING)
+        .with(ClientFeatures::ELICITATION_FORM),
 )
 .max_rounds(4);
 const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
-    .and(Can::RESOURCES_LIST_CHANGED)
-    .and(Can::RESOURCES_SUBSCRIBE)
-    .and(Can::PROMPTS_LIST_CHANGED)
-    .and(Can::COMPLETIONS)
-    .and(Can::LOGGING);
+    .with(Can::RESOURCES_LIST_CHANGED)
+    .with(Can::RESOURCES_SUBSCRIBE)
+    .with(Can::PROMPTS_LIST_CHANGED)
+    .with(Can::COMPLETIONS)
+    .with(Can::LOGGING);
 
 impl<'c> Stage<'c> {
     /// Creates a stage with output buffers of `room` bytes and reads of at most `chunk` bytes.

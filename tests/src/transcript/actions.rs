@@ -291,7 +291,7 @@ pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {
 fn client_capabilities(words: &str) -> Result<ClientFeatures, String> {
     use ClientFeatures as C;
     words.split(' ').try_fold(C::NONE, |all, word| {
-        Ok(all.and(match word {
+        Ok(all.with(match word {
             "ROOTS" => C::ROOTS,
             "SAMPLING" => C::SAMPLING,
             "SAMPLING_TOOLS" => C::SAMPLING_TOOLS,

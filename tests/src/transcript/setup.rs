@@ -71,7 +71,7 @@ impl<'t> Setup<'t> {
             "capabilities" => {
                 let mut capabilities = ServerFeatures::NONE;
                 for word in words {
-                    capabilities = capabilities.and(capability(word)?);
+                    capabilities = capabilities.with(capability(word)?);
                 }
                 *config = config.with_capabilities(capabilities);
             }
@@ -142,7 +142,7 @@ pub(super) fn millis(ms: usize) -> Duration {
 pub(super) fn revisions(codes: &str) -> Result<Revisions, String> {
     let mut set = codes.split(' ').map(|code| revision(code).map(Revisions::only));
     let first = set.next().ok_or("no revision")??;
-    set.try_fold(first, |all, one| one.map(|one| all.and(one)))
+    set.try_fold(first, |all, one| one.map(|one| all.with(one)))
 }
 
 fn capability(word: &str) -> Result<ServerFeatures, String> {
@@ -160,7 +160,7 @@ fn capability(word: &str) -> Result<ServerFeatures, String> {
     ];
     match word {
         "none" => Ok(C::NONE),
-        "all" => Ok(NAMES.iter().fold(C::NONE, |all, (_, one)| all.and(*one))),
+        "all" => Ok(NAMES.iter().fold(C::NONE, |all, (_, one)| all.with(*one))),
         _ => NAMES
             .iter()
             .find(|(name, _)| *name == word)

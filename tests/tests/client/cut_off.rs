@@ -79,8 +79,9 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
     let (client, call, sent) = cut_off(
         &[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         |client, tx| {
-            assert_eq!(client.abort_frame(tx), Ok(true));
-            assert_eq!(client.abort_frame(tx), Ok(false));
+            assert_eq!(client.abort_frame(tx), Ok(()));
+            assert!(!tx.is_mid_frame());
+            assert_eq!(client.abort_frame(tx), Ok(()));
         },
     );
     the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
@@ -89,13 +90,14 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
 #[test]
 fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     let (mut client, mut tx) = (open(), TxBuffer::new([0; 64]));
-    assert_eq!(client.abort_frame(&mut tx), Ok(false));
+    assert_eq!(client.abort_frame(&mut tx), Ok(()));
+    assert!(tx.pending().is_empty());
     let long =
         [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
     assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::Full));
     assert_eq!(client.abort_frame(&mut tx), Err(SendError::Full));
     tx.advance(1);
-    assert_eq!(client.abort_frame(&mut tx), Ok(true));
+    assert_eq!(client.abort_frame(&mut tx), Ok(()));
     assert_eq!(tx.pending().last(), Some(&b'\n'));
 }
 

@@ -300,11 +300,11 @@ fn revision(letter: &str) -> Revision {
 fn revisions(set: &str) -> Revisions {
     let (first, last) = (revision(&set[..1]), revision(&set[set.len() - 1..]));
     if set.contains('+') {
-        return Revisions::only(first).and(Revisions::only(last));
+        return Revisions::only(first).with(Revisions::only(last));
     }
     let all = Revision::ALL
         .into_iter()
         .filter(|revision| (first..=last).contains(revision))
         .map(Revisions::only);
-    all.reduce(Revisions::and).expect("at least one")
+    all.reduce(Revisions::with).expect("at least one")
 }

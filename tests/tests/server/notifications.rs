@@ -248,10 +248,10 @@ fn what_belongs_to_an_exchange_says_so() {
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::PROMPTS_LIST_CHANGED)
-        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::PROMPTS_LIST_CHANGED)
+        .with(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::LOGGING),
 )
 .request_timeout(Duration::from_millis(100))
 .ping_interval(Duration::from_millis(1000))

@@ -244,7 +244,7 @@ fn full_means_that_nothing_happened() {
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerFeatures::TOOLS_LIST_CHANGED.and(ServerFeatures::RESOURCES_SUBSCRIBE),
+    ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
 )
 .request_timeout(Duration::from_millis(1000));
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerFeatures::TOOLS.and(ServerFeatures::LOGGING),
+    ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
 );
 
 /// Input that is there at once, and then again and again, as long as a count says.

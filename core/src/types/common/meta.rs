@@ -1,5 +1,6 @@
 //! The keys of `_meta`: the reserved ones, and the grammar of the others (basic/index, "`_meta`").
 
+use crate::error::ConfigError;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 
@@ -74,26 +75,26 @@ pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// What is wrong with capabilities that an application declares by itself.
+/// Checks the capabilities that a configuration declares as JSON.
 pub(crate) fn check_declared(
     experimental: Option<RawJson<'_>>,
     extensions: Option<RawJson<'_>>,
-) -> Result<(), &'static str> {
+) -> Result<(), ConfigError> {
     let objects = |object: RawJson<'_>| {
         object.is_object() && object.members().all(|(_, value)| value.is_object())
     };
     if !experimental.is_none_or(objects) {
-        return Err("the experimental capabilities must be an object of objects");
+        return Err(ConfigError::Experimental);
     }
     let Some(extensions) = extensions else { return Ok(()) };
     if !objects(extensions) {
-        return Err("the extensions must be an object of objects");
+        return Err(ConfigError::Extensions);
     }
     let valid = |id: JsonStr<'_>| id.as_plain().is_some_and(is_valid_extension_id);
     if extensions.members().all(|(id, _)| valid(id)) {
         Ok(())
     } else {
-        Err("an extension's id has a prefix and a name")
+        Err(ConfigError::ExtensionId)
     }
 }
 

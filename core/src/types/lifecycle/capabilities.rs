@@ -164,10 +164,10 @@ impl ServerCapabilities<'_> {
             ("logging", C::LOGGING, [("", C::NONE); 2]),
         ] {
             let Some(declared) = raw.get(name).filter(|value| value.is_object()) else { continue };
-            features = features.and(bit);
+            features = features.with(bit);
             for (flag, bit) in flags {
                 if declared.get(flag).and_then(RawJson::as_bool) == Some(true) {
-                    features = features.and(bit);
+                    features = features.with(bit);
                 }
             }
         }

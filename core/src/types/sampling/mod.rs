@@ -70,13 +70,13 @@ impl CreateMessageParams<'_> {
     pub const fn required_capabilities(&self) -> ClientFeatures {
         let mut features = ClientFeatures::SAMPLING;
         if self.tools.is_some() || self.tool_choice.is_some() {
-            features = features.and(ClientFeatures::SAMPLING_TOOLS);
+            features = features.with(ClientFeatures::SAMPLING_TOOLS);
         }
         if matches!(
             self.include_context,
             Some(IncludeContext::ThisServer | IncludeContext::AllServers)
         ) {
-            features = features.and(ClientFeatures::SAMPLING_CONTEXT);
+            features = features.with(ClientFeatures::SAMPLING_CONTEXT);
         }
         features
     }

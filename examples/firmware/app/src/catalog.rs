@@ -12,11 +12,11 @@ use crate::outputs::{ARGUMENTS, RESULT, output};
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("A microcontroller"),
     ServerFeatures::TOOLS
-        .and(ServerFeatures::RESOURCES)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::PROMPTS)
-        .and(ServerFeatures::COMPLETIONS)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::RESOURCES)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::PROMPTS)
+        .with(ServerFeatures::COMPLETIONS)
+        .with(ServerFeatures::LOGGING),
 )
 .instructions("A microcontroller with 31 outputs, 31 pins and a few sensors. Slow tools report progress and can be cancelled.")
 .peer_can_reconnect(true);

@@ -216,7 +216,7 @@ fn slow(house: &mut House, report: &mut Report) -> Result<(), Failure> {
     }
     let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
     let before = house.handler().progress;
-    let is_done = house.call("tools/call", &params, CallOptions::new().progress(), |outcome| {
+    let is_done = house.call("tools/call", &params, CallOptions::new().progress(true), |outcome| {
         matches!(outcome, CallOutcome::Result(_))
     })?;
     let progress = house.handler().progress - before;

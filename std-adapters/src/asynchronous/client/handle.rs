@@ -74,7 +74,7 @@ impl<const N: usize> Client<N> {
     where
         P: Serialize + ?Sized,
     {
-        self.request_in_rounds(method, params, options.progress(), on_progress).await
+        self.request_in_rounds(method, params, options.progress(true), on_progress).await
     }
 
     async fn request_in_rounds<P>(
@@ -177,7 +177,7 @@ impl<const N: usize> Client<N> {
 
     /// Returns the time limit of a call, including all waiting.
     pub(super) fn limit(&self, options: CallOptions) -> Duration {
-        options.given_limit().unwrap_or(self.0.inner.call_limit)
+        options.limit.unwrap_or(self.0.inner.call_limit)
     }
 
     pub(super) async fn connected_before(

@@ -26,7 +26,7 @@ impl OwnedInputRequest {
         request: &ServerRequest<'_>,
         revision: Revision,
     ) -> Result<Self, InputRefusal> {
-        request.question()?;
+        request.input_request()?;
         let wire = Wire { method: request.method, params: request.params.raw() };
         let json = OwnedJson::new(&wire, revision).map_err(|_| InputRefusal::unsupported())?;
         Ok(Self { json, revision })

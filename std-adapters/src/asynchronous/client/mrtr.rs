@@ -38,14 +38,14 @@ impl RetryInputs {
         Ok(Self { result, round, responses })
     }
 
-    pub(super) fn as_core(&self) -> mcp_sansio::Inputs<'_, impl Serialize> {
+    pub(super) fn as_core(&self) -> mcp_sansio::InputResponseParams<'_, impl Serialize> {
         let state = self
             .result
             .as_raw()
             .get("requestState")
             .and_then(RawJson::as_string)
             .map(Text::from_json);
-        let inputs = mcp_sansio::Inputs::new(self.round).state(state);
+        let inputs = mcp_sansio::InputResponseParams::new(self.round).state(state);
         match &self.responses {
             Some(responses) => inputs.responses(responses),
             None => inputs,

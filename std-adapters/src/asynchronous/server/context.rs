@@ -198,7 +198,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     ) -> Result<[InputResponse; K], Failure> {
         let request = self.request();
         let needed = questions.iter().fold(ClientFeatures::NONE, |needed, (_, question)| {
-            needed.and(question.required_capabilities())
+            needed.with(question.required_capabilities())
         });
         if !request.capabilities.contains(needed) {
             return Err(Failure::missing_capability(needed));

@@ -322,7 +322,7 @@ mod tests {
 
     static CONFIG: ServerConfig<'_> = ServerConfig::new(
         Implementation::new("t", "1"),
-        ServerFeatures::TOOLS_LIST_CHANGED.and(ServerFeatures::RESOURCES_SUBSCRIBE),
+        ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
     );
 
     #[test]

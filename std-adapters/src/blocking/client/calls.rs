@@ -122,7 +122,8 @@ impl<'c> Client<'c> {
         options: CallOptions,
     ) -> Result<CallId, Error> {
         self.make_room(method)?;
-        let options = self.log_level.map_or(options, |level| options.or_log_level(level));
+        let mut options = options;
+        options.log_level = options.log_level.or(self.log_level);
         self.driver.start(method, params, options)
     }
 

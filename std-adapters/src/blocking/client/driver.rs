@@ -4,8 +4,8 @@
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired,
-    Inputs, Instant, Messages, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest,
-    Tx, TxBuffer,
+    InputResponseParams, Instant, Messages, OwnedJson, RawJson, Revision, RpcError, SendError,
+    ServerRequest, Tx, TxBuffer,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -293,7 +293,7 @@ impl<'c> Driver<'c> {
             }
         }
         let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
-        let inputs = Inputs::new(input.round()).state(input.state().map(Into::into));
+        let inputs = InputResponseParams::new(input.round()).state(input.state().map(Into::into));
         let inputs =
             if input.raw_requests().is_some() { inputs.responses(&responses) } else { inputs };
         let (method, options) = (pending.method.as_str(), pending.options);
@@ -304,7 +304,7 @@ impl<'c> Driver<'c> {
 
     /// Responds to a request of a legacy server.
     fn handle_request(&mut self, request: &ServerRequest<'_>) {
-        let answer = request.question().map(|input| self.call_handler(None, input));
+        let answer = request.input_request().map(|input| self.call_handler(None, input));
         let handle = request.handle;
         // An error means that the request is over.
         let _ = self.send(|core, _, tx| match &answer {

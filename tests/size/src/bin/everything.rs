@@ -39,11 +39,11 @@ size::figure!(
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("Board"),
     ServerFeatures::TOOLS
-        .and(ServerFeatures::RESOURCES)
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::PROMPTS)
-        .and(ServerFeatures::COMPLETIONS)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::RESOURCES)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::PROMPTS)
+        .with(ServerFeatures::COMPLETIONS)
+        .with(ServerFeatures::LOGGING),
 )
 .instructions("A microcontroller with one lamp and 31 pins.")
 .request_timeout(Duration::from_secs(30));

@@ -184,12 +184,12 @@ pub(crate) const ALL: [Feature; 30] = [
 
 fn slow(s: &mut Session, steps: u32) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": steps, "ms": 10}});
-    s.client.call("tools/call", &params, CallOptions::new().progress()).map(|_| ())
+    s.client.call("tools/call", &params, CallOptions::new().progress(true)).map(|_| ())
 }
 
 fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": 25, "ms": 20}});
-    let call = s.client.start("tools/call", &params, CallOptions::new().progress())?;
+    let call = s.client.start("tools/call", &params, CallOptions::new().progress(true))?;
     s.client.run_for(Duration::from_millis(100))?;
     s.client.cancel(call, Some("a test")).map(|_| ())
 }

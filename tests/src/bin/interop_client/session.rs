@@ -46,9 +46,9 @@ impl Session {
         era: Option<Era>,
     ) -> Result<Self, Wrong> {
         let all = ClientFeatures::ROOTS_LIST_CHANGED
-            .and(ClientFeatures::SAMPLING)
-            .and(ClientFeatures::ELICITATION_FORM)
-            .and(ClientFeatures::ELICITATION_URL);
+            .with(ClientFeatures::SAMPLING)
+            .with(ClientFeatures::ELICITATION_FORM)
+            .with(ClientFeatures::ELICITATION_URL);
         let config =
             ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
         // Leaked: a few dozen, in a process that ends soon.

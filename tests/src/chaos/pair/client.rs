@@ -4,8 +4,8 @@ use std::mem::discriminant;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
-    Call, CallOutcome, Client, ClientEvent, Delivery, Era, Inputs, Instant, Progress, RawJson,
-    RequestHandle, RpcError, SendError,
+    Call, CallOutcome, Client, ClientEvent, Delivery, Era, InputResponseParams, Instant, Progress,
+    RawJson, RequestHandle, RpcError, SendError,
 };
 
 use super::client_app::{Again, ClientApp, How};
@@ -91,13 +91,15 @@ impl Role for ClientApp {
                 let state = again.state.as_deref().map(Text::new);
                 let result = match answers {
                     Some(answers) => {
-                        let inputs = Inputs::new(again.round).responses(answers).state(state);
+                        let inputs =
+                            InputResponseParams::new(again.round).responses(answers).state(state);
                         end.attempt(|client, tx| {
                             client.retry(at, method, &params, &inputs, how.options, tx)
                         })
                     }
                     None => {
-                        let inputs = Inputs::<RawJson<'_>>::new(again.round).state(state);
+                        let inputs =
+                            InputResponseParams::<RawJson<'_>>::new(again.round).state(state);
                         end.attempt(|client, tx| {
                             client.retry(at, method, &params, &inputs, how.options, tx)
                         })

@@ -197,7 +197,7 @@ impl How {
         let mut how =
             Self { options: CallOptions::new(), timeout, limit, wants_progress: kind & 1 > 0 };
         if how.wants_progress {
-            how.options = how.options.progress();
+            how.options = how.options.progress(true);
         }
         if kind & 2 > 0 {
             how.timeout = 700;

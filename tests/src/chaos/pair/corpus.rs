@@ -50,8 +50,8 @@ pub(super) const SAMPLED: CreateMessageResult<'static> =
 const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("chaos", "0.0.0"),
     ClientFeatures::ROOTS_LIST_CHANGED
-        .and(ClientFeatures::SAMPLING)
-        .and(ClientFeatures::ELICITATION_FORM),
+        .with(ClientFeatures::SAMPLING)
+        .with(ClientFeatures::ELICITATION_FORM),
 );
 
 pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
@@ -67,7 +67,7 @@ pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
         .ping_interval(Duration::from_millis(300))
         .ping_timeout(Duration::from_secs(1)),
     CLIENT
-        .revisions(Revisions::only(Revision::V2024_11_05).and(Revisions::MODERN))
+        .revisions(Revisions::only(Revision::V2024_11_05).with(Revisions::MODERN))
         .probe_timeout(Duration::from_millis(50)),
     CLIENT
         .call_timeout(Duration::from_millis(500))
@@ -78,11 +78,11 @@ pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
 ];
 
 const ALL: Can = Can::TOOLS_LIST_CHANGED
-    .and(Can::RESOURCES_LIST_CHANGED)
-    .and(Can::RESOURCES_SUBSCRIBE)
-    .and(Can::PROMPTS_LIST_CHANGED)
-    .and(Can::COMPLETIONS)
-    .and(Can::LOGGING);
+    .with(Can::RESOURCES_LIST_CHANGED)
+    .with(Can::RESOURCES_SUBSCRIBE)
+    .with(Can::PROMPTS_LIST_CHANGED)
+    .with(Can::COMPLETIONS)
+    .with(Can::LOGGING);
 const SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 

@@ -513,11 +513,11 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 const ALL: Can = Can::TOOLS_LIST_CHANGED
-    .and(Can::RESOURCES_LIST_CHANGED)
-    .and(Can::RESOURCES_SUBSCRIBE)
-    .and(Can::PROMPTS_LIST_CHANGED)
-    .and(Can::COMPLETIONS)
-    .and(Can::LOGGING);
+    .with(Can::RESOURCES_LIST_CHANGED)
+    .with(Can::RESOURCES_SUBSCRIBE)
+    .with(Can::PROMPTS_LIST_CHANGED)
+    .with(Can::COMPLETIONS)
+    .with(Can::LOGGING);
 const FULL: ServerConfig =
     ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 

@@ -13,7 +13,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "a client gives up",
         era: None,
         play: |stage| {
-            tool(stage, "slow", "slow", CallOptions::new().progress());
+            tool(stage, "slow", "slow", CallOptions::new().progress(true));
             stage.run();
             let slow = stage.server.app.slow[0];
             assert!(stage.client.cancel("slow", Some("tired")));
@@ -91,7 +91,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "a client's time limits",
         era: None,
         play: |stage| {
-            let options = CallOptions::new().timeout(secs(2)).limit(secs(5)).progress();
+            let options = CallOptions::new().timeout(secs(2)).limit(secs(5)).progress(true);
             tool(stage, "slow", "slow", options);
             stage.run();
             let slow = stage.server.app.slow[0];

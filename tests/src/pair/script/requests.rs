@@ -50,7 +50,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "progress",
         era: None,
         play: |stage| {
-            tool(stage, "count", "count", CallOptions::new().progress());
+            tool(stage, "count", "count", CallOptions::new().progress(true));
             stage.run();
             tool(stage, "silent", "count", CallOptions::new());
         },

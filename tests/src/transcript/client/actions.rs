@@ -23,7 +23,7 @@
 //! The outcome is what the call returned; `Sent`, `Ok` and `true` may be omitted.
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{CallOptions, Era, Inputs, RawJson};
+use mcp_sansio::{CallOptions, Era, InputResponseParams, RawJson};
 
 use super::super::actions::{error, outcome, progress, split};
 use super::super::machine::Play as _;
@@ -118,7 +118,7 @@ impl<const N: usize> Player<'_, N> {
                 };
                 let (method, rest) = split(text);
                 let (params, options) = params_and_options(rest)?;
-                let mut inputs = Inputs::new(*round).state(state);
+                let mut inputs = InputResponseParams::new(*round).state(state);
                 if let Some(responses) = &responses {
                     inputs = inputs.responses(responses);
                 }
@@ -172,7 +172,7 @@ fn params_and_options(text: &str) -> Result<(RawJson<'_>, CallOptions), String> 
             words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing")
         };
         options = match word {
-            "progress" => options.progress(),
+            "progress" => options.progress(true),
             "within" => options.timeout(number()?),
             "at" => {
                 words.next();

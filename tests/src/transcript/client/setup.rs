@@ -96,10 +96,10 @@ fn capabilities(words: &str) -> Result<ClientFeatures, String> {
     ];
     words.split(' ').try_fold(C::NONE, |all, word| match word {
         "none" => Ok(all),
-        "all" => Ok(NAMES.iter().fold(all, |all, (_, one)| all.and(*one))),
+        "all" => Ok(NAMES.iter().fold(all, |all, (_, one)| all.with(*one))),
         _ => {
             let known = NAMES.iter().find(|(name, _)| *name == word);
-            known.map(|(_, one)| all.and(*one)).ok_or_else(|| format!("{word} is no capability"))
+            known.map(|(_, one)| all.with(*one)).ok_or_else(|| format!("{word} is no capability"))
         }
     })
 }

@@ -2,7 +2,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOptions, ClientEvent, ErrorCode, Inputs, Revision, RpcError, SendError, TxBuffer, to_slice,
+    CallOptions, ClientEvent, ErrorCode, InputResponseParams, Revision, RpcError, SendError,
+    TxBuffer, to_slice,
 };
 use serde_json::{Value, json};
 
@@ -73,7 +74,8 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         let answers = [("k", InputResponse::ListRoots(ListRootsResult::new(&roots)))];
         let answers = InputResponses::new(&answers);
         let sent = Peer::new(Revision::LATEST).does(|client, tx| {
-            let (params, inputs) = (CallToolParams::new("t"), Inputs::new(0).responses(&answers));
+            let (params, inputs) =
+                (CallToolParams::new("t"), InputResponseParams::new(0).responses(&answers));
             let again = client.retry(NOW, "tools/call", &params, &inputs, CallOptions::new(), tx);
             assert_eq!(again, Err(SendError::Value));
         });
@@ -115,7 +117,7 @@ fn sample(revision: Revision, params: Value) -> Value {
     let sent =
         Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            let answered = match request.question() {
+            let answered = match request.input_request() {
                 Ok(InputRequest::CreateMessage(question)) if question.validate().is_ok() => {
                     let said = SamplingMessageContent::text("said");
                     client.respond(
@@ -176,7 +178,7 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
         let params = json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1});
         peer.is_asked("sampling/createMessage", params, |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            let Ok(InputRequest::CreateMessage(question)) = request.question() else {
+            let Ok(InputRequest::CreateMessage(question)) = request.input_request() else {
                 panic!("a question")
             };
             assert_eq!(
@@ -286,7 +288,8 @@ fn elic_18_elic_19_an_answer_is_checked_against_the_form_before_it_is_sent() {
                 form.clone(),
                 |client, event, tx| {
                     let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                    let Ok(InputRequest::Elicit(ElicitParams::Form(form))) = request.question()
+                    let Ok(InputRequest::Elicit(ElicitParams::Form(form))) =
+                        request.input_request()
                     else {
                         panic!("a form")
                     };
@@ -354,7 +357,7 @@ fn elic_13_the_id_of_an_elicitation_is_handed_over_as_it_is() {
         json!({"mode": "url", "message": "m", "url": "https://example.org/", "elicitationId": id});
     Peer::new(Revision::V2025_11_25).is_asked("elicitation/create", params, |_, event, _| {
         let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-        let Ok(InputRequest::Elicit(ElicitParams::Url(page))) = request.question() else {
+        let Ok(InputRequest::Elicit(ElicitParams::Url(page))) = request.input_request() else {
             panic!("a page")
         };
         assert!(page.elicitation_id.is_some_and(|given| given == id));

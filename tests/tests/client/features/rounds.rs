@@ -1,7 +1,7 @@
 //! Input that a modern server requires before it responds.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Inputs, Revision};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, InputResponseParams, Revision};
 use serde_json::json;
 
 use super::support::{NOW, Peer, raw};
@@ -53,14 +53,14 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
         let mut out = [0; 512];
         let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out)
             .expect("they can be written");
-        assert!(input.unanswered(json).is_none());
+        assert!(input.missing_response(json).is_none());
         let text = params.to_string();
         client
             .retry(
                 NOW,
                 "tools/call",
                 &raw(&text),
-                &input.answered(&answers),
+                &input.retry_params(&answers),
                 CallOptions::new(),
                 tx,
             )
@@ -90,7 +90,8 @@ fn mrtr_17_what_is_not_answered_is_named() {
             else {
                 panic!("{event:?}")
             };
-            let missing = |answers: &str| input.unanswered(raw(answers)).map(|key| key.to_string());
+            let missing =
+                |answers: &str| input.missing_response(raw(answers)).map(|key| key.to_string());
             assert_eq!(missing("{}").as_deref(), Some("form"));
             assert_eq!(missing(r#"{"model":{},"form":{}}"#).as_deref(), Some("wh\u{e9}re"));
             assert_eq!(
@@ -132,8 +133,8 @@ fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
                     ),
                     (Some(state), 0, true)
                 );
-                let inputs: Inputs<'_, ()> =
-                    Inputs::new(input.round()).state(input.state().map(Text::from_json));
+                let inputs: InputResponseParams<'_, ()> = InputResponseParams::new(input.round())
+                    .state(input.state().map(Text::from_json));
                 let mut tx = mcp_sansio::TxBuffer::new(vec![0; size]);
                 loop {
                     let sent = client.retry(

@@ -16,10 +16,10 @@ pub(crate) const REVISIONS: [Revision; 5] = [
 ];
 
 pub(crate) const EVERYTHING: ClientFeatures = ClientFeatures::ROOTS_LIST_CHANGED
-    .and(ClientFeatures::SAMPLING_TOOLS)
-    .and(ClientFeatures::SAMPLING_CONTEXT)
-    .and(ClientFeatures::ELICITATION_FORM)
-    .and(ClientFeatures::ELICITATION_URL);
+    .with(ClientFeatures::SAMPLING_TOOLS)
+    .with(ClientFeatures::SAMPLING_CONTEXT)
+    .with(ClientFeatures::ELICITATION_FORM)
+    .with(ClientFeatures::ELICITATION_URL);
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).send_client_info(false);

@@ -20,11 +20,11 @@ pub(crate) const SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
 pub(crate) const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("arrays", "1.0.0"),
-    ClientFeatures::ROOTS.and(ClientFeatures::SAMPLING).and(ClientFeatures::ELICITATION_FORM),
+    ClientFeatures::ROOTS.with(ClientFeatures::SAMPLING).with(ClientFeatures::ELICITATION_FORM),
 )
 .ping_interval(Duration::from_secs(600));
 const ALL: Can =
-    Can::TOOLS_LIST_CHANGED.and(Can::RESOURCES_SUBSCRIBE).and(Can::PROMPTS).and(Can::LOGGING);
+    Can::TOOLS_LIST_CHANGED.with(Can::RESOURCES_SUBSCRIBE).with(Can::PROMPTS).with(Can::LOGGING);
 
 /// A client and a server with output buffers of `TX` bytes.
 pub(crate) struct Duo<'c, const TX: usize> {
@@ -279,7 +279,7 @@ impl Seen {
                     self.rounds += 1;
                     let answers = [("q", respond_to(&input.requests().get("q").unwrap().unwrap()))];
                     let responses = InputResponses::new(&answers);
-                    let inputs = input.answered(&responses);
+                    let inputs = input.retry_params(&responses);
                     let params = RawJson::from_static(r#"{"name":"ask"}"#);
                     let options = CallOptions::new();
                     up.send(|tx| client.retry(at, "tools/call", &params, &inputs, options, tx))
@@ -295,7 +295,7 @@ impl Seen {
             ClientEvent::Log { .. } => self.logs += 1,
             ClientEvent::Request(request) => {
                 self.asked += 1;
-                let answer = respond_to(&request.question().unwrap());
+                let answer = respond_to(&request.input_request().unwrap());
                 _ = up.send(|tx| client.respond(request.handle, &answer, tx)).unwrap();
             }
             ClientEvent::Violation(_) => self.violations += 1,

@@ -24,7 +24,7 @@ fn neither_does_one_through_64_bytes() {
 
 fn check<const TX: usize>(revision: Revision) {
     let client: ClientConfig =
-        duo::CLIENT.revisions(Revisions::only(revision).and(Revisions::MODERN));
+        duo::CLIENT.revisions(Revisions::only(revision).with(Revisions::MODERN));
     let server: ServerConfig = duo::SERVER.revisions(Revisions::only(revision));
     let mut duo = Duo::<TX>::new(&client, &server);
     let allocations = measure(|| talk(&mut duo, revision.is_modern()));
@@ -68,7 +68,7 @@ fn talk<const TX: usize>(duo: &mut Duo<'_, TX>, modern: bool) {
     duo.request(
         "tools/call",
         r#"{"name":"count"}"#,
-        plain.progress().log_level(LoggingLevel::Debug),
+        plain.progress(true).log_level(LoggingLevel::Debug),
     );
     for what in ["roots", "sampling", "elicitation"] {
         duo.ask(what, modern);

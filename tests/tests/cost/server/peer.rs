@@ -22,11 +22,11 @@ static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("arrays", "1
     .call_timeout(Duration::from_secs(9))
     .ping_interval(Duration::from_secs(60));
 const ALL: Can = Can::TOOLS_LIST_CHANGED
-    .and(Can::RESOURCES_LIST_CHANGED)
-    .and(Can::RESOURCES_SUBSCRIBE)
-    .and(Can::PROMPTS_LIST_CHANGED)
-    .and(Can::COMPLETIONS)
-    .and(Can::LOGGING);
+    .with(Can::RESOURCES_LIST_CHANGED)
+    .with(Can::RESOURCES_SUBSCRIBE)
+    .with(Can::PROMPTS_LIST_CHANGED)
+    .with(Can::COMPLETIONS)
+    .with(Can::LOGGING);
 
 static CATALOG: Catalog = Catalog::new()
     .tools(&[

@@ -24,8 +24,8 @@ const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
-        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-        .and(ServerFeatures::LOGGING),
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::LOGGING),
 )
 .send_server_info(false);
 

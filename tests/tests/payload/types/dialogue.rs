@@ -98,7 +98,7 @@ fn samp_06_what_the_client_must_have_declared() {
     ];
     assert_eq!(
         InputRequiredResult::with_input_requests(&questions).required_capabilities(),
-        C::SAMPLING_CONTEXT.and(C::ROOTS).and(C::ELICITATION_URL)
+        C::SAMPLING_CONTEXT.with(C::ROOTS).with(C::ELICITATION_URL)
     );
 }
 
@@ -451,7 +451,7 @@ fn questions_and_answers_travel_in_results() {
     let read: InputRequiredResult = raw(&text).to().expect("a result");
     assert_eq!(
         (read.required_capabilities(), read.is_empty()),
-        (ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS), false)
+        (ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ROOTS), false)
     );
     let empty = InputRequiredResult::with_input_requests(&[]);
     assert!(

@@ -388,11 +388,11 @@ fn questions_to_the_client_by_revision() {
 fn cap_05_cap_10_cap_11_capabilities_by_revision() {
     use ServerFeatures as S;
     let all = S::TOOLS_LIST_CHANGED
-        .and(S::RESOURCES_SUBSCRIBE)
-        .and(S::RESOURCES_LIST_CHANGED)
-        .and(S::PROMPTS_LIST_CHANGED)
-        .and(S::COMPLETIONS)
-        .and(S::LOGGING);
+        .with(S::RESOURCES_SUBSCRIBE)
+        .with(S::RESOURCES_LIST_CHANGED)
+        .with(S::PROMPTS_LIST_CHANGED)
+        .with(S::COMPLETIONS)
+        .with(S::LOGGING);
     let server = ServerCapabilities::new(all).experimental(OBJECT).extensions(OBJECT).tasks(OBJECT);
     expect(
         "ServerCapabilities",
@@ -405,7 +405,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
             "completions": {}, "logging": {}})
     );
     assert_eq!(
-        written(&ServerCapabilities::new(S::TOOLS.and(S::PROMPTS)), Revision::LATEST),
+        written(&ServerCapabilities::new(S::TOOLS.with(S::PROMPTS)), Revision::LATEST),
         json!({"tools": {}, "prompts": {}})
     );
     let read: ServerCapabilities =
@@ -421,10 +421,10 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
 
     use ClientFeatures as C;
     let all = C::ROOTS_LIST_CHANGED
-        .and(C::SAMPLING_TOOLS)
-        .and(C::SAMPLING_CONTEXT)
-        .and(C::ELICITATION_FORM)
-        .and(C::ELICITATION_URL);
+        .with(C::SAMPLING_TOOLS)
+        .with(C::SAMPLING_CONTEXT)
+        .with(C::ELICITATION_FORM)
+        .with(C::ELICITATION_URL);
     let client = ClientCapabilities::new(all).experimental(OBJECT).extensions(OBJECT).tasks(OBJECT);
     expect(
         "ClientCapabilities",

@@ -16,11 +16,11 @@ pub(crate) const REVISIONS: [Revision; 5] = [
 ];
 
 pub(crate) const EVERYTHING: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED
-    .and(ServerFeatures::RESOURCES_LIST_CHANGED)
-    .and(ServerFeatures::RESOURCES_SUBSCRIBE)
-    .and(ServerFeatures::PROMPTS_LIST_CHANGED)
-    .and(ServerFeatures::COMPLETIONS)
-    .and(ServerFeatures::LOGGING);
+    .with(ServerFeatures::RESOURCES_LIST_CHANGED)
+    .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+    .with(ServerFeatures::PROMPTS_LIST_CHANGED)
+    .with(ServerFeatures::COMPLETIONS)
+    .with(ServerFeatures::LOGGING);
 
 pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).send_server_info(false);

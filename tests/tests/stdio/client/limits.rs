@@ -268,7 +268,7 @@ fn s8_the_longest_duration_is_never() {
     });
     let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
     client.list_tools().unwrap();
-    let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX).progress();
+    let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX).progress(true);
     let call = start(&mut client, "echo", &json!({}), options);
     scene.clock.fetch_add(1 << 50, Relaxed);
     client.wait(call).unwrap();

@@ -51,7 +51,7 @@ fn time_04_progress_prolongs_a_call() {
     });
     let connector = connector(&CONFIG, &scene, Era::Modern).handler(Listener(Arc::clone(&notes)));
     let mut client = connector.connect(server.line_by_line()).unwrap();
-    let options = CallOptions::new().timeout(Duration::from_millis(500)).progress();
+    let options = CallOptions::new().timeout(Duration::from_millis(500)).progress(true);
     let call = start(&mut client, "slow", &json!({}), options);
     client.wait(call).unwrap();
     assert_eq!(noted(&notes, "true Progress"), 20);
@@ -60,7 +60,7 @@ fn time_04_progress_prolongs_a_call() {
 #[test]
 fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
     let mut client = Client::spawn(&CONFIG, server("")).unwrap();
-    let options = CallOptions::new().limit(Duration::from_millis(350)).progress();
+    let options = CallOptions::new().limit(Duration::from_millis(350)).progress(true);
     let call = start(&mut client, "slow", &json!({}), options);
     assert!(matches!(client.wait(call), Err(Error::TimedOut { .. })));
 }

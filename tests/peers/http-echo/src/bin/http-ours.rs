@@ -12,7 +12,7 @@ use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("echo-server", "0.1.0"),
-    ServerFeatures::TOOLS.and(ServerFeatures::TOOLS_LIST_CHANGED),
+    ServerFeatures::TOOLS.with(ServerFeatures::TOOLS_LIST_CHANGED),
 );
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
