@@ -1,4 +1,4 @@
-//! Completions of what a person types into an argument.
+//! Completion: suggestions for the arguments of prompts and resource templates.
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -8,32 +8,33 @@ use super::{List, Text};
 use crate::json::RawJson;
 
 payload! {
-    /// What `completion/complete` asks for. Schema type `CompleteRequestParams`.
+    /// Parameters of `completion/complete`. Schema type `CompleteRequestParams`.
     pub struct CompleteParams<'a> {
         new {
-            /// Whose argument it is.
+            /// Prompt or resource template that the argument belongs to.
             "ref" reference: of(CompletionReference<'a>);
-            /// What has been typed.
+            /// The argument to complete.
             "argument" argument: of(CompletionArgument<'a>);
         }
         with {
-            /// From 2025-06-18 on.
+            /// Context of the completion. Since 2025-06-18.
             "context" context: of(CompletionContext<'a>), in CE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
-/// Whose argument is to be completed.
+/// Prompt or resource template whose argument is completed: the member `ref` of schema type
+/// `CompleteRequestParams`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// A prompt's.
+    /// Type `ref/prompt`.
     Prompt(PromptReference<'a>),
-    /// A resource template's.
+    /// Type `ref/resource`.
     Resource(ResourceTemplateReference<'a>),
-    /// Of a type that is not known.
+    /// Unknown type, as JSON.
     Other(RawJson<'a>),
 }
 
@@ -63,56 +64,59 @@ impl<'de: 'a, 'a> Deserialize<'de> for CompletionReference<'a> {
 }
 
 payload! {
-    /// A prompt by its name. Schema type `PromptReference`.
+    /// Reference to a prompt. Schema type `PromptReference`.
     pub struct PromptReference<'a> {
         tag "type" = "ref/prompt";
         new {
-            /// The prompt.
+            /// Name of the prompt.
             "name" name: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
         }
     }
 }
 
 payload! {
-    /// A resource template by its URI. Schema type `ResourceTemplateReference`, before 2025-06-18 `ResourceReference`.
+    /// Reference to a resource or resource template. Schema type `ResourceTemplateReference`,
+    /// before 2025-06-18 `ResourceReference`.
     pub struct ResourceTemplateReference<'a> {
         tag "type" = "ref/resource";
         new {
-            /// A URI, or the template of URIs.
+            /// URI of the resource, or URI template.
             "uri" uri: text;
         }
     }
 }
 
 payload! {
-    /// An argument, as far as it has been typed.
+    /// Argument to complete: the member `argument` of schema type `CompleteRequestParams`.
     pub struct CompletionArgument<'a> {
         new {
-            /// Which one.
+            /// Name of the argument.
             "name" name: text;
-            /// What has been typed.
+            /// Value typed so far.
             "value" value: text;
         }
     }
 }
 
 payload! {
-    /// What else is known. From 2025-06-18 on.
+    /// Context of a completion: the member `context` of schema type `CompleteRequestParams`. Since
+    /// 2025-06-18.
     pub struct CompletionContext<'a> {
         new {}
         with {
-            /// The arguments that have been filled in: names and strings.
+            /// Arguments that are already resolved: an object of strings.
             "arguments" arguments: object;
         }
     }
 }
 
 impl<'a> CompleteParams<'a> {
-    /// What has been filled in for another argument, the one with this name.
+    /// Returns the already resolved argument `name` of the [`CompletionContext`], if it is a
+    /// string.
     #[must_use]
     pub fn context_argument(&self, name: &str) -> Option<Text<'a>> {
         self.context?.arguments?.get(name).and_then(RawJson::as_string).map(Text::from_json)
@@ -120,50 +124,60 @@ impl<'a> CompleteParams<'a> {
 }
 
 payload! {
-    /// The answer to `completion/complete`. Schema type `CompleteResult`.
+    /// Result of `completion/complete`. Schema type `CompleteResult`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{CompleteResult, Completion, Text};
+    ///
+    /// let values = [Text::new("python"), Text::new("pytorch")];
+    /// let result = CompleteResult::new(Completion::new(&values).total(10).has_more(true));
+    /// assert_eq!(result.completion.values.len(), 2);
+    /// ```
     pub struct CompleteResult<'a> {
         new {
-            /// The values.
+            /// The suggested values.
             "completion" completion: of(Completion<'a>);
         }
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
-/// Values for an argument. At most 100 are written: of more, the first 100, with `hasMore` and how
-/// many there are.
+/// Suggested values for an argument: the member `completion` of schema type `CompleteResult`.
+///
+/// The protocol allows 100 values. Of a longer list, the first 100 are written, with `hasMore` and,
+/// unless it is set, the `total` of the list.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Completion<'a> {
-    /// The best first.
+    /// Suggested values, most relevant first.
     pub values: List<'a, Text<'a>>,
-    /// How many there are, those that are not among the values included.
+    /// Number of all matching values, those that are not in `values` included.
     pub total: Option<u64>,
-    /// Whether there are more than these.
+    /// Whether there are more values than those in `values`.
     pub has_more: Option<bool>,
 }
 
-/// What one answer may hold.
+/// Maximum number of values in a result (server/utilities/completion).
 const MAX_VALUES: usize = 100;
 
 impl<'a> Completion<'a> {
-    /// The best value first.
+    /// Creates a completion with these values, most relevant first.
     #[must_use]
     pub const fn new(values: &'a [Text<'a>]) -> Self {
         Self { values: List::new(values), total: None, has_more: None }
     }
 
-    /// How many there are, those that are not among the values included.
+    /// Sets the number of all matching values.
     #[must_use]
     pub const fn total(mut self, total: u64) -> Self {
         self.total = Some(total);
         self
     }
 
-    /// Whether there are more than these.
+    /// Sets whether there are more values than those in `values`.
     #[must_use]
     pub const fn has_more(mut self, has_more: bool) -> Self {
         self.has_more = Some(has_more);
@@ -183,11 +197,12 @@ impl Tell for Completion<'_> {
 
 serialize_told!(Completion<'_>);
 
+/// The first [`MAX_VALUES`] elements.
 struct First<'x, 'a>(&'x List<'a, Text<'a>>);
 
 impl Tell for First<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
-        // What is not a string is left out, too.
+        // Elements that are not strings are omitted.
         let json = self
             .0
             .as_json()

@@ -1,4 +1,4 @@
-//! Blocks of content: what tools, prompts and resources give to a model or a person.
+//! Content blocks: text, images, audio and resources in results and prompts.
 
 use core::fmt;
 
@@ -12,58 +12,74 @@ use crate::json::RawJson;
 
 /// A block of content. Schema type `ContentBlock`.
 ///
-/// What the peer's revision does not know is written as a text block that says what is missing:
-/// audio in 2024-11-05, links to resources before 2025-06-18. A block of an unknown `type` is kept
-/// as it is.
+/// A block that the peer's revision does not define is written as a text block that describes it:
+/// audio in 2024-11-05, resource links before 2025-06-18. A block of an unknown `type` is written
+/// unchanged.
+///
+/// ```
+/// use mcp_sansio::RawJson;
+/// use mcp_sansio::types::ContentBlock;
+///
+/// let blocks = [
+///     ContentBlock::text("A red pixel:"),
+///     ContentBlock::image(b"P3 1 1 255 255 0 0", "image/x-portable-pixmap"),
+///     ContentBlock::resource_link("file:///pixel.ppm", "pixel.ppm"),
+/// ];
+/// assert!(blocks[0].as_text().is_some());
+///
+/// let received = RawJson::from_static(r#"{"type": "text", "text": "hi"}"#);
+/// let block: ContentBlock = received.to().unwrap();
+/// assert!(block.as_text().is_some_and(|text| text == "hi"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ContentBlock<'a> {
-    /// Text.
+    /// Type `text`.
     Text(TextContent<'a>),
-    /// A picture.
+    /// Type `image`.
     Image(ImageContent<'a>),
-    /// Sound. From 2025-03-26 on.
+    /// Type `audio`. Since 2025-03-26.
     Audio(AudioContent<'a>),
-    /// A link to a resource. From 2025-06-18 on.
+    /// Type `resource_link`. Since 2025-06-18.
     ResourceLink(ResourceLink<'a>),
-    /// The contents of a resource.
+    /// Type `resource`: the contents of a resource.
     Resource(EmbeddedResource<'a>),
-    /// Of a type that is not known.
+    /// Unknown type, as JSON.
     Other(RawJson<'a>),
 }
 
 impl<'a> ContentBlock<'a> {
-    /// Text of the application's.
+    /// Creates a text block.
     #[must_use]
     pub const fn text(text: &'a str) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// A picture.
+    /// Creates an image block from the bytes of an image file.
     #[must_use]
     pub const fn image(data: &'a [u8], mime_type: &'a str) -> Self {
         Self::Image(ImageContent::new(Blob::new(data), mime_type))
     }
 
-    /// Sound.
+    /// Creates an audio block from the bytes of an audio file. Since 2025-03-26.
     #[must_use]
     pub const fn audio(data: &'a [u8], mime_type: &'a str) -> Self {
         Self::Audio(AudioContent::new(Blob::new(data), mime_type))
     }
 
-    /// The contents of a resource.
+    /// Creates a block that embeds the contents of a resource.
     #[must_use]
     pub const fn resource(contents: ResourceContents<'a>) -> Self {
         Self::Resource(EmbeddedResource::new(contents))
     }
 
-    /// A link to a resource.
+    /// Creates a link to a resource. Since 2025-06-18.
     #[must_use]
     pub const fn resource_link(uri: &'a str, name: &'a str) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
 
-    /// The text, when it is text.
+    /// Returns the text of a text block.
     #[must_use]
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
@@ -73,7 +89,7 @@ impl<'a> ContentBlock<'a> {
     }
 }
 
-/// A text block, of whatever kind of text.
+/// Creates a text block.
 impl<'a> From<Text<'a>> for ContentBlock<'a> {
     fn from(text: Text<'a>) -> Self {
         Self::Text(TextContent::from(text))
@@ -121,7 +137,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ContentBlock<'a> {
 }
 
 payload! {
-    /// Text. Schema type `TextContent`.
+    /// A text block. Schema type `TextContent`.
     pub struct TextContent<'a> {
         tag "type" = "text";
         new {
@@ -129,54 +145,54 @@ payload! {
             "text" text: text;
         }
         with {
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 payload! {
-    /// A picture. Schema type `ImageContent`.
+    /// An image block. Schema type `ImageContent`.
     pub struct ImageContent<'a> {
         tag "type" = "image";
         new {
-            /// The file.
+            /// The file, base64 on the wire.
             "data" data: of(Blob<'a>);
-            /// What kind of file.
+            /// MIME type of the file.
             "mimeType" mime_type: text;
         }
         with {
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 payload! {
-    /// Sound. From 2025-03-26 on, schema type `AudioContent`.
+    /// An audio block. Since 2025-03-26, schema type `AudioContent`.
     pub struct AudioContent<'a> {
         tag "type" = "audio";
         new {
-            /// The file.
+            /// The file, base64 on the wire.
             "data" data: of(Blob<'a>);
-            /// What kind of file.
+            /// MIME type of the file.
             "mimeType" mime_type: text;
         }
         with {
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 impl<'a> AudioContent<'a> {
-    /// As it is, or for 2024-11-05 a text block that says what is missing.
+    /// Encodes the block, or the text block `notice` for 2024-11-05.
     pub(super) fn or_notice<'x>(
         &'x self,
         notice: &'x Notice<'x, 'a>,
@@ -189,7 +205,7 @@ impl<'a> AudioContent<'a> {
     }
 }
 
-/// What is said in its place where it is not known.
+/// The text that replaces the block for revisions without audio.
 impl fmt::Display for AudioContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
@@ -199,52 +215,52 @@ impl fmt::Display for AudioContent<'_> {
 }
 
 payload! {
-    /// The contents of a resource, within other content. Schema type `EmbeddedResource`.
+    /// A block that embeds the contents of a resource. Schema type `EmbeddedResource`.
     pub struct EmbeddedResource<'a> {
         tag "type" = "resource";
         new {
-            /// The contents.
+            /// Contents of the resource.
             "resource" resource: of(ResourceContents<'a>);
         }
         with {
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 payload! {
-    /// A link to a resource. From 2025-06-18 on, schema type `ResourceLink`.
+    /// A link to a resource that the client can read. Since 2025-06-18, schema type `ResourceLink`.
     pub struct ResourceLink<'a> {
         tag "type" = "resource_link";
         new {
-            /// Where it can be read.
+            /// URI of the resource.
             "uri" uri: text;
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
         }
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// What it is, for the model.
+            /// Description of the resource, for the model.
             "description" description: text;
-            /// What kind of data.
+            /// MIME type of the resource, if known.
             "mimeType" mime_type: text;
-            /// How many bytes.
+            /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
-            /// Pictures of it. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
-/// What is said in its place where it is not known.
+/// The text that replaces the block for revisions without links.
 impl fmt::Display for ResourceLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[resource ")?;
@@ -256,25 +272,26 @@ impl fmt::Display for ResourceLink<'_> {
 }
 
 payload! {
-    /// Hints on who should see something, and how much it matters. Schema type `Annotations`.
+    /// Hints for the client on how to use or display an object. Schema type `Annotations`.
     pub struct Annotations<'a> {
         new {}
         with {
-            /// Whom it is for.
+            /// Intended audience.
             "audience" audience: list(Role);
-            /// From 0 (may be left out) to 1 (is needed).
+            /// Importance, from 0 (optional) to 1 (effectively required).
             "priority" priority: of(Number<'a>);
-            /// ISO 8601. From 2025-06-18 on.
+            /// Time of the last modification, in ISO 8601, e.g. `2025-01-12T15:00:58Z`. Since
+            /// 2025-06-18.
             "lastModified" last_modified: text, in CE;
         }
     }
 }
 
 names! {
-    /// Who speaks, or is spoken to. Schema type `Role`.
+    /// Sender or recipient of a message. Schema type `Role`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum Role {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",

@@ -1,5 +1,5 @@
-//! Questions of a server that travel in results and are answered in the next attempt (2026-07-28,
-//! basic/patterns/mrtr).
+//! Multi round-trip requests: a result carries requests for input, and the client repeats its
+//! request with the responses (2026-07-28, basic/patterns/mrtr).
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -12,57 +12,60 @@ use super::{
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientFeatures;
 
-/// Questions, each with a key of the server's choice. 2026-07-28, schema type `InputRequests`.
+/// Input requests, by keys that the server chooses. 2026-07-28, schema type `InputRequests`.
 pub type InputRequests<'a> = Map<'a, InputRequest<'a>>;
-/// Answers, each with the key of its question. 2026-07-28, schema type `InputResponses`.
+/// Input responses, by the keys of their requests. 2026-07-28, schema type `InputResponses`.
 pub type InputResponses<'a> = Map<'a, InputResponse<'a>>;
 
 payload! {
-    /// The answer to `tools/call`, `prompts/get` or `resources/read` that asks for more. 2026-07-28, schema type `InputRequiredResult`.
+    /// Result of `tools/call`, `prompts/get` or `resources/read` that requires input from the
+    /// client first. 2026-07-28, schema type `InputRequiredResult`.
     ///
-    /// It must have questions, a state, or both.
+    /// It must have input requests, a request state, or both.
     pub struct InputRequiredResult<'a> {
         tag "resultType" = "input_required";
         new {}
         with {
-            /// The questions. The client sends the same request again, with answers.
+            /// Input requests. The client sends its request again with the responses.
             "inputRequests" input_requests: of(InputRequests<'a>);
-            /// What the server wants back with the next attempt. A client can read and change it: protect what must not be.
+            /// State that the client returns unchanged with the repeated request. A client can read
+            /// and modify it: encrypt or sign what it must not.
             "requestState" request_state: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 impl<'a> InputRequiredResult<'a> {
-    /// With these questions.
+    /// Creates a result with these input requests.
     #[must_use]
     pub const fn with_input_requests(requests: &'a [(&'a str, InputRequest<'a>)]) -> Self {
         Self::new().input_requests(Map::new(requests))
     }
 
-    /// Whether it has neither questions nor a state, which the protocol does not allow.
+    /// Returns whether there are neither input requests nor a request state, which the protocol
+    /// forbids.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.request_state.is_none()
             && self.input_requests.is_none_or(|requests| requests.is_empty())
     }
 
-    /// What the client must have declared.
+    /// Returns the client capabilities that these requests require.
     #[must_use]
     pub fn required_capabilities(&self) -> ClientFeatures {
         let mut features = ClientFeatures::NONE;
-        self.all_requests(&mut |_, question| {
+        self.all_requests(&mut |_, input| {
             features = features
-                .with(question.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
+                .with(input.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
             true
         });
         features
     }
 
-    /// Whether all questions are like that: each with its key, none where it is JSON that asks
-    /// nothing known.
+    /// Returns whether `is` holds for the key and the request of every entry. The request is `None`
+    /// if it is JSON of an unknown method or invalid.
     pub(crate) fn all_requests(
         &self,
         is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool,
@@ -72,33 +75,36 @@ impl<'a> InputRequiredResult<'a> {
             .as_slice()
             .unwrap_or_default()
             .iter()
-            .all(|(key, question)| is(Text::new(key), Some(question)))
-            && requests.as_json().unwrap_or(RawJson::NULL).members().all(|(key, question)| {
-                is(Text::from_json(key), InputRequest::summary(question).as_ref())
-            })
+            .all(|(key, input)| is(Text::new(key), Some(input)))
+            && requests
+                .as_json()
+                .unwrap_or(RawJson::NULL)
+                .members()
+                .all(|(key, input)| is(Text::from_json(key), InputRequest::summary(input).as_ref()))
     }
 }
 
-/// A question. 2026-07-28, schema type `InputRequest`.
+/// A request for input. 2026-07-28, schema type `InputRequest`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum InputRequest<'a> {
-    /// To the person.
+    /// `elicitation/create`.
     Elicit(ElicitParams<'a>),
-    /// To the model. Deprecated.
+    /// `sampling/createMessage`. Deprecated.
     CreateMessage(CreateMessageParams<'a>),
-    /// For the roots. Deprecated.
+    /// `roots/list`. Deprecated.
     ListRoots,
-    /// By a method that is not known.
+    /// Unknown method. The whole request as JSON; of [`from_parts`](Self::from_parts), its
+    /// parameters.
     Other(RawJson<'a>),
 }
 
 impl<'a> InputRequest<'a> {
-    /// The question that a request with this method and these parameters asks.
+    /// Reads an input request from the method and the parameters of a request.
     ///
     /// # Errors
-    /// What in the parameters does not fit, or that there are none. An unknown method is
-    /// [`Other`](Self::Other), with the parameters.
+    /// If the parameters are missing or invalid. An unknown method is no error:
+    /// [`Other`](Self::Other) holds its parameters.
     pub fn from_parts(method: JsonStr<'_>, params: Option<RawJson<'a>>) -> Result<Self, ReadError> {
         let params = params.unwrap_or(RawJson::EMPTY);
         if method == "elicitation/create" {
@@ -112,11 +118,11 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it
-    /// can be answered. Reading all of it is for a client.
-    fn summary(question: RawJson<'a>) -> Option<Self> {
-        let method = question.get("method").and_then(RawJson::as_string)?;
-        let params = question.get("params").unwrap_or(RawJson::EMPTY);
+    /// Reads the parts of a raw input request needed to validate it before sending: whether it is
+    /// valid and which capabilities it requires. A server links no code to read the rest.
+    fn summary(input: RawJson<'a>) -> Option<Self> {
+        let method = input.get("method").and_then(RawJson::as_string)?;
+        let params = input.get("params").unwrap_or(RawJson::EMPTY);
         let text = |key| params.get(key).and_then(RawJson::as_string).map(Text::from_json);
         if method == "roots/list" {
             Some(Self::ListRoots)
@@ -154,7 +160,7 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// What the client must have declared.
+    /// Returns the client capabilities that the request requires.
     #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
@@ -197,17 +203,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     }
 }
 
-/// An answer: it does not say to what, its key does. 2026-07-28, schema type `InputResponse`.
+/// Response to an [`InputRequest`], told apart by its members. 2026-07-28, schema type
+/// `InputResponse`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum InputResponse<'a> {
-    /// The person's.
+    /// Result of `elicitation/create`.
     Elicit(ElicitResult<'a>),
-    /// The model's. Deprecated.
+    /// Result of `sampling/createMessage`. Deprecated.
     CreateMessage(CreateMessageResult<'a>),
-    /// The roots. Deprecated.
+    /// Result of `roots/list`. Deprecated.
     ListRoots(ListRootsResult<'a>),
-    /// Of a shape that is not known.
+    /// Unknown kind of result, as JSON.
     Other(RawJson<'a>),
 }
 

@@ -1,57 +1,59 @@
-//! Log messages.
+//! Log messages of a server. Deprecated in 2026-07-28.
 
 use super::encode::macros::{names, payload};
 
 names! {
-    /// How bad something is, the least first. Schema type `LoggingLevel`.
+    /// Severity of a log message, lowest first, as in syslog (RFC 5424). Schema type
+    /// `LoggingLevel`.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     pub enum LoggingLevel {
-        /// For debugging.
+        /// Details for debugging.
         Debug = "debug",
-        /// As expected.
+        /// Normal operation.
         Info = "info",
-        /// Worth knowing.
+        /// Normal but significant event.
         Notice = "notice",
-        /// Something may be wrong.
+        /// Warning condition.
         Warning = "warning",
-        /// Something went wrong.
+        /// Error condition.
         Error = "error",
-        /// A part has failed.
+        /// Critical condition, e.g. the failure of a component.
         Critical = "critical",
-        /// Someone must act now.
+        /// Condition that requires immediate action.
         Alert = "alert",
-        /// Nothing works.
+        /// System is unusable.
         Emergency = "emergency",
     }
 }
 
 payload! {
-    /// What `logging/setLevel` asks for. Up to 2025-11-25, schema type `SetLevelRequestParams`.
+    /// Parameters of `logging/setLevel`. Up to 2025-11-25, schema type `SetLevelRequestParams`.
     pub struct SetLevelParams<'a> {
         new {
-            /// The least level that is wanted.
+            /// Lowest level of the messages that the server should send.
             "level" level: of(LoggingLevel);
         }
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// A log message: what `notifications/message` says. Schema type `LoggingMessageNotificationParams`.
+    /// Parameters of `notifications/message`, a log message. Schema type
+    /// `LoggingMessageNotificationParams`.
     pub struct LoggingMessageParams<'a> {
         new {
-            /// How bad it is.
+            /// Severity of the message.
             "level" level: of(LoggingLevel);
-            /// What is said: any JSON.
+            /// The message: any JSON value.
             "data" data: any;
         }
         with {
-            /// Who says it.
+            /// Name of the logger.
             "logger" logger: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

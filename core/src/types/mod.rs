@@ -1,9 +1,10 @@
-//! Payloads: what the messages of the protocol carry, by the names of its schema.
+//! Payloads: the parameters, results and data types of the protocol, named as in its schema.
 //!
-//! Each type is both what an application writes down, in a `const` if it likes, and what it reads
-//! from a message with [`RawJson::to`]; read or written, it borrows and copies nothing. The
-//! serializer of this crate leaves out what the peer's revision does not know; any other
-//! (serde_json, say) writes everything.
+//! The names are those of the schema without `Request` and `Notification`: [`CallToolParams`] is
+//! schema type `CallToolRequestParams`. Each type can be written, also as a `const`, and read from
+//! a message with [`RawJson::to`]; both borrow, and copy nothing. The serializer of this crate
+//! omits members that the peer's revision does not define; other serializers (e.g. serde_json)
+//! write all.
 //!
 //! ```
 //! use mcp_sansio::types::{CallToolParams, CallToolResult, ContentBlock, Tool, ToolAnnotations};
@@ -22,9 +23,26 @@
 //! assert!(params.name == ECHO.name);
 //! ```
 //!
-//! What is required is an argument of `new`; all else has a setter with the name of its field.
-//! Unknown members are skipped when a type is read. Whoever passes a message on takes its
-//! [`RawJson`] instead.
+//! Required members are arguments of `new`. Optional members have a setter with the name of the
+//! field. Reading skips unknown members, so a proxy should forward the [`RawJson`] instead.
+//!
+//! | Section of the schema | Types |
+//! | --- | --- |
+//! | Common types | [`Text`], [`List`], [`Map`], [`Number`], [`Blob`], [`Icon`], [`Annotations`], [`Role`], [`PaginatedParams`], [`CacheHint`], [`EmptyParams`], [`EmptyResult`] |
+//! | Content | [`ContentBlock`] |
+//! | Errors | [`ErrorObject`] and its `...Data` |
+//! | `initialize`, `server/discover` | [`InitializeParams`], [`InitializeResult`], [`DiscoverResult`], [`Implementation`], [`ClientCapabilities`], [`ServerCapabilities`] |
+//! | Tools | [`Tool`], [`ListToolsResult`], [`CallToolParams`], [`CallToolResult`], [`TextResult`] |
+//! | Resources | [`Resource`], [`ResourceTemplate`], [`ListResourcesResult`], [`ListResourceTemplatesResult`], [`ReadResourceParams`], [`ReadResourceResult`], [`ResourceContents`], [`ResourceParams`] |
+//! | Prompts | [`Prompt`], [`ListPromptsResult`], [`GetPromptParams`], [`GetPromptResult`] |
+//! | Completion | [`CompleteParams`], [`CompleteResult`] |
+//! | Subscriptions | [`SubscriptionsListenParams`], [`SubscriptionFilter`] |
+//! | Logging | [`LoggingLevel`], [`SetLevelParams`], [`LoggingMessageParams`] |
+//! | Progress, cancellation | [`ProgressParams`], [`CancelledParams`] |
+//! | Elicitation | [`ElicitParams`], [`RequestedSchema`], [`ElicitResult`] |
+//! | Sampling | [`CreateMessageParams`], [`SamplingMessage`], [`CreateMessageResult`] |
+//! | Roots | [`Root`], [`ListRootsResult`] |
+//! | Multi round-trip requests | [`InputRequiredResult`], [`InputRequest`], [`InputResponse`] |
 //!
 //! [`RawJson::to`]: crate::RawJson::to
 //! [`RawJson`]: crate::RawJson

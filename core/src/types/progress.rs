@@ -1,62 +1,65 @@
-//! Progress and cancellation.
+//! Progress, cancellation, and messages without parameters or results of their own.
 
 use super::Number;
 use super::encode::macros::payload;
 use crate::json::RawJson;
 
 payload! {
-    /// What `notifications/progress` says. Schema type `ProgressNotificationParams`.
+    /// Parameters of `notifications/progress`. Schema type `ProgressNotificationParams`.
     pub struct ProgressParams<'a> {
         new {
-            /// The token of the request: a string or an integer.
+            /// Progress token of the request: a string or an integer.
             "progressToken" progress_token: of(RawJson<'a>);
-            /// How far it is: more each time.
+            /// Progress so far; must increase with each notification.
             "progress" progress: of(Number<'a>);
         }
         with {
-            /// How far it will be in the end.
+            /// Progress at completion, if known.
             "total" total: of(Number<'a>);
-            /// What is going on. From 2025-03-26 on.
+            /// Description of the current progress. Since 2025-03-26.
             "message" message: text, in BE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What `notifications/cancelled` says. Schema type `CancelledNotificationParams`.
+    /// Parameters of `notifications/cancelled`. Schema type `CancelledNotificationParams`.
     pub struct CancelledParams<'a> {
         new {
-            /// The request that is no longer wanted: a string or an integer. Required in effect; a notification without it says nothing.
+            /// Id of the cancelled request: a string or an integer. The schema declares it
+            /// optional, but a notification without it cancels nothing.
             "requestId" request_id: of(RawJson<'a>);
         }
         with {
-            /// Why, for people.
+            /// Reason for the cancellation, for logs and users.
             "reason" reason: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What a request or notification says that has nothing of its own to say. Schema types `RequestParams` and `NotificationParams`.
+    /// Parameters of a request or notification that defines none of its own. Schema types
+    /// `RequestParams` and `NotificationParams`.
     pub struct EmptyParams<'a> {
         new {}
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// An answer with nothing of its own. Schema type `EmptyResult`; in 2026-07-28 also `SubscriptionsListenResult`.
+    /// Result without members of its own. Schema type `EmptyResult`; in 2026-07-28 also
+    /// `SubscriptionsListenResult`.
     pub struct EmptyResult<'a> {
         new {}
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

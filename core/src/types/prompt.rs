@@ -1,44 +1,52 @@
-//! Prompts: messages that a person picks, filled in by a server.
+//! Prompts: templates of messages that a server offers and a user selects.
 
 use super::encode::macros::payload;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Role, Text};
 use crate::json::RawJson;
 
 payload! {
-    /// A prompt. Schema type `Prompt`.
+    /// A prompt or prompt template that a server offers. Schema type `Prompt`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{Prompt, PromptArgument};
+    ///
+    /// const REVIEW: Prompt = Prompt::new("review")
+    ///     .description("Asks for a review of code.")
+    ///     .arguments(&[PromptArgument::new("code").required(true)]);
+    /// ```
     pub struct Prompt<'a> {
         new {
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What it is for.
+            /// Description of what the prompt provides.
             "description" description: text;
-            /// What can be filled in.
+            /// Arguments of the template.
             "arguments" arguments: list(PromptArgument<'a>);
-            /// Pictures of it. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 payload! {
-    /// What can be filled in in a prompt. Schema type `PromptArgument`.
+    /// An argument of a prompt template. Schema type `PromptArgument`.
     pub struct PromptArgument<'a> {
         new {
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What it is for.
+            /// Description of the argument.
             "description" description: text;
-            /// Whether it must be given. Default: false.
+            /// Whether the argument is required. Default: false.
             "required" required: of(bool);
         }
     }
@@ -48,22 +56,22 @@ payload! {
     /// A message of a prompt. Schema type `PromptMessage`.
     pub struct PromptMessage<'a> {
         new {
-            /// Who says it.
+            /// Sender of the message.
             "role" role: of(Role);
-            /// What is said.
+            /// Content of the message.
             "content" content: of(ContentBlock<'a>);
         }
     }
 }
 
 impl<'a> PromptMessage<'a> {
-    /// Text that the person says.
+    /// Creates a text message of the user.
     #[must_use]
     pub const fn user(text: &'a str) -> Self {
         Self::new(Role::User, ContentBlock::text(text))
     }
 
-    /// Text that the model says.
+    /// Creates a text message of the model.
     #[must_use]
     pub const fn assistant(text: &'a str) -> Self {
         Self::new(Role::Assistant, ContentBlock::text(text))
@@ -71,47 +79,51 @@ impl<'a> PromptMessage<'a> {
 }
 
 payload! {
-    /// The answer to `prompts/list`. Schema type `ListPromptsResult`.
+    /// Result of `prompts/list`. Schema type `ListPromptsResult`.
     pub struct ListPromptsResult<'a> {
         new {
             /// The prompts of this page.
             "prompts" prompts: list(Prompt<'a>);
         }
         with {
-            /// Where the next page begins; none when this is the last.
+            /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// For how many milliseconds it stays fresh. From 2026-07-28 on, where it is required.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, in EE;
-            /// Who may share it. From 2026-07-28 on, where it is required.
+            /// Whether caches may share the result between users; private if missing. Since
+            /// 2026-07-28, where it is required.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What `prompts/get` asks for. Schema type `GetPromptRequestParams`.
+    /// Parameters of `prompts/get`. Schema type `GetPromptRequestParams`.
     pub struct GetPromptParams<'a> {
         new {
-            /// The prompt.
+            /// Name of the prompt.
             "name" name: text;
         }
         with {
-            /// What is filled in: names and strings.
+            /// Arguments for the template: an object of strings.
             "arguments" arguments: object;
-            /// Answers to what the server wanted to know first. From 2026-07-28 on.
+            /// Responses to the input requests of an
+            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+            /// 2026-07-28.
             "inputResponses" input_responses: of(InputResponses<'a>), in EE;
-            /// What the server wants back, as it was. From 2026-07-28 on.
+            /// The `requestState` of that result, unchanged. Since 2026-07-28.
             "requestState" request_state: text, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 impl<'a> GetPromptParams<'a> {
-    /// What is filled in for the argument with this name.
+    /// Returns the argument `name`, if it is a string.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<Text<'a>> {
         self.arguments?.get(name).and_then(RawJson::as_string).map(Text::from_json)
@@ -119,16 +131,24 @@ impl<'a> GetPromptParams<'a> {
 }
 
 payload! {
-    /// The answer to `prompts/get`. Schema type `GetPromptResult`.
+    /// Result of `prompts/get`. Schema type `GetPromptResult`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{GetPromptResult, PromptMessage};
+    ///
+    /// let messages = [PromptMessage::user("Please review this code: fn main() {}")];
+    /// let result = GetPromptResult::new(&messages).description("A review of code");
+    /// assert_eq!(result.messages.len(), 1);
+    /// ```
     pub struct GetPromptResult<'a> {
         new {
-            /// The prompt, filled in.
+            /// Messages of the prompt, with its arguments filled in.
             "messages" messages: list(PromptMessage<'a>);
         }
         with {
-            /// What it is for.
+            /// Description of the prompt.
             "description" description: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

@@ -1,4 +1,4 @@
-//! Resources: data that a server lends, each under a URI.
+//! Resources: data that a server provides, identified by URIs.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -8,113 +8,122 @@ use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
 use crate::json::RawJson;
 
 payload! {
-    /// A resource that can be read. Schema type `Resource`.
+    /// A resource that a server can read. Schema type `Resource`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::Resource;
+    ///
+    /// const LOG: Resource = Resource::new("file:///var/log/boot.log", "boot.log")
+    ///     .description("Log of the last boot.")
+    ///     .mime_type("text/plain");
+    /// ```
     pub struct Resource<'a> {
         new {
-            /// Where it can be read.
+            /// URI of the resource.
             "uri" uri: text;
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What it is, for the model.
+            /// Description of the resource, for the model.
             "description" description: text;
-            /// What kind of data.
+            /// MIME type of the resource, if known.
             "mimeType" mime_type: text;
-            /// How many bytes.
+            /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
-            /// Pictures of it. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 payload! {
-    /// A family of resources whose URIs follow a template. Schema type `ResourceTemplate`.
+    /// A template for the URIs of resources. Schema type `ResourceTemplate`.
     pub struct ResourceTemplate<'a> {
         new {
-            /// RFC 6570.
+            /// URI template (RFC 6570).
             "uriTemplate" uri_template: text;
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What they are, for the model.
+            /// Description of the resources, for the model.
             "description" description: text;
-            /// What kind of data, when it is the same for all.
+            /// MIME type, if all matching resources have the same.
             "mimeType" mime_type: text;
-            /// Pictures of them. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// Hints for the client.
+            /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
-/// What a resource, or a part of it, contains. Schema types `TextResourceContents` and
+/// Contents of a resource or of a part of it. Schema types `TextResourceContents` and
 /// `BlobResourceContents`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ResourceContents<'a> {
-    /// Where it was read.
+    /// URI of the resource, or of a part of it.
     pub uri: Text<'a>,
-    /// Text or bytes.
+    /// Text or binary data: the members `text` and `blob`.
     pub data: ResourceData<'a>,
-    /// What kind of data.
+    /// MIME type, if known.
     pub mime_type: Option<Text<'a>>,
-    /// From 2025-06-18 on.
+    /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
     pub meta: Option<RawJson<'a>>,
-    /// The schema has them on the block around an embedded resource, but servers were told to put
-    /// them here, too: kept, never required.
+    /// Annotations, as JSON. The schema defines them on
+    /// [`EmbeddedResource`](super::EmbeddedResource) only, but examples of the specification put
+    /// them here, too: kept, not required.
     pub annotations: Option<RawJson<'a>>,
 }
 
 /// The data in [`ResourceContents`].
 #[derive(Clone, Copy, Debug)]
 pub enum ResourceData<'a> {
-    /// Text.
+    /// Text, in the member `text`.
     Text(Text<'a>),
-    /// Anything else.
+    /// Binary data, in the member `blob`.
     Blob(Blob<'a>),
 }
 
 impl<'a> ResourceContents<'a> {
-    /// Text.
+    /// Creates text contents of the resource `uri`.
     #[must_use]
     pub const fn text(uri: &'a str, text: &'a str) -> Self {
         Self::new(Text::new(uri), ResourceData::Text(Text::new(text)))
     }
 
-    /// Bytes.
+    /// Creates binary contents of the resource `uri`.
     #[must_use]
     pub const fn blob(uri: &'a str, bytes: &'a [u8]) -> Self {
         Self::new(Text::new(uri), ResourceData::Blob(Blob::new(bytes)))
     }
 
-    /// Either; `uri` may come from the request.
+    /// Creates contents from their parts, for example with the URI of the request.
     #[must_use]
     pub const fn new(uri: Text<'a>, data: ResourceData<'a>) -> Self {
         Self { uri, data, mime_type: None, meta: None, annotations: None }
     }
 
-    /// What kind of data.
+    /// Sets the MIME type.
     #[must_use]
     pub const fn mime_type(mut self, mime_type: &'a str) -> Self {
         self.mime_type = Some(Text::new(mime_type));
         self
     }
 
-    /// From 2025-06-18 on.
+    /// Sets `_meta`: see [`meta`](crate::types::meta). Since 2025-06-18.
     #[must_use]
     pub const fn meta(mut self, meta: RawJson<'a>) -> Self {
         self.meta = Some(meta);
@@ -174,91 +183,111 @@ payload! {
 }
 
 payload! {
-    /// The answer to `resources/list`. Schema type `ListResourcesResult`.
+    /// Result of `resources/list`. Schema type `ListResourcesResult`.
     pub struct ListResourcesResult<'a> {
         new {
             /// The resources of this page.
             "resources" resources: list(Resource<'a>);
         }
         with {
-            /// Where the next page begins; none when this is the last.
+            /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// For how many milliseconds it stays fresh. From 2026-07-28 on, where it is required.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, in EE;
-            /// Who may share it. From 2026-07-28 on, where it is required.
+            /// Whether caches may share the result between users; private if missing. Since
+            /// 2026-07-28, where it is required.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// The answer to `resources/templates/list`. Schema type `ListResourceTemplatesResult`.
+    /// Result of `resources/templates/list`. Schema type `ListResourceTemplatesResult`.
     pub struct ListResourceTemplatesResult<'a> {
         new {
             /// The templates of this page.
             "resourceTemplates" resource_templates: list(ResourceTemplate<'a>);
         }
         with {
-            /// Where the next page begins; none when this is the last.
+            /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// For how many milliseconds it stays fresh. From 2026-07-28 on, where it is required.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, in EE;
-            /// Who may share it. From 2026-07-28 on, where it is required.
+            /// Whether caches may share the result between users; private if missing. Since
+            /// 2026-07-28, where it is required.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What `resources/read` asks for. Schema type `ReadResourceRequestParams`.
+    /// Parameters of `resources/read`. Schema type `ReadResourceRequestParams`.
     pub struct ReadResourceParams<'a> {
         new {
-            /// The resource.
+            /// URI of the resource.
             "uri" uri: text;
         }
         with {
-            /// Answers to what the server wanted to know first. From 2026-07-28 on.
+            /// Responses to the input requests of an
+            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+            /// 2026-07-28.
             "inputResponses" input_responses: of(InputResponses<'a>), in EE;
-            /// What the server wants back, as it was. From 2026-07-28 on.
+            /// The `requestState` of that result, unchanged. Since 2026-07-28.
             "requestState" request_state: text, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// The answer to `resources/read`. Schema type `ReadResourceResult`.
+    /// Result of `resources/read`. Schema type `ReadResourceResult`.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{CacheScope, ReadResourceResult, ResourceContents};
+    ///
+    /// const CONTENTS: &[ResourceContents] =
+    ///     &[ResourceContents::text("file:///motd", "Welcome!").mime_type("text/plain")];
+    /// const RESULT: ReadResourceResult =
+    ///     ReadResourceResult::new(CONTENTS).ttl_ms(60_000).cache_scope(CacheScope::Public);
+    /// ```
     pub struct ReadResourceResult<'a> {
         new {
-            /// The resource, or its parts.
+            /// Contents of the resource, or of its parts.
             "contents" contents: list(ResourceContents<'a>);
         }
         with {
-            /// For how many milliseconds it stays fresh. From 2026-07-28 on, where it is required.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, in EE;
-            /// Who may share it. From 2026-07-28 on, where it is required.
+            /// Whether caches may share the result between users; private if missing. Since
+            /// 2026-07-28, where it is required.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What `resources/subscribe` and `resources/unsubscribe` ask for, and `notifications/resources/updated` says. Schema types
-    /// `SubscribeRequestParams`, `UnsubscribeRequestParams` (up to 2025-11-25) and `ResourceUpdatedNotificationParams`.
+    /// Parameters of `resources/subscribe` and `resources/unsubscribe` (both up to 2025-11-25) and
+    /// of `notifications/resources/updated`. Schema types `ResourceRequestParams`,
+    /// `SubscribeRequestParams`, `UnsubscribeRequestParams` and
+    /// `ResourceUpdatedNotificationParams`.
     pub struct ResourceParams<'a> {
         new {
-            /// The resource; in a notification, it may be one below that which was subscribed.
+            /// URI of the resource. In a notification, it may name a sub-resource of the subscribed
+            /// one.
             "uri" uri: text;
         }
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

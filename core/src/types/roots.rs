@@ -1,42 +1,42 @@
-//! Roots: the directories that a client lets a server work in.
+//! Roots: the directories and files that a client exposes to a server. Deprecated in 2026-07-28.
 
 use super::Text;
 use super::encode::macros::payload;
 use super::encode::tell::{Tell, Teller, serialize_told};
 
 payload! {
-    /// A directory or file that a server may work in. Schema type `Root`.
+    /// A directory or file that a server may operate on. Schema type `Root`.
     pub struct Root<'a> {
         new {
-            /// Begins with `file://`, and goes nowhere else than it says. Any other is not written.
+            /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails.
             "uri" uri: text, via FileUri;
         }
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "name" name: text;
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
 impl Root<'_> {
-    /// Whether its URI is one of a file, as every revision requires, and leads where it seems to:
-    /// no `.` or `..` as a segment, no backslash, no NUL, no slash in percent-encoding
+    /// Returns whether the URI has the scheme `file`, which all revisions require, and no path
+    /// traversal: no segment `.` or `..`, no backslash, no NUL and no percent-encoded slash
     /// (client/roots, "Security Considerations").
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        leads_to_a_file(self.uri).is_some()
+        check_file_uri(self.uri).is_some()
     }
 }
 
-/// `None` when it does not.
-fn leads_to_a_file(uri: Text<'_>) -> Option<()> {
+/// Returns `Some` if the URI is a safe `file:` URI.
+fn check_file_uri(uri: Text<'_>) -> Option<()> {
     let mut chars = uri.chars();
     for expected in "file://".chars() {
         chars.next().filter(|c| c.to_ascii_lowercase() == expected)?;
     }
-    // Of the segment: how many characters, and how many of them dots.
+    // Number of characters of the current segment, and of dots among them.
     let (mut len, mut dots) = (0, 0);
     loop {
         let c = match chars.next() {
@@ -58,11 +58,12 @@ fn leads_to_a_file(uri: Text<'_>) -> Option<()> {
     }
 }
 
+/// Refuses to encode an unsafe URI.
 struct FileUri<'x, 'a>(&'x Text<'a>);
 
 impl Tell for FileUri<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
-        match leads_to_a_file(*self.0) {
+        match check_file_uri(*self.0) {
             Some(()) => self.0.tell(to),
             None => to.refuse(),
         }
@@ -72,14 +73,14 @@ impl Tell for FileUri<'_, '_> {
 serialize_told!(FileUri<'_, '_>);
 
 payload! {
-    /// The answer to `roots/list`. Schema type `ListRootsResult`.
+    /// Result of `roots/list`. Schema type `ListRootsResult`.
     pub struct ListRootsResult<'a> {
         new {
-            /// The roots.
+            /// Roots of the client.
             "roots" roots: list(Root<'a>);
         }
         with {
-            /// Up to 2025-11-25.
+            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
             "_meta" meta: object, in AD;
         }
     }

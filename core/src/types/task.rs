@@ -1,13 +1,13 @@
-//! The part of the tasks of 2025-11-25 that shows in other requests.
+//! Task metadata in other requests. 2025-11-25 only.
 
 use super::encode::macros::payload;
 
 payload! {
-    /// That a request is to be run as a task. 2025-11-25 only, schema type `TaskMetadata`.
+    /// Request for execution as a task. 2025-11-25 only, schema type `TaskMetadata`.
     pub struct TaskMetadata {
         new {}
         with {
-            /// For how many milliseconds its result is to be kept.
+            /// How long the receiver should keep the task, in milliseconds from its creation.
             "ttl" ttl: millis;
         }
     }

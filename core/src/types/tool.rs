@@ -1,4 +1,4 @@
-//! Tools: what a model can have a server do.
+//! Tools: functions of a server that a model may call.
 
 use serde::{Serialize, Serializer};
 
@@ -11,34 +11,51 @@ use crate::json::RawJson;
 use crate::lifecycle::Revision;
 
 payload! {
-    /// A tool. Schema type `Tool`.
+    /// A tool that a server offers. Schema type `Tool`.
+    ///
+    /// ```
+    /// use mcp_sansio::RawJson;
+    /// use mcp_sansio::types::{Tool, ToolAnnotations};
+    ///
+    /// const SCHEMA: RawJson = RawJson::from_static(
+    ///     r#"{"type": "object", "properties": {"city": {"type": "string"}}}"#,
+    /// );
+    /// const TOOL: Tool = Tool::new("get_weather", SCHEMA)
+    ///     .title("Weather")
+    ///     .description("Returns the current temperature in a city.")
+    ///     .annotations(ToolAnnotations::new().read_only_hint(true));
+    /// assert_eq!(TOOL.name, "get_weather");
+    /// ```
     pub struct Tool<'a> {
         new {
-            /// Unique within the server: at most 128 of `A-Z a-z 0-9 _ - .`.
+            /// Name for programmatic use, unique within the server: 1 to 128 letters, digits, `_`,
+            /// `-` and `.`, all ASCII.
             "name" name: text;
-            /// JSON Schema of the arguments, with `"type": "object"`. Kept as it is, unknown keywords included.
+            /// JSON Schema of the arguments; its root must have `"type": "object"`. Written
+            /// unchanged, unknown keywords included.
             "inputSchema" input_schema: object;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What it does, for the model.
+            /// Description of what the tool does, for the model.
             "description" description: text;
-            /// Pictures of it. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// JSON Schema of the structured result. From 2025-06-18 on; before 2026-07-28 only one with `"type": "object"`.
+            /// JSON Schema of `structuredContent` in the results. Since 2025-06-18; not written
+            /// before 2026-07-28 unless its root has `"type": "object"`.
             "outputSchema" output_schema: object, in CE, via ObjectSchema;
-            /// What it does to the world. From 2025-03-26 on.
+            /// Hints about the effects of the tool. Since 2025-03-26.
             "annotations" annotations: of(ToolAnnotations<'a>), in BE;
-            /// How it can be run. 2025-11-25 only.
+            /// How the tool can be executed. 2025-11-25 only.
             "execution" execution: of(ToolExecution), in DD;
-            /// From 2025-06-18 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, in CE;
         }
     }
 }
 
-/// A schema that before 2026-07-28 had to be one of an object, and is left out where it is not.
+/// Omits an output schema before 2026-07-28 unless its root type is `object`.
 struct ObjectSchema<'x, 'a>(&'x RawJson<'a>);
 
 impl Serialize for ObjectSchema<'_, '_> {
@@ -62,111 +79,133 @@ impl Tell for ObjectSchema<'_, '_> {
 }
 
 payload! {
-    /// What a tool says it does to the world: hints, not to be trusted. From 2025-03-26 on, schema type `ToolAnnotations`.
+    /// Hints about the effects of a tool, not guarantees: a client must not rely on those of an
+    /// untrusted server. Since 2025-03-26, schema type `ToolAnnotations`.
     pub struct ToolAnnotations<'a> {
         new {}
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// It changes nothing. Default: false.
+            /// Whether the tool leaves its environment unmodified. Default: false.
             "readOnlyHint" read_only_hint: of(bool);
-            /// It may destroy something. Default: true.
+            /// Whether the tool may perform destructive updates, not only additive ones. Default:
+            /// true.
             "destructiveHint" destructive_hint: of(bool);
-            /// Calling it again with the same arguments changes nothing more. Default: false.
+            /// Whether repeated calls with the same arguments have no additional effect. Default:
+            /// false.
             "idempotentHint" idempotent_hint: of(bool);
-            /// It deals with things outside of the server. Default: true.
+            /// Whether the tool interacts with external entities, as a web search does. Default:
+            /// true.
             "openWorldHint" open_world_hint: of(bool);
         }
     }
 }
 
 payload! {
-    /// How a tool can be run. 2025-11-25 only, schema type `ToolExecution`.
+    /// How a tool can be executed. 2025-11-25 only, schema type `ToolExecution`.
     pub struct ToolExecution {
         new {}
         with {
-            /// Whether as a task. Default: forbidden.
+            /// Whether the tool can be executed as a task. Default: forbidden.
             "taskSupport" task_support: of(TaskSupport);
         }
     }
 }
 
 names! {
-    /// Whether a tool runs as a task. 2025-11-25 only.
+    /// Whether a tool can be executed as a task: `taskSupport` of schema type `ToolExecution`.
+    /// 2025-11-25 only.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum TaskSupport {
-        /// Never.
+        /// The tool cannot be executed as a task.
         Forbidden = "forbidden",
-        /// If the client wants it.
+        /// The client chooses.
         Optional = "optional",
-        /// Always.
+        /// The tool must be executed as a task.
         Required = "required",
     }
 }
 
 payload! {
-    /// The answer to `tools/list`. Schema type `ListToolsResult`.
+    /// Result of `tools/list`. Schema type `ListToolsResult`.
     pub struct ListToolsResult<'a> {
         new {
             /// The tools of this page.
             "tools" tools: list(Tool<'a>);
         }
         with {
-            /// Where the next page begins; none when this is the last.
+            /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// For how many milliseconds it stays fresh. From 2026-07-28 on, where it is required.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, in EE;
-            /// Who may share it. From 2026-07-28 on, where it is required.
+            /// Whether caches may share the result between users; private if missing. Since
+            /// 2026-07-28, where it is required.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// What `tools/call` asks for. Schema type `CallToolRequestParams`.
+    /// Parameters of `tools/call`. Schema type `CallToolRequestParams`.
     pub struct CallToolParams<'a> {
         new {
-            /// The tool.
+            /// Name of the tool.
             "name" name: text;
         }
         with {
-            /// Its arguments.
+            /// Arguments of the tool, by name.
             "arguments" arguments: object;
-            /// Answers to what the server wanted to know first. From 2026-07-28 on.
+            /// Responses to the input requests of an
+            /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
+            /// 2026-07-28.
             "inputResponses" input_responses: of(InputResponses<'a>), in EE;
-            /// What the server wants back, as it was. From 2026-07-28 on.
+            /// The `requestState` of that result, unchanged. Since 2026-07-28.
             "requestState" request_state: text, in EE;
-            /// To be run as a task. 2025-11-25 only.
+            /// Asks for execution as a task. 2025-11-25 only.
             "task" task: of(TaskMetadata), in DD;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// The answer to `tools/call`. Schema type `CallToolResult`.
+    /// Result of `tools/call`. Schema type `CallToolResult`.
+    ///
+    /// ```
+    /// use mcp_sansio::RawJson;
+    /// use mcp_sansio::types::{CallToolResult, ContentBlock};
+    ///
+    /// const RESULT: CallToolResult = CallToolResult::new(&[ContentBlock::text("21 degrees")])
+    ///     .structured_content(RawJson::from_static(r#"{"celsius": 21}"#));
+    /// const FAILURE: CallToolResult =
+    ///     CallToolResult::error(&[ContentBlock::text("Unknown city.")]);
+    /// assert_eq!(FAILURE.is_error, Some(true));
+    /// ```
     pub struct CallToolResult<'a> {
         new {
-            /// For the model.
+            /// Content for the model; empty if missing.
             "content" content: list(ContentBlock<'a>) = List::EMPTY;
         }
         with {
-            /// For programs: what the tool's output schema describes. From 2025-06-18 on; before 2026-07-28 only an object. `null` is a value.
+            /// JSON value that conforms to the output schema of the tool. Since 2025-06-18; not
+            /// written before 2026-07-28 unless it is an object. `null` is a value.
             "structuredContent" structured_content: any, in CE, via StructuredContent;
-            /// The tool failed; the content says how, for the model to do better.
+            /// Whether the tool failed; `content` then explains the error, so that the model can
+            /// correct itself. Default: false.
             "isError" is_error: of(bool);
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 impl<'a> CallToolResult<'a> {
-    /// The structured content as `revision` means it: none before 2025-06-18, only an object before
-    /// 2026-07-28, and any value from then on; `null` is one.
+    /// Returns the structured content if it is valid in `revision`: an object since 2025-06-18, any
+    /// value, `null` included, since 2026-07-28.
     #[must_use]
     pub fn structured_content_for(&self, revision: Revision) -> Option<RawJson<'a>> {
         self.structured_content.filter(|content| {
@@ -174,14 +213,14 @@ impl<'a> CallToolResult<'a> {
         })
     }
 
-    /// The tool failed: `content` says how.
+    /// Creates the result of a tool that failed; `content` explains the error.
     #[must_use]
     pub const fn error(content: &'a [ContentBlock<'a>]) -> Self {
         Self::new(content).is_error(true)
     }
 }
 
-/// A value that before 2026-07-28 had to be an object, and is left out where it is not.
+/// Omits structured content before 2026-07-28 unless it is an object.
 pub(crate) struct StructuredContent<'x, 'a>(pub(crate) &'x RawJson<'a>);
 
 impl Serialize for StructuredContent<'_, '_> {
@@ -200,31 +239,40 @@ impl Tell for StructuredContent<'_, '_> {
     }
 }
 
-/// The answer to `tools/call` in the simplest form: one text. It costs a small program less than a
-/// [`CallToolResult`].
+/// Result of `tools/call` with one text block. Needs less code than a [`CallToolResult`], which
+/// matters in firmware. Schema type `CallToolResult`.
+///
+/// ```
+/// use mcp_sansio::types::TextResult;
+/// use mcp_sansio::{Revision, to_slice};
+///
+/// let mut buffer = [0; 64];
+/// let json = to_slice(&TextResult::new("hi"), Revision::LATEST, &mut buffer).unwrap();
+/// assert_eq!(json.as_str(), r#"{"content":[{"type":"text","text":"hi"}]}"#);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TextResult<'a> {
-    /// For the model.
+    /// Text for the model.
     pub text: Text<'a>,
     /// Whether the tool failed.
     pub is_error: bool,
 }
 
 impl<'a> TextResult<'a> {
-    /// What the tool says.
+    /// Creates the result of a tool that succeeded.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
         Self { text: Text::new(text), is_error: false }
     }
 
-    /// The tool failed: `text` says how.
+    /// Creates the result of a tool that failed; `text` explains the error.
     #[must_use]
     pub const fn error(text: &'a str) -> Self {
         Self { text: Text::new(text), is_error: true }
     }
 }
 
-/// For example, a string of the request.
+/// Creates the result of a tool that succeeded, for example from a string of the request.
 impl<'a> From<Text<'a>> for TextResult<'a> {
     fn from(text: Text<'a>) -> Self {
         Self { text, is_error: false }

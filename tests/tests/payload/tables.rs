@@ -311,10 +311,10 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
         }
     }
     let whole = RequestedSchema::from_json(raw("{}")).expect("an object").validate().unwrap_err();
-    assert_eq!(whole.to_string(), "the form: its schema is not one that a form may have");
+    assert_eq!(whole.to_string(), "form: schema not allowed in a form");
     assert_eq!(
         RequestedSchema::new(&[]).validate_content(raw("[]")).unwrap_err().to_string(),
-        "the form: the value is of another type"
+        "form: value of the wrong type"
     );
     let whole_numbers = [Field::required("n", NumberSchema::integer().schema())];
     for (number, fits) in [

@@ -151,8 +151,8 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
         format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))),
         "Blob(3 bytes) Blob(\"QQ==\")"
     );
-    assert_eq!(BlobError::InvalidBase64.to_string(), "the data is not base64");
-    assert_eq!(BlobError::OutputTooSmall.to_string(), "the data is longer than the output");
+    assert_eq!(BlobError::InvalidBase64.to_string(), "invalid base64");
+    assert_eq!(BlobError::OutputTooSmall.to_string(), "output buffer too small");
 }
 
 #[test]
@@ -346,10 +346,10 @@ fn a_conversation_uses_tools_as_it_must() {
     let cases: &[(Turns, &str)] = &[
         (&[(User, &[TEXT])], ""),
         (&[(Assistant, &[TEXT, USE]), (User, &[RESULT])], ""),
-        (&[(Assistant, &[USE])], "a tool use in message 0 is not answered in the next"),
+        (&[(Assistant, &[USE])], "a tool use in message 0 has no result in the next message"),
         (
             &[(User, &[TEXT]), (Assistant, &[USE]), (User, &[TEXT])],
-            "a tool use in message 1 is not answered in the next",
+            "a tool use in message 1 has no result in the next message",
         ),
         (
             &[(Assistant, &[USE]), (User, &[RESULT, TEXT])],
@@ -361,12 +361,15 @@ fn a_conversation_uses_tools_as_it_must() {
         ),
         (
             &[(Assistant, &[USE]), (User, &[OTHER])],
-            "message 1 answers a tool use that the one before does not have",
+            "message 1 has a tool result without a tool use in the previous message",
         ),
-        (&[(User, &[RESULT])], "message 0 answers a tool use that the one before does not have"),
+        (
+            &[(User, &[RESULT])],
+            "message 0 has a tool result without a tool use in the previous message",
+        ),
         (
             &[(User, &[USE]), (User, &[RESULT])],
-            "message 0 answers a tool use that the one before does not have",
+            "message 0 has a tool result without a tool use in the previous message",
         ),
     ];
     for (turns, fault) in cases {

@@ -9,44 +9,45 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Source, Text};
 use crate::types::encode::tell::{Tell, Teller};
 
-/// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded
-/// when it is asked for.
+/// Binary data, base64 on the wire: bytes of the application, or base64 text of a message, which is
+/// decoded on request.
 #[derive(Clone, Copy)]
 pub struct Blob<'a>(Source<&'a [u8], Text<'a>>);
 
-/// Why binary data cannot be had.
+/// Why a [`Blob`] could not be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BlobError {
-    /// The text is not base64 (RFC 4648, with padding).
+    /// The text is not valid base64 (RFC 4648, section 4, with padding).
     InvalidBase64,
-    /// It is longer than the output.
+    /// The output buffer is too small.
     OutputTooSmall,
 }
 
 impl<'a> Blob<'a> {
-    /// Bytes, encoded while they are written.
+    /// Creates a blob from bytes, which are encoded while they are written.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self(Source::Own(bytes))
     }
 
-    /// Text that is base64 already. It is not checked.
+    /// Creates a blob from base64 text. The text is not validated.
     #[must_use]
     pub const fn from_base64(text: Text<'a>) -> Self {
         Self(Source::Received(text))
     }
 
-    /// The base64 text, where it was read.
+    /// Returns the base64 text of a blob that was received or created by
+    /// [`from_base64`](Self::from_base64).
     #[must_use]
     pub const fn as_base64(&self) -> Option<Text<'a>> {
         self.0.received()
     }
 
-    /// Decodes into the beginning of `out` and returns that.
+    /// Decodes the data into the beginning of `out` and returns that part.
     ///
     /// # Errors
-    /// When it is not base64, or does not fit.
+    /// If the text is not valid base64 or `out` is too small.
     pub fn decode_to<'o>(&self, out: &'o mut [u8]) -> Result<&'o mut [u8], BlobError> {
         let len = match self.0 {
             Source::Own(bytes) => {
@@ -69,10 +70,10 @@ impl<'a> Blob<'a> {
         out.get_mut(..len).ok_or(BlobError::OutputTooSmall)
     }
 
-    /// How many bytes it is.
+    /// Returns the number of bytes. Decodes received text to count them.
     ///
     /// # Errors
-    /// When it is not base64.
+    /// If the text is not valid base64.
     pub fn decoded_len(&self) -> Result<usize, BlobError> {
         match self.0 {
             Source::Own(bytes) => Ok(bytes.len()),
@@ -88,7 +89,8 @@ impl<'a> Blob<'a> {
     }
 }
 
-/// Decodes piece by piece, so that neither escapes in the text nor its length need room.
+/// Decodes in chunks of 64 characters, so that text of any length, with JSON escapes, needs no
+/// buffer.
 fn decode(
     text: Text<'_>,
     put: &mut dyn FnMut(&[u8]) -> Result<(), BlobError>,
@@ -107,7 +109,7 @@ fn decode(
             STANDARD.decode_slice(piece, &mut decoded).map_err(|_| BlobError::InvalidBase64)?;
         put(decoded.get(..len).unwrap_or_default())?;
         if piece.len() < 64 || len < 48 {
-            // Padding, or the end: nothing may follow.
+            // A short chunk or padding ends the data.
             return if chars.next().is_none() { Ok(()) } else { Err(BlobError::InvalidBase64) };
         }
     }
@@ -155,8 +157,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
 impl fmt::Display for BlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InvalidBase64 => "the data is not base64",
-            Self::OutputTooSmall => "the data is longer than the output",
+            Self::InvalidBase64 => "invalid base64",
+            Self::OutputTooSmall => "output buffer too small",
         })
     }
 }

@@ -1,62 +1,65 @@
-//! What an error says, read from a message or written in the data of one. The errors of this side
-//! are [`RpcError`](crate::RpcError)s.
+//! Error objects as received, and the data that the protocol defines for some errors. Errors to
+//! send are [`RpcError`](crate::RpcError)s.
 
 use crate::types::encode::macros::payload;
 use crate::types::{ClientCapabilities, ElicitParams, Text};
 
 payload! {
-    /// The member `error` of a message. Schema type `Error`.
+    /// JSON-RPC error object: the member `error` of a response. Schema type `Error`.
     pub struct ErrorObject<'a> {
         new {
-            /// What kind of error.
+            /// Error code.
             "code" code: of(i64);
-            /// One short sentence.
+            /// Short description of the error.
             "message" message: text;
         }
         with {
-            /// More about it. `null` is a value.
+            /// Additional information. `null` is a value.
             "data" data: any;
         }
     }
 }
 
 payload! {
-    /// Data of an error that says which revisions the server speaks. In schema type `UnsupportedProtocolVersionError`; legacy servers send it, too.
+    /// Data of the error for an unsupported protocol version (2026-07-28: code -32022). In schema
+    /// type `UnsupportedProtocolVersionError`; legacy servers send it, too.
     pub struct UnsupportedProtocolVersionData<'a> {
         new {
-            /// The revisions that the server speaks.
+            /// Protocol versions that the server supports.
             "supported" supported: list(Text<'a>);
-            /// What was asked for.
+            /// Protocol version of the request.
             "requested" requested: text;
         }
     }
 }
 
 payload! {
-    /// Data of an error that says what a client would have to declare. 2026-07-28, in schema type `MissingRequiredClientCapabilityError`.
+    /// Data of the error for a request that requires undeclared client capabilities. 2026-07-28, in
+    /// schema type `MissingRequiredClientCapabilityError`.
     pub struct MissingRequiredClientCapabilityData<'a> {
         new {
-            /// Everything that is needed, what was declared included.
+            /// All capabilities that the request requires, those already declared included.
             "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);
         }
     }
 }
 
 payload! {
-    /// Data of an error that says which pages the person must see first. 2025-11-25 only, in schema type `URLElicitationRequiredError`.
+    /// Data of the error for a request that requires URL mode elicitations first. 2025-11-25 only,
+    /// in schema type `URLElicitationRequiredError`.
     pub struct UrlElicitationRequiredData<'a> {
         new {
-            /// The pages.
+            /// Elicitations that the client must complete before it sends the request again.
             "elicitations" elicitations: list(ElicitParams<'a>);
         }
     }
 }
 
 payload! {
-    /// Data of an error about a resource.
+    /// Data of the error for an unknown resource.
     pub struct ResourceErrorData<'a> {
         new {
-            /// The resource.
+            /// URI of the resource.
             "uri" uri: text;
         }
     }

@@ -1,30 +1,29 @@
-//! Pictures of things.
+//! Icons.
 
 use crate::types::Text;
 use crate::types::encode::macros::{names, payload};
 
 payload! {
-    /// A picture of something. From 2025-11-25 on, schema type `Icon`.
+    /// An icon for user interfaces. Since 2025-11-25, schema type `Icon`.
     pub struct Icon<'a> {
         new {
-            /// URI of the picture: `https:` or `data:`.
+            /// URI of the image, with the scheme `https` or `data`.
             "src" src: text;
         }
         with {
-            /// In case the source does not say it, or not exactly.
+            /// MIME type, if that of the source is missing or generic.
             "mimeType" mime_type: text;
-            /// Sizes it can be used at, each like `48x48`, or `any`.
+            /// Sizes of the image in pixels, each as `48x48`, or `any` for a scalable format.
             "sizes" sizes: list(Text<'a>);
-            /// The background it is made for.
+            /// Background that the icon is designed for.
             "theme" theme: of(IconTheme);
         }
     }
 }
 
 impl Icon<'_> {
-    /// Whether its URI may be used: one of `https:` or `data:`, as the protocol requires of a
-    /// client (2025-11-25, basic: Icons). Whether the host is one to be trusted is for you to
-    /// say.
+    /// Returns whether the URI has the scheme `https` or `data`. A client must reject all other
+    /// schemes (2025-11-25, basic/index, "Icons"), and should also check that it trusts the host.
     #[must_use]
     pub fn has_allowed_scheme(&self) -> bool {
         let begins = |scheme: &str| {
@@ -35,12 +34,12 @@ impl Icon<'_> {
 }
 
 names! {
-    /// The background that an [`Icon`] is made for.
+    /// Background that an [`Icon`] is designed for: `theme` of schema type `Icon`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum IconTheme {
-        /// A light one.
+        /// Light background.
         Light = "light",
-        /// A dark one.
+        /// Dark background.
         Dark = "dark",
     }
 }

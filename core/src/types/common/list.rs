@@ -1,4 +1,4 @@
-//! Lists and maps that an application writes down or a message lends.
+//! Lists and maps.
 
 use core::{fmt, slice};
 
@@ -9,30 +9,29 @@ use crate::json::{Elements, Members, RawJson, ReadError};
 use crate::types::encode::macros::wrong;
 use crate::types::encode::tell::{Tell, Teller};
 
-/// A list: a slice of the application's, or an array of a message, whose elements are read when
-/// they are asked for.
+/// A slice of the application, or an array of a message, whose elements are deserialized lazily.
 ///
-/// As read, it is also written as it was read: unknown members survive, and nothing is left out for
-/// the sake of an older revision.
+/// A received list is written unchanged: unknown members are kept, and members that the peer's
+/// revision does not define are not omitted.
 pub struct List<'a, T>(Source<&'a [T], RawJson<'a>>);
 
 impl<'a, T> List<'a, T> {
-    /// No elements.
+    /// The empty list.
     pub const EMPTY: Self = Self::new(&[]);
 
-    /// The application's own.
+    /// Creates a list of the application's elements.
     #[must_use]
     pub const fn new(items: &'a [T]) -> Self {
         Self(Source::Own(items))
     }
 
-    /// Elements that are JSON already; `None` when it is not an array.
+    /// Creates a list from JSON. Returns `None` if it is not an array.
     #[must_use]
     pub fn from_json(array: RawJson<'a>) -> Option<Self> {
         array.is_array().then_some(Self(Source::Received(array)))
     }
 
-    /// How many elements there are. For a list of a message, this counts them.
+    /// Returns the number of elements. Scans a received list, so it takes linear time.
     #[must_use]
     pub fn len(&self) -> usize {
         match self.0 {
@@ -41,7 +40,7 @@ impl<'a, T> List<'a, T> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
@@ -50,7 +49,7 @@ impl<'a, T> List<'a, T> {
         }
     }
 
-    /// The array, where the list was read.
+    /// Returns the JSON array of a received list.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         self.0.received()
@@ -63,8 +62,8 @@ impl<'a, T> List<'a, T> {
         self.0.own()
     }
 
-    /// The elements. One that does not fit the type is an error of its own: the others stay
-    /// readable.
+    /// Iterates over the elements. An element of another type is an `Err` item; the elements after
+    /// it can still be read.
     #[must_use]
     pub fn iter(&self) -> ListIter<'a, T>
     where
@@ -76,7 +75,7 @@ impl<'a, T> List<'a, T> {
         })
     }
 
-    /// The element at `index`.
+    /// Returns the element at `index`. Takes linear time for a received list.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Result<T, ReadError>>
     where
@@ -151,7 +150,7 @@ impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
     }
 }
 
-/// Elements of a [`List`]: see [`List::iter`].
+/// Iterator over the elements of a [`List`], created by [`List::iter`].
 #[derive(Clone, Debug)]
 pub struct ListIter<'a, T>(Source<slice::Iter<'a, T>, Elements<'a>>);
 
@@ -166,24 +165,26 @@ impl<'a, T: Copy + Deserialize<'a>> Iterator for ListIter<'a, T> {
     }
 }
 
-/// A map: pairs of the application's, or an object of a message, whose members are read when they
-/// are asked for.
+/// Key-value pairs of the application, or an object of a message, whose members are deserialized
+/// lazily.
+///
+/// A received map is written unchanged, as a received [`List`] is.
 pub struct Map<'a, T>(Source<&'a [(&'a str, T)], RawJson<'a>>);
 
 impl<'a, T> Map<'a, T> {
-    /// The application's own.
+    /// Creates a map of the application's entries.
     #[must_use]
     pub const fn new(entries: &'a [(&'a str, T)]) -> Self {
         Self(Source::Own(entries))
     }
 
-    /// Members that are JSON already; `None` when it is not an object.
+    /// Creates a map from JSON. Returns `None` if it is not an object.
     #[must_use]
     pub fn from_json(object: RawJson<'a>) -> Option<Self> {
         object.is_object().then_some(Self(Source::Received(object)))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
@@ -192,7 +193,7 @@ impl<'a, T> Map<'a, T> {
         }
     }
 
-    /// The object, where the map was read.
+    /// Returns the JSON object of a received map.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         self.0.received()
@@ -205,8 +206,8 @@ impl<'a, T> Map<'a, T> {
         self.0.own()
     }
 
-    /// Keys and values. A value that does not fit the type is an error of its own: the others stay
-    /// readable.
+    /// Iterates over keys and values. A value of another type is an `Err`; the entries after it can
+    /// still be read.
     #[must_use]
     pub fn iter(&self) -> MapIter<'a, T>
     where
@@ -218,7 +219,7 @@ impl<'a, T> Map<'a, T> {
         })
     }
 
-    /// The value with this key.
+    /// Returns the value of `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Result<T, ReadError>>
     where
@@ -285,7 +286,7 @@ impl<'de: 'a, 'a, T> Deserialize<'de> for Map<'a, T> {
     }
 }
 
-/// Keys and values of a [`Map`]: see [`Map::iter`].
+/// Iterator over the entries of a [`Map`], created by [`Map::iter`].
 #[derive(Clone, Debug)]
 pub struct MapIter<'a, T>(Source<slice::Iter<'a, (&'a str, T)>, Members<'a>>);
 

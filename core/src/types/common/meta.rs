@@ -1,38 +1,38 @@
-//! The keys of `_meta`: the reserved ones, and the grammar of the others (basic/index, "`_meta`").
+//! Keys of `_meta`: constants for the reserved ones, and their grammar (basic/index, "`_meta`").
 
 use crate::error::ConfigError;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 
-/// On any request: the token that progress notifications will name. All revisions.
+/// Request: token for its progress notifications. All revisions.
 pub const PROGRESS_TOKEN: &str = "progressToken";
-/// On every request: its revision. 2026-07-28.
+/// Every request: its protocol version. 2026-07-28.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// On every request: what the client can do. 2026-07-28.
+/// Every request: capabilities of the client. 2026-07-28.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// On requests: who asks. 2026-07-28.
+/// Request: name and version of the client. 2026-07-28.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// On requests: the least level of the log messages it wants; absent: none. 2026-07-28.
+/// Request: lowest level of its log messages; without it, the server sends none. 2026-07-28.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// On results: who answers. 2026-07-28.
+/// Result: name and version of the server. 2026-07-28.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// On what belongs to a `subscriptions/listen`: the id of that request. 2026-07-28.
+/// Notification of a subscription: id of its `subscriptions/listen` request. 2026-07-28.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// On messages of a task: which one. 2025-11-25.
+/// Message of a task: id of the task. 2025-11-25.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-/// W3C Trace Context; needs no prefix. 2026-07-28.
+/// `traceparent` of W3C Trace Context. 2026-07-28.
 pub const TRACEPARENT: &str = "traceparent";
-/// W3C Trace Context; needs no prefix. 2026-07-28.
+/// `tracestate` of W3C Trace Context. 2026-07-28.
 pub const TRACESTATE: &str = "tracestate";
-/// W3C Baggage; needs no prefix. 2026-07-28.
+/// `baggage` of W3C Baggage. 2026-07-28.
 pub const BAGGAGE: &str = "baggage";
 
-/// Whether `key` follows the grammar of `_meta` keys: an optional prefix of labels between dots,
-/// ending in a slash, and a name.
+/// Returns whether `key` is a valid `_meta` key: an optional prefix of labels separated by dots and
+/// followed by a slash, and a name.
 ///
-/// A label begins with a letter, ends with a letter or digit, and has only letters, digits and
-/// hyphens. A name, unless it is empty, begins and ends with a letter or digit, and may have `-`,
-/// `_` and `.` in between.
+/// A label starts with a letter, ends with a letter or digit, and contains letters, digits and
+/// hyphens. A name is empty, or starts and ends with a letter or digit and contains letters,
+/// digits, `-`, `_` and `.`.
 ///
 /// ```
 /// use mcp_sansio::types::meta;
@@ -45,17 +45,17 @@ pub fn is_valid_key(key: &str) -> bool {
     prefix.is_none_or(is_valid_prefix) && is_valid_name(name)
 }
 
-/// Whether `id` may name an extension: a valid key that has a prefix and a name.
+/// Returns whether `id` is a valid extension id: a valid key with a prefix and a non-empty name.
 #[must_use]
 pub fn is_valid_extension_id(id: &str) -> bool {
     let (prefix, name) = split(id);
     prefix.is_some_and(is_valid_prefix) && !name.is_empty() && is_valid_name(name)
 }
 
-/// Whether the prefix of `key` is reserved for the protocol in `revision`.
+/// Returns whether `revision` reserves the prefix of `key` for the protocol.
 ///
-/// In 2025-06-18 the last label but one decides, from 2025-11-25 on the second: it is
-/// `modelcontextprotocol` or `mcp`. The first two revisions reserve nothing.
+/// A prefix is reserved if a label of it is `modelcontextprotocol` or `mcp`: the last but one in
+/// 2025-06-18, the second since 2025-11-25. The first two revisions reserve no prefix.
 #[must_use]
 pub fn is_reserved(key: &str, revision: Revision) -> bool {
     let Some(prefix) = split(key).0.filter(|prefix| is_valid_prefix(prefix)) else { return false };
@@ -67,15 +67,15 @@ pub fn is_reserved(key: &str, revision: Revision) -> bool {
     matches!(label, Some("modelcontextprotocol" | "mcp"))
 }
 
-/// Whether this extension belongs to 2026-07-28 alone: in a session it is neither declared nor
-/// taken for declared (SEP-2663).
+/// Returns whether this extension exists in 2026-07-28 only. A session of an older revision neither
+/// declares it nor reads its declaration (SEP-2663).
 pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
     id == TASKS
 }
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// Checks the capabilities that a configuration declares as JSON.
+/// Validates the capabilities `experimental` and `extensions` that a configuration declares.
 pub(crate) fn check_declared(
     experimental: Option<RawJson<'_>>,
     extensions: Option<RawJson<'_>>,

@@ -1,4 +1,5 @@
-//! Numbers without floating point, which a small processor would pay kilobytes for.
+//! Decimal numbers. Formatting them needs no floating point, which costs kilobytes of code in
+//! firmware.
 
 use core::fmt;
 
@@ -9,7 +10,7 @@ use crate::json::{RawJson, divide_by_ten};
 use crate::types::encode::macros::wrong;
 use crate::types::encode::tell::{Tell, Teller, payload_told};
 
-/// A number: an integer or a decimal fraction of the application's, or the digits of a message.
+/// A decimal number of the application, or the digits of a number of a message.
 ///
 /// ```
 /// use mcp_sansio::types::Number;
@@ -27,33 +28,33 @@ struct Decimal {
     places: u8,
 }
 
-/// Sign, zero and point, and the digits or places of the longest.
+/// Length of the longest formatted number: sign, leading zero, point and digits.
 const MAX_LEN: usize = 24;
-/// Decimal places that an `i64` has digits for.
+/// Maximum number of decimal places: an `i64` has at least 18 digits.
 const MAX_PLACES: u8 = 18;
 
 impl<'a> Number<'a> {
-    /// An integer.
+    /// Creates an integer.
     #[must_use]
     pub const fn new(value: i64) -> Self {
         Self::decimal(value, 0)
     }
 
-    /// `digits` with `places` of them behind the point: `decimal(85, 2)` is 0.85. At most 18
-    /// places.
+    /// Creates a decimal fraction, `digits` divided by 10 to the power of `places`:
+    /// `decimal(85, 2)` is 0.85. More than 18 places are treated as 18.
     #[must_use]
     pub const fn decimal(digits: i64, places: u8) -> Self {
         let places = if places > MAX_PLACES { MAX_PLACES } else { places };
         Self(Source::Own(Decimal { digits, places }))
     }
 
-    /// A number of a message; `None` when it is not one.
+    /// Creates a number from JSON. Returns `None` if it is not a number.
     #[must_use]
     pub fn from_json(number: RawJson<'a>) -> Option<Self> {
         number.is_number().then_some(Self(Source::Received(number)))
     }
 
-    /// The integer that it is.
+    /// Returns the value if it is an integer in the range of `i64`.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
@@ -65,13 +66,13 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// As near as a `f64` comes to it.
+    /// Returns the nearest `f64`.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.text(&mut [0; MAX_LEN]).parse().unwrap_or(f64::NAN)
     }
 
-    /// The digits.
+    /// Formats the number into `out`, unless it has been received.
     fn text<'o>(self, out: &'o mut [u8; MAX_LEN]) -> &'o str
     where
         'a: 'o,
@@ -95,7 +96,7 @@ impl<'a> Number<'a> {
                         *place = byte;
                     }
                     written += 1;
-                    // At least one digit stands before the point.
+                    // At least one digit precedes the point.
                     let whole = if places > 0 { places + 2 } else { 1 };
                     if (rest == 0 && written >= whole) || start == 1 {
                         break;

@@ -1,25 +1,25 @@
-//! What all lists have in common: pages and caching.
+//! Pagination of lists, and cache scopes.
 
 use crate::json::RawJson;
 use crate::types::Text;
 use crate::types::encode::macros::{names, payload};
 
 payload! {
-    /// What the requests for a list say. Schema type `PaginatedRequestParams`.
+    /// Parameters of the `*/list` requests. Schema type `PaginatedRequestParams`.
     pub struct PaginatedParams<'a> {
         new {}
         with {
-            /// Where to go on: what an earlier answer gave as its next cursor.
+            /// Cursor of the page: the `nextCursor` of the page before. Absent for the first page.
             "cursor" cursor: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 impl<'a> PaginatedParams<'a> {
-    /// What to ask for after this page of a list; `None` when it was the last. The cursor goes back
-    /// as it came: an empty one is one, too.
+    /// Creates the parameters for the page after `page`, the result of a `*/list` request. Returns
+    /// `None` after the last page. An empty cursor is a valid cursor.
     ///
     /// ```
     /// use mcp_sansio::{RawJson, types::PaginatedParams};
@@ -37,12 +37,13 @@ impl<'a> PaginatedParams<'a> {
 }
 
 names! {
-    /// Who may share a result that has been kept. From 2026-07-28 on, in schema type `CacheableResult`.
+    /// Whether caches may share a result between users: `cacheScope` of schema type
+    /// `CacheableResult`. Since 2026-07-28.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum CacheScope {
-        /// Anyone.
+        /// Caches may serve the result to every user.
         Public = "public",
-        /// Only who asked.
+        /// Caches may serve the result only to the user who requested it.
         Private = "private",
     }
 }

@@ -1,4 +1,4 @@
-//! Strings that an application writes down or a message lends.
+//! Strings.
 
 use core::fmt;
 
@@ -8,26 +8,26 @@ use super::Source;
 use crate::json::{Chars, JsonStr};
 use crate::types::encode::tell::{Tell, Teller, payload_told};
 
-/// A string: the application's own, or one of a message with its escapes untouched.
+/// A string of the application, or one of a message with its JSON escapes untouched.
 ///
-/// Compares and shows itself by its meaning, whichever it is.
+/// Two texts are equal if they are equal after decoding; `Display` writes the decoded string.
 #[derive(Clone, Copy)]
 pub struct Text<'a>(Source<&'a str, JsonStr<'a>>);
 
 impl<'a> Text<'a> {
-    /// The application's own.
+    /// Creates a text from a string of the application.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
         Self(Source::Own(text))
     }
 
-    /// One of a message.
+    /// Creates a text from a string of a message.
     #[must_use]
     pub const fn from_json(text: JsonStr<'a>) -> Self {
         Self(Source::Received(text))
     }
 
-    /// The string itself, where it is not written with escapes: the usual case.
+    /// Returns the string if it contains no JSON escapes, which is the usual case.
     #[must_use]
     pub fn as_plain(self) -> Option<&'a str> {
         match self.0 {
@@ -36,7 +36,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The characters, escapes resolved.
+    /// Iterates over the decoded characters.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
         match self.0 {
             Source::Own(text) => Chars::plain(text),
@@ -44,8 +44,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Copies the string into `out`, escapes resolved, and returns it; `None` when it is longer
-    /// than `out`.
+    /// Decodes the string into the beginning of `out`. Returns `None` if it does not fit.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         match self.0 {
             Source::Own(text) => {
@@ -57,7 +56,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether it is the empty string.
+    /// Returns whether the string is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         match self.0 {

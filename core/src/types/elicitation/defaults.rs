@@ -1,18 +1,18 @@
-//! What a form has filled in already.
+//! Default values of a form.
 
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::types::{PrimitiveSchema, RequestedSchema, Text};
 
-/// The defaults of a form's fields, as the object that an answer would have: see
-/// [`RequestedSchema::defaults`].
+/// Default values of a form, serialized as the `content` of an
+/// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].
 #[derive(Clone, Copy, Debug)]
 pub struct FormDefaults<'a>(RequestedSchema<'a>);
 
 impl<'a> RequestedSchema<'a> {
-    /// What to show in the fields before the person has touched them (client/elicitation: SHOULD).
-    /// Fields without a default are left out.
+    /// Returns the default values, with which a client should pre-populate the form
+    /// (client/elicitation). Fields without a default are omitted.
     #[must_use]
     pub const fn defaults(self) -> FormDefaults<'a> {
         FormDefaults(self)

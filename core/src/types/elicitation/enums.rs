@@ -1,4 +1,4 @@
-//! Fields of a form with a choice.
+//! Fields of a form with options.
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -7,39 +7,41 @@ use crate::types::encode::macros::payload;
 use crate::types::encode::tell::{Tell, Teller, serialize_told};
 use crate::types::{List, PrimitiveSchema, Text};
 
-/// One of several texts. Schema types `UntitledSingleSelectEnumSchema`,
-/// `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in 2025-06-18 `EnumSchema`.
+/// Schema of a string that is one of several options. Schema types
+/// `UntitledSingleSelectEnumSchema`, `TitledSingleSelectEnumSchema` and `LegacyTitledEnumSchema`;
+/// in 2025-06-18 `EnumSchema`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SingleSelectEnumSchema<'a> {
-    /// What there is to choose from.
+    /// The options: the members `enum`, `oneOf` or `enum` and `enumNames`.
     pub options: EnumOptions<'a>,
-    /// The name for people.
+    /// Display name for user interfaces.
     pub title: Option<Text<'a>>,
-    /// What it is for.
+    /// Description of the field.
     pub description: Option<Text<'a>>,
-    /// What is chosen already. From 2025-11-25 on.
+    /// Default value. Since 2025-11-25.
     pub default: Option<Text<'a>>,
 }
 
-/// What there is to choose from.
+/// Options of a [`SingleSelectEnumSchema`] or [`MultiSelectEnumSchema`].
 #[derive(Clone, Copy, Debug)]
 pub enum EnumOptions<'a> {
-    /// Texts.
+    /// Values without display names: the member `enum`.
     Untitled(List<'a, Text<'a>>),
-    /// Texts with names for people. In 2025-06-18 they are written as in [`Legacy`](Self::Legacy).
+    /// Values with display names: the member `oneOf` or `anyOf`. Written as
+    /// [`Legacy`](Self::Legacy) for 2025-06-18.
     Titled(List<'a, EnumOption<'a>>),
-    /// Texts, and in another list their names: as in 2025-06-18.
+    /// Values and display names in two lists, as in 2025-06-18: the members `enum` and `enumNames`.
     Legacy {
-        /// The texts.
+        /// Values.
         values: List<'a, Text<'a>>,
-        /// Their names for people, in the same order.
+        /// Display names, in the same order.
         names: List<'a, Text<'a>>,
     },
 }
 
 impl<'a> EnumOptions<'a> {
-    /// Whether this is one of them.
+    /// Returns whether `text` is the value of an option.
     #[must_use]
     pub fn contains(&self, text: Text<'_>) -> bool {
         match self {
@@ -52,58 +54,58 @@ impl<'a> EnumOptions<'a> {
 }
 
 payload! {
-    /// A text to choose, and its name.
+    /// An option with a display name.
     pub struct EnumOption<'a> {
         new {
-            /// What the answer will be.
+            /// Value of the option: the member `const`.
             "const" value: text;
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
         }
     }
 }
 
 impl<'a> SingleSelectEnumSchema<'a> {
-    /// One of these texts.
+    /// Creates a schema with options without display names.
     #[must_use]
     pub const fn untitled(values: &'a [Text<'a>]) -> Self {
         Self::new(EnumOptions::Untitled(List::new(values)))
     }
 
-    /// One of these texts, which have names.
+    /// Creates a schema with options with display names.
     #[must_use]
     pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
         Self::new(EnumOptions::Titled(List::new(choices)))
     }
 
-    /// One of these.
+    /// Creates a schema with these options.
     #[must_use]
     pub const fn new(options: EnumOptions<'a>) -> Self {
         Self { options, title: None, description: None, default: None }
     }
 
-    /// The name for people.
+    /// Sets the display name.
     #[must_use]
     pub const fn title(mut self, title: &'a str) -> Self {
         self.title = Some(Text::new(title));
         self
     }
 
-    /// What it is for.
+    /// Sets the description of the field.
     #[must_use]
     pub const fn description(mut self, description: &'a str) -> Self {
         self.description = Some(Text::new(description));
         self
     }
 
-    /// What is chosen already. From 2025-11-25 on.
+    /// Sets the default value. Since 2025-11-25.
     #[must_use]
     pub const fn default(mut self, default: &'a str) -> Self {
         self.default = Some(Text::new(default));
         self
     }
 
-    /// As the schema of a [`Field`](crate::types::Field).
+    /// Converts to the schema of a [`Field`](crate::types::Field).
     #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::SingleSelect(self)
@@ -145,7 +147,7 @@ impl Tell for SingleSelectEnumSchema<'_> {
 
 serialize_told!(SingleSelectEnumSchema<'_>, MultiSelectItems<'_>);
 
-/// The texts alone, or the names alone.
+/// One member of each option: the value or the display name.
 struct Column<'x, 'a>(&'x List<'a, EnumOption<'a>>, &'static str, fn(&EnumOption<'a>) -> Text<'a>);
 
 impl Tell for Column<'_, '_> {
@@ -196,49 +198,50 @@ payload! {
 }
 
 payload! {
-    /// Any of several texts. From 2025-11-25 on, schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
+    /// Schema of an array of strings, each of which is one of several options. Since 2025-11-25,
+    /// schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
     pub struct MultiSelectEnumSchema<'a> {
         tag "type" = "array";
         new {
-            /// What there is to choose from.
+            /// The options.
             "items" items: of(MultiSelectItems<'a>);
         }
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// What it is for.
+            /// Description of the field.
             "description" description: text;
-            /// The least number of choices.
+            /// Minimum number of selected options.
             "minItems" min_items: of(u64);
-            /// The greatest number of choices.
+            /// Maximum number of selected options.
             "maxItems" max_items: of(u64);
-            /// What is chosen already.
+            /// Default value: the options selected initially.
             "default" default: list(Text<'a>);
         }
     }
 }
 
 impl<'a> MultiSelectEnumSchema<'a> {
-    /// Any of these texts.
+    /// Creates a schema with options without display names.
     #[must_use]
     pub const fn untitled(values: &'a [Text<'a>]) -> Self {
         Self::new(MultiSelectItems(EnumOptions::Untitled(List::new(values))))
     }
 
-    /// Any of these texts, which have names.
+    /// Creates a schema with options with display names.
     #[must_use]
     pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
         Self::new(MultiSelectItems(EnumOptions::Titled(List::new(choices))))
     }
 
-    /// As the schema of a [`Field`](crate::types::Field).
+    /// Converts to the schema of a [`Field`](crate::types::Field).
     #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::MultiSelect(self)
     }
 
-    /// For 2025-06-18: one of them.
-    pub(super) fn as_select(&self) -> SingleSelectEnumSchema<'a> {
+    /// Converts to a single selection, for 2025-06-18.
+    pub(super) fn to_single_select(&self) -> SingleSelectEnumSchema<'a> {
         SingleSelectEnumSchema {
             title: self.title,
             description: self.description,
@@ -247,7 +250,7 @@ impl<'a> MultiSelectEnumSchema<'a> {
     }
 }
 
-/// What there is to choose from in a [`MultiSelectEnumSchema`].
+/// Options of a [`MultiSelectEnumSchema`]: its member `items`.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiSelectItems<'a>(pub EnumOptions<'a>);
 

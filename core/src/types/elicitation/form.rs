@@ -1,4 +1,4 @@
-//! The fields of a form: the flat schemas that elicitation allows.
+//! Forms: the subset of JSON Schema that elicitation allows, objects without nesting.
 
 use core::fmt;
 
@@ -11,18 +11,17 @@ use crate::types::encode::macros::{names, payload, wrong};
 use crate::types::encode::tell::{Tell, Teller, serialize_told};
 use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 
-/// The fields of a form: an object without nesting. The member `requestedSchema` of schema type
-/// `ElicitRequestFormParams`.
+/// The fields of a form: `requestedSchema` of schema type `ElicitRequestFormParams`.
 ///
-/// Made of [`Field`]s, or read: then written again as it was, with keywords that this library does
-/// not know.
+/// A JSON Schema of an object without nesting. Created from [`Field`]s, or received, and then
+/// written unchanged with the keywords that this library does not know.
 ///
 /// ```
 /// use mcp_sansio::types::{
 ///     ElicitParams, Field, Number, NumberSchema, RequestedSchema, StringSchema,
 /// };
 /// const FORM: ElicitParams = ElicitParams::form(
-///     "Whom may I ask for?",
+///     "Your contact data",
 ///     RequestedSchema::new(&[
 ///         Field::required("email", StringSchema::new().format("email").schema()),
 ///         Field::optional("age", NumberSchema::integer().minimum(Number::new(0)).schema()),
@@ -32,25 +31,25 @@ use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 #[derive(Clone, Copy)]
 pub struct RequestedSchema<'a>(pub(super) Source<&'a [Field<'a>], RawJson<'a>>);
 
-/// A field of a form.
+/// A field of a form: a property of its [`RequestedSchema`].
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    /// The key of its value.
+    /// Name of the property.
     pub name: Text<'a>,
-    /// What may be filled in.
+    /// Schema of the value.
     pub schema: PrimitiveSchema<'a>,
-    /// Whether it must be.
+    /// Whether the field is required.
     pub required: bool,
 }
 
 impl<'a> Field<'a> {
-    /// One that must be filled in.
+    /// Creates a required field.
     #[must_use]
     pub const fn required(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: true }
     }
 
-    /// One that may be left empty.
+    /// Creates an optional field.
     #[must_use]
     pub const fn optional(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: false }
@@ -58,27 +57,27 @@ impl<'a> Field<'a> {
 }
 
 impl<'a> RequestedSchema<'a> {
-    /// These fields.
+    /// Creates a form with these fields.
     #[must_use]
     pub const fn new(fields: &'a [Field<'a>]) -> Self {
         Self(Source::Own(fields))
     }
 
-    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`validate`](Self::validate)
-    /// says.
+    /// Creates a form from a JSON Schema. Returns `None` if that is not an object; anything else is
+    /// checked by [`validate`](Self::validate).
     #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
         schema.is_object().then_some(Self(Source::Received(schema)))
     }
 
-    /// The JSON Schema, where it was read.
+    /// Returns the JSON Schema of a received form.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         self.0.received()
     }
 
-    /// The fields. Of JSON that has more than [`MAX_FORM_FIELDS`] the next one is an error, and the
-    /// last.
+    /// Iterates over the fields. In a received form, a field with an invalid schema is an `Err`
+    /// item, and so is the one after [`MAX_FORM_FIELDS`], which ends the iteration.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         match self.0 {
@@ -95,22 +94,22 @@ impl<'a> RequestedSchema<'a> {
     }
 }
 
-/// Fields of a form: see [`RequestedSchema::fields`].
+/// Iterator over the fields of a form, created by [`RequestedSchema::fields`].
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     own: &'a [Field<'a>],
-    /// The members that are required, a bit each.
+    /// Bit set of the members that are required.
     required: u128,
-    /// The number of members that came before.
+    /// Number of members already returned.
     at: usize,
     members: Members<'a>,
 }
 
-/// The most fields that a peer's form may have. Reading it takes 800 bytes of stack.
+/// Maximum number of fields of a received form. Reading one takes 8 bytes of stack for each.
 pub const MAX_FORM_FIELDS: usize = 100;
 
-/// The first members that the list `required` names. Each is looked up by its hash, so that two
-/// long lists cost no more than their length.
+/// Returns the set of members that the array `required` names. Compares hashes, so that a hostile
+/// form costs less time than comparing all pairs of strings.
 fn required(members: Members<'_>, list: RawJson<'_>) -> u128 {
     let mut names = [0; MAX_FORM_FIELDS];
     for (place, (name, _)) in names.iter_mut().zip(members.clone()) {
@@ -203,22 +202,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     }
 }
 
-/// What may be filled into a field. Schema type `PrimitiveSchemaDefinition`.
+/// Schema of a field. Schema type `PrimitiveSchemaDefinition`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum PrimitiveSchema<'a> {
-    /// A text.
+    /// Type `string`.
     String(StringSchema<'a>),
-    /// A number.
+    /// Type `number` or `integer`.
     Number(NumberSchema<'a>),
-    /// Yes or no.
+    /// Type `boolean`.
     Boolean(BooleanSchema<'a>),
-    /// One of several texts.
+    /// Type `string` with options, of which the user selects one.
     SingleSelect(SingleSelectEnumSchema<'a>),
-    /// Any of several texts. From 2025-11-25 on; in 2025-06-18 the person may choose one, and the
-    /// answer is that text.
+    /// Type `array` with options, of which the user selects any number. Since 2025-11-25; written
+    /// as [`SingleSelect`](Self::SingleSelect) for 2025-06-18, whose value is one string.
     MultiSelect(MultiSelectEnumSchema<'a>),
-    /// A schema that no revision allows.
+    /// Schema that no revision allows, as JSON.
     Other(RawJson<'a>),
 }
 
@@ -229,7 +228,7 @@ impl Tell for PrimitiveSchema<'_> {
             Self::Number(schema) => schema.tell(to),
             Self::Boolean(schema) => schema.tell(to),
             Self::SingleSelect(schema) => schema.tell(to),
-            Self::MultiSelect(schema) => to.or_else("$mcp?DE", schema, &schema.as_select()),
+            Self::MultiSelect(schema) => to.or_else("$mcp?DE", schema, &schema.to_single_select()),
             Self::Other(schema) => to.json(*schema),
         }
     }
@@ -250,7 +249,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
     }
 }
 
-/// Which of the schemas that are allowed one in JSON is.
+/// Variants of [`PrimitiveSchema`], for JSON that need not be read completely.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldKind {
     String,
@@ -279,29 +278,29 @@ impl FieldKind {
 }
 
 payload! {
-    /// A text. Schema type `StringSchema`.
+    /// Schema of a string. Schema type `StringSchema`.
     pub struct StringSchema<'a> {
         tag "type" = "string";
         new {}
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// What it is for.
+            /// Description of the field.
             "description" description: text;
-            /// The least number of characters.
+            /// Minimum number of characters.
             "minLength" min_length: of(u64);
-            /// The greatest number of characters.
+            /// Maximum number of characters.
             "maxLength" max_length: of(u64);
-            /// `email`, `uri`, `date` or `date-time`.
+            /// Format of the string: `email`, `uri`, `date` or `date-time`.
             "format" format: text;
-            /// What is filled in already. From 2025-11-25 on.
+            /// Default value. Since 2025-11-25.
             "default" default: text, in DE;
         }
     }
 }
 
 impl<'a> StringSchema<'a> {
-    /// As the schema of a [`Field`].
+    /// Converts to the schema of a [`Field`].
     #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::String(self)
@@ -309,52 +308,52 @@ impl<'a> StringSchema<'a> {
 }
 
 payload! {
-    /// A number. Schema type `NumberSchema`.
+    /// Schema of a number. Schema type `NumberSchema`.
     pub struct NumberSchema<'a> {
         new {
-            /// Any number, or only integers.
+            /// Whether the value must be an integer: the member `type`.
             "type" kind: of(NumberKind);
         }
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// What it is for.
+            /// Description of the field.
             "description" description: text;
-            /// The least.
+            /// Minimum value.
             "minimum" minimum: of(Number<'a>);
-            /// The greatest.
+            /// Maximum value.
             "maximum" maximum: of(Number<'a>);
-            /// What is filled in already. From 2025-11-25 on.
+            /// Default value. Since 2025-11-25.
             "default" default: of(Number<'a>), in DE;
         }
     }
 }
 
 names! {
-    /// Which numbers.
+    /// Type of a [`NumberSchema`].
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum NumberKind {
-        /// Any.
+        /// Any number.
         Number = "number",
-        /// Integers.
+        /// Integers only.
         Integer = "integer",
     }
 }
 
 impl<'a> NumberSchema<'a> {
-    /// Any number.
+    /// Creates the schema of a number.
     #[must_use]
     pub const fn number() -> Self {
         Self::new(NumberKind::Number)
     }
 
-    /// An integer.
+    /// Creates the schema of an integer.
     #[must_use]
     pub const fn integer() -> Self {
         Self::new(NumberKind::Integer)
     }
 
-    /// As the schema of a [`Field`].
+    /// Converts to the schema of a [`Field`].
     #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::Number(self)
@@ -362,23 +361,23 @@ impl<'a> NumberSchema<'a> {
 }
 
 payload! {
-    /// Yes or no. Schema type `BooleanSchema`.
+    /// Schema of a boolean. Schema type `BooleanSchema`.
     pub struct BooleanSchema<'a> {
         tag "type" = "boolean";
         new {}
         with {
-            /// The name for people.
+            /// Display name for user interfaces.
             "title" title: text;
-            /// What it is for.
+            /// Description of the field.
             "description" description: text;
-            /// What is chosen already.
+            /// Default value.
             "default" default: of(bool);
         }
     }
 }
 
 impl<'a> BooleanSchema<'a> {
-    /// As the schema of a [`Field`].
+    /// Converts to the schema of a [`Field`].
     #[must_use]
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::Boolean(self)

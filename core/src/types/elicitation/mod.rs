@@ -1,4 +1,4 @@
-//! Elicitation: a server asks the person, by a form or by a page in the web.
+//! Elicitation: a server requests input from the user, with a form or at a URL. Since 2025-06-18.
 
 mod defaults;
 mod enums;
@@ -23,31 +23,41 @@ use crate::types::TaskMetadata;
 use crate::types::encode::macros::{names, payload};
 use crate::types::encode::tell::{payload_told, tell_one_of};
 
-/// What `elicitation/create` asks for. From 2025-06-18 on, schema type `ElicitRequestParams`.
+/// Parameters of `elicitation/create`. Since 2025-06-18, schema type `ElicitRequestParams`.
+///
+/// ```
+/// use mcp_sansio::types::{ElicitParams, Field, RequestedSchema, StringSchema};
+///
+/// const FORM: RequestedSchema = RequestedSchema::new(&[
+///     Field::required("name", StringSchema::new().max_length(40).schema()),
+/// ]);
+/// const BY_FORM: ElicitParams = ElicitParams::form("What is your name?", FORM);
+/// const BY_URL: ElicitParams = ElicitParams::url("Please sign in.", "https://example.com/login");
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ElicitParams<'a> {
-    /// A form.
+    /// Form mode.
     Form(ElicitFormParams<'a>),
-    /// A page in the web. From 2025-11-25 on.
+    /// URL mode. Since 2025-11-25.
     Url(ElicitUrlParams<'a>),
 }
 
 impl<'a> ElicitParams<'a> {
-    /// A form.
+    /// Creates the parameters of form mode.
     #[must_use]
     pub const fn form(message: &'a str, requested_schema: RequestedSchema<'a>) -> Self {
         Self::Form(ElicitFormParams::new(message, requested_schema))
     }
 
-    /// A page in the web, for 2026-07-28; 2025-11-25 wants an id as well
-    /// ([`ElicitUrlParams::elicitation_id`]).
+    /// Creates the parameters of URL mode. Complete for 2026-07-28; 2025-11-25 also requires an
+    /// [`elicitation_id`](ElicitUrlParams::elicitation_id).
     #[must_use]
     pub const fn url(message: &'a str, url: &'a str) -> Self {
         Self::Url(ElicitUrlParams::new(message, url))
     }
 
-    /// What the client must have declared.
+    /// Returns the client capability that the request requires.
     #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
@@ -64,81 +74,84 @@ tell_one_of! {
     }
 }
 
-/// Without a `mode` it is a form.
+/// Reads form mode if `mode` is missing.
 impl<'de: 'a, 'a> Deserialize<'de> for ElicitParams<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let is_url = raw.get("mode").and_then(RawJson::as_string).is_some_and(|mode| mode == "url");
-        // Any other mode than `form` is refused there.
+        // `FormMode` rejects other modes.
         let read = if is_url { raw.to().map(Self::Url) } else { raw.to().map(Self::Form) };
         read.map_err(de::Error::custom)
     }
 }
 
 payload! {
-    /// A form for the person. From 2025-06-18 on, schema type `ElicitRequestFormParams`.
+    /// Parameters of `elicitation/create` in form mode. Since 2025-06-18, schema type
+    /// `ElicitRequestFormParams`.
     pub struct ElicitFormParams<'a> {
         new {
-            /// What it is for.
+            /// Message that explains the request to the user.
             "message" message: text;
-            /// Its fields.
+            /// Fields of the form.
             "requestedSchema" requested_schema: of(RequestedSchema<'a>);
         }
         with {
-            /// From 2025-11-25 on, and superfluous.
+            /// Mode of the request; the same as if it is missing. Since 2025-11-25.
             "mode" mode: of(FormMode), in DE;
-            /// To be run as a task. 2025-11-25 only.
+            /// Asks for execution as a task. 2025-11-25 only.
             "task" task: of(TaskMetadata), in DD;
-            /// Up to 2025-11-25.
+            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
             "_meta" meta: object, in AD;
         }
     }
 }
 
 impl<'a> ElicitFormParams<'a> {
-    /// The answer of a person who filled it in: checked against the form, as a client should before
-    /// it answers (client/elicitation).
+    /// Creates the result of a user who submitted the form, after validating `content` against it,
+    /// as a client should (client/elicitation).
     ///
     /// # Errors
-    /// What does not fit: have it corrected.
+    /// The first invalid field, for the user to correct.
     pub fn accept(&self, content: RawJson<'a>) -> Result<ElicitResult<'a>, FormError<'a>> {
         self.requested_schema.validate_content(content).map(|()| ElicitResult::accept(content))
     }
 }
 
 names! {
-    /// The mode of an [`ElicitFormParams`].
+    /// Mode of an [`ElicitFormParams`].
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum FormMode {
-        /// A form.
+        /// Form mode.
         Form = "form",
     }
 }
 
 payload! {
-    /// A page for the person. From 2025-11-25 on, schema type `ElicitRequestURLParams`.
+    /// Parameters of `elicitation/create` in URL mode. Since 2025-11-25, schema type
+    /// `ElicitRequestURLParams`.
     pub struct ElicitUrlParams<'a> {
         tag "mode" = "url";
         new {
-            /// What it is for.
+            /// Message that explains to the user why to visit the URL.
             "message" message: text;
-            /// The page.
+            /// URL that the user should visit.
             "url" url: text;
         }
         with {
-            /// By which `notifications/elicitation/complete` refers to it. 2025-11-25 only, and required there.
+            /// Id of the elicitation, for `notifications/elicitation/complete`. 2025-11-25 only,
+            /// and required there.
             "elicitationId" elicitation_id: text, in DD;
-            /// To be run as a task. 2025-11-25 only.
+            /// Asks for execution as a task. 2025-11-25 only.
             "task" task: of(TaskMetadata), in DD;
-            /// Up to 2025-11-25.
+            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
             "_meta" meta: object, in AD;
         }
     }
 }
 
 impl ElicitUrlParams<'_> {
-    /// Whether it has what `revision` wants: something that looks like a URL, and in 2025-11-25 an
-    /// id.
+    /// Returns whether the parameters are valid in `revision`: the URL has a scheme and no
+    /// whitespace, and in 2025-11-25 there is an `elicitationId`.
     #[must_use]
     pub fn is_valid_for(&self, revision: Revision) -> bool {
         validation::looks_like_uri(self.url)
@@ -147,30 +160,32 @@ impl ElicitUrlParams<'_> {
 }
 
 payload! {
-    /// What the person answered: the answer to `elicitation/create`. From 2025-06-18 on, schema type `ElicitResult`.
+    /// Result of `elicitation/create`. Since 2025-06-18, schema type `ElicitResult`.
     pub struct ElicitResult<'a> {
         new {
-            /// What the person did.
+            /// Action of the user.
             "action" action: of(ElicitAction);
         }
         with {
-            /// What was filled in, when a form was accepted: strings, numbers, booleans, lists of strings.
+            /// Submitted form data if the action is `accept`: an object of strings, numbers,
+            /// booleans and, since 2025-11-25, arrays of strings.
             "content" content: object;
-            /// Up to 2025-11-25.
+            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
             "_meta" meta: object, in AD;
         }
     }
 }
 
 impl<'a> ElicitResult<'a> {
-    /// A form, filled in.
+    /// Creates the result of a user who submitted the form. Does not validate `content`:
+    /// [`ElicitFormParams::accept`] does.
     #[must_use]
     pub const fn accept(content: RawJson<'a>) -> Self {
         Self::new(ElicitAction::Accept).content(content)
     }
 
-    /// Whether it has what `revision` wants: content only when something was accepted, and in it
-    /// only strings, numbers and booleans, from 2025-11-25 on lists of strings, too.
+    /// Returns whether the result is valid in `revision`: content only if the action is `accept`,
+    /// of strings, numbers and booleans and, since 2025-11-25, arrays of strings.
     #[must_use]
     pub fn is_valid_for(&self, revision: Revision) -> bool {
         let lists = revision >= Revision::V2025_11_25;
@@ -190,27 +205,28 @@ impl<'a> ElicitResult<'a> {
 }
 
 names! {
-    /// What the person did about an elicitation.
+    /// Action of the user on an elicitation: `action` of schema type `ElicitResult`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum ElicitAction {
-        /// Agreed.
+        /// The user submitted the form or agreed to visit the URL.
         Accept = "accept",
-        /// Said no.
+        /// The user declined explicitly.
         Decline = "decline",
-        /// Went away without a choice.
+        /// The user dismissed the request without a choice.
         Cancel = "cancel",
     }
 }
 
 payload! {
-    /// What `notifications/elicitation/complete` says. 2025-11-25 only, schema type `ElicitationCompleteNotification`.
+    /// Parameters of `notifications/elicitation/complete`. 2025-11-25 only, in schema type
+    /// `ElicitationCompleteNotification`.
     pub struct ElicitationCompleteParams<'a> {
         new {
-            /// The elicitation.
+            /// Id of the completed elicitation.
             "elicitationId" elicitation_id: text;
         }
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

@@ -1,4 +1,4 @@
-//! Whether what came back fits the form (client/elicitation, "Requested Schema").
+//! Validation of forms and of submitted content (client/elicitation, "Requested Schema").
 
 use core::fmt;
 
@@ -11,46 +11,46 @@ use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
 
-/// Why a form, or what was filled in, is not right.
+/// Why a form or its content is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormError<'a> {
-    /// The field; empty when it is the whole.
+    /// Name of the field; empty if the error concerns the whole form.
     pub field: Text<'a>,
-    /// What is wrong with it.
+    /// Rule that the field violates.
     pub kind: FormErrorKind,
 }
 
-/// What is wrong with a field of a form.
+/// Rule that a form or its content violates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FormErrorKind {
-    /// The form itself is not one: not an object, or the field's schema is not one of the flat ones
-    /// that are allowed.
+    /// The form is not the schema of an object, or the schema of the field is not one that
+    /// elicitation allows.
     InvalidSchema,
-    /// It must be filled in.
+    /// A required field is missing.
     Missing,
-    /// It is not a text, a number, a boolean or a list of texts, as the field wants.
+    /// The value has another type than the schema.
     InvalidType,
-    /// The text has too few characters, or too many.
+    /// The string has fewer than `minLength` or more than `maxLength` characters.
     InvalidLength,
-    /// The number is too small or too great.
+    /// The number is less than `minimum` or greater than `maximum`.
     OutOfRange,
-    /// The text is not what the field's format wants.
+    /// The string does not match the `format`.
     InvalidFormat,
-    /// It is not one of the choices.
+    /// The value is not one of the options.
     UnknownOption,
-    /// Too few choices, or too many.
+    /// Fewer than `minItems` or more than `maxItems` options are selected.
     InvalidItemCount,
-    /// The form has more fields, or requires more, than [`MAX_FORM_FIELDS`].
+    /// The form has, or requires, more than [`MAX_FORM_FIELDS`] fields.
     TooManyFields,
 }
 
 impl<'a> RequestedSchema<'a> {
-    /// Whether the form is flat: an object of texts, numbers, booleans and choices. What was made
-    /// of [`Field`]s usually is.
+    /// Validates the form: an object whose properties are strings, numbers, booleans and
+    /// selections. A form of [`Field`]s is valid unless one is [`PrimitiveSchema::Other`].
     ///
     /// # Errors
-    /// The first field that is not.
+    /// The first invalid field.
     pub fn validate(&self) -> Result<(), FormError<'a>> {
         let whole = |kind| FormError { field: Text::new(""), kind };
         if let Some(raw) = self.as_json() {
@@ -59,7 +59,7 @@ impl<'a> RequestedSchema<'a> {
             if !object || !raw.get("properties").is_some_and(RawJson::is_object) {
                 return Err(whole(FormErrorKind::InvalidSchema));
             }
-            // A required name may be none of the properties, so there is a limit to these, too.
+            // `required` may name absent properties, so its length is limited as well.
             let required = raw.get("required").unwrap_or(RawJson::NULL);
             if required.elements().nth(MAX_FORM_FIELDS).is_some()
                 || raw
@@ -92,9 +92,9 @@ impl<'a> RequestedSchema<'a> {
         Ok(())
     }
 
-    /// The same before it is sent, and whether `revision` can have it: fields of our own are
-    /// written as 2025-06-18 knows them, JSON is written as it is. Of that only the kinds of
-    /// the fields are looked at: whoever sends need not be able to read.
+    /// Returns whether the form may be sent in `revision`. [`Field`]s are downgraded to 2025-06-18
+    /// while they are written, but JSON is written unchanged. Of JSON only the kinds of the fields
+    /// are checked, so that a server links no code to read forms.
     pub(crate) fn is_valid_for(&self, revision: Revision) -> bool {
         let raw = match self.0 {
             Source::Own(fields) => {
@@ -113,14 +113,14 @@ impl<'a> RequestedSchema<'a> {
             })
     }
 
-    /// Whether `content`, what a person filled in, fits the form: required fields, types, choices,
-    /// lengths, ranges, and formats where they are plainly wrong. Other members may be there,
-    /// if they are flat. One text counts as a choice of one where several were possible.
+    /// Validates submitted `content` against the form: required fields, types, options, lengths and
+    /// ranges, and obvious violations of formats. Accepts additional members that are not nested,
+    /// and a single string for a multiple selection.
     ///
-    /// A client checks before it answers, a server what it received.
+    /// A client should validate content before it responds, a server when it receives it.
     ///
     /// # Errors
-    /// What is wrong first.
+    /// The first violation.
     pub fn validate_content(&self, content: RawJson<'a>) -> Result<(), FormError<'a>> {
         if !content.is_object() {
             return Err(FormError { field: Text::new(""), kind: FormErrorKind::InvalidType });
@@ -140,7 +140,7 @@ impl<'a> RequestedSchema<'a> {
                 None => {}
             }
         }
-        // A required name need not be one of the properties.
+        // `required` may name absent properties.
         let required = self.as_json().and_then(|raw| raw.get("required")).unwrap_or(RawJson::NULL);
         for name in required.elements().filter_map(RawJson::as_string).map(Text::from_json) {
             if find(content, name).is_none() {
@@ -191,18 +191,18 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
             value.as_bool().map(|_| ()).ok_or(FormErrorKind::InvalidType)
         }
         PrimitiveSchema::SingleSelect(schema) => {
-            chosen(&schema.options, text.ok_or(FormErrorKind::InvalidType)?)
+            check_option(&schema.options, text.ok_or(FormErrorKind::InvalidType)?)
         }
         PrimitiveSchema::MultiSelect(schema) => {
             let options = &schema.items.0;
             if let Some(text) = text {
-                return chosen(options, text);
+                return check_option(options, text);
             }
             if !value.is_array() {
                 return Err(FormErrorKind::InvalidType);
             }
             for element in value.elements() {
-                chosen(
+                check_option(
                     options,
                     Text::from_json(element.as_string().ok_or(FormErrorKind::InvalidType)?),
                 )?;
@@ -215,7 +215,7 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
     }
 }
 
-fn chosen(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErrorKind> {
+fn check_option(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErrorKind> {
     if options.contains(text) { Ok(()) } else { Err(FormErrorKind::UnknownOption) }
 }
 
@@ -231,14 +231,14 @@ fn less(one: Number<'_>, other: Number<'_>) -> bool {
     }
 }
 
-/// Also one that is too great for 64 bits.
+/// Returns whether the number is an integer, also one out of the range of 64 bits.
 fn is_integer(number: RawJson<'_>) -> bool {
     number.as_i64().is_some()
         || number.as_u64().is_some()
         || !number.as_str().contains(['.', 'e', 'E'])
 }
 
-/// Leniently: what is plainly something else is refused, and an unknown format accepts anything.
+/// Rejects obvious violations only; an unknown format accepts every string.
 fn fits_format(text: Text<'_>, format: Option<Text<'_>>) -> bool {
     match format {
         Some(format) if format == "email" => looks_like_email(text),
@@ -260,7 +260,7 @@ fn looks_like_email(text: Text<'_>) -> bool {
     at >= 1 && inside && text.chars().next() != Some('@') && text.chars().last() != Some('@')
 }
 
-/// Whether it has a scheme and something behind it, and no whitespace.
+/// Returns whether the text has a scheme, a non-empty rest and no whitespace.
 pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
     let mut chars = text.chars();
     let mut first = true;
@@ -274,7 +274,7 @@ pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
     scheme && !first && rest.peek().is_some() && !rest.any(|c| c.is_whitespace() || c.is_control())
 }
 
-/// Four digits, a month, a day.
+/// Returns whether the text starts with a date as `2025-01-31`.
 fn begins_with_date(text: Text<'_>) -> bool {
     let mut numbers = [0u32; 3];
     let mut place = 0;
@@ -295,22 +295,22 @@ fn begins_with_date(text: Text<'_>) -> bool {
 impl fmt::Display for FormError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.field.is_empty() {
-            f.write_str("the form: ")?;
+            f.write_str("form: ")?;
         } else {
-            f.write_str("the field ")?;
+            f.write_str("field ")?;
             fmt::Display::fmt(&Printable::new(self.field), f)?;
             f.write_str(": ")?;
         }
         f.write_str(match self.kind {
-            FormErrorKind::InvalidSchema => "its schema is not one that a form may have",
-            FormErrorKind::Missing => "it must be filled in",
-            FormErrorKind::InvalidType => "the value is of another type",
-            FormErrorKind::InvalidLength => "the text is too short or too long",
-            FormErrorKind::OutOfRange => "the number is too small or too great",
-            FormErrorKind::InvalidFormat => "the text does not fit the format",
-            FormErrorKind::UnknownOption => "it is not one of the choices",
-            FormErrorKind::InvalidItemCount => "too few choices, or too many",
-            FormErrorKind::TooManyFields => "it has more than 100 fields",
+            FormErrorKind::InvalidSchema => "schema not allowed in a form",
+            FormErrorKind::Missing => "missing value",
+            FormErrorKind::InvalidType => "value of the wrong type",
+            FormErrorKind::InvalidLength => "text too short or too long",
+            FormErrorKind::OutOfRange => "number out of range",
+            FormErrorKind::InvalidFormat => "text does not match the format",
+            FormErrorKind::UnknownOption => "value is not one of the options",
+            FormErrorKind::InvalidItemCount => "too few or too many options selected",
+            FormErrorKind::TooManyFields => "more than 100 fields",
         })
     }
 }

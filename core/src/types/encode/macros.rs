@@ -1,10 +1,10 @@
-//! How a payload type is written down: its fields once, with their names on the wire and the
-//! revisions that know them.
+//! Declaration of payload types: each field with its name on the wire and the revisions that
+//! define it.
 //!
-//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named
-//! like the field) for all else, both directions of serde, and how it [tells](crate::types::encode::tell) what it
-//! is where serde's code for each type is too much. A field's kind says what it holds and what the
-//! constructor takes:
+//! `payload!` generates the struct, a `const fn new` with the required fields, a `const fn` setter
+//! for each optional field, `Serialize`, `Deserialize`, and [`Tell`](crate::types::encode::tell)
+//! for targets where the code of serde is too large. The kind of a field determines its type and
+//! the argument of its setter:
 //!
 //! | kind | field | argument |
 //! | --- | --- | --- |
@@ -17,9 +17,9 @@
 //! | `millis` | `u64`, negative ones read as 0 | the same |
 //! | `of(T)` | `T` | the same |
 //!
-//! Behind it: `= value` is what `new` sets an optional field to and what is read where a required
-//! one is missing; `in CE` names the revisions that know the field; `via W` wraps a reference to
-//! the value while it is written.
+//! Options after the kind: `= value` is the value that `new` sets for an optional field, and the
+//! value of a missing required field; `in CE` is the range of revisions that define the field (`A`
+//! is 2024-11-05, `E` is 2026-07-28); `via W` wraps a reference to the value while it is written.
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
 use serde::{Serialize, Serializer};
@@ -49,10 +49,10 @@ macro_rules! payload {
             $($($(#[$ometa])* $vis $oname: Option<payload!(@type $okind $(($oty))?)>,)*)?
         }
 
-        // Types that only read for another one are not built.
+        // Some types are only read, as members of another one.
         #[allow(dead_code, clippy::new_without_default)]
         impl $(<$lt>)? $name $(<$lt>)? {
-            /// With what is required; all else is left out.
+            /// Creates a value with the required members; the others are omitted.
             #[must_use]
             $vis const fn new($($rname: payload!(@argument $rkind $(($rty))?)),*) -> Self {
                 Self {
@@ -96,7 +96,7 @@ macro_rules! payload {
                 if cfg!(small) {
                     return crate::types::encode::told::Told(self).serialize(serializer);
                 }
-                // The count is not one of the fields: it only says that there may be some.
+                // The length is no exact count; it only says that the object may have members.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
                 $(object.serialize_field($tkey, &crate::types::encode::macros::Tag($tag))?;)?
                 $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
@@ -198,7 +198,7 @@ macro_rules! payload {
     (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
 }
 
-/// A closed set of strings.
+/// Declares an enum of strings.
 macro_rules! names {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -207,7 +207,7 @@ macro_rules! names {
         }
 
         impl $name {
-            /// As it is written on the wire.
+            /// Returns the string on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -215,13 +215,13 @@ macro_rules! names {
                 }
             }
 
-            /// The one with this name.
+            /// Returns the variant with this string on the wire.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
                 [$(Self::$variant),+].into_iter().find(|known| known.as_str() == name)
             }
 
-            /// The same for a string as it came off the wire.
+            /// Returns the variant for a string of a message.
             #[must_use]
             pub fn from_json(name: crate::json::JsonStr<'_>) -> Option<Self> {
                 let mut decoded = [0; 16];
@@ -306,7 +306,7 @@ pub(in crate::types) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
     if slot.is_none_or(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
 }
 
-/// Milliseconds. A negative number counts as 0, and so does a fraction.
+/// Reads milliseconds. A negative number or a fraction is 0.
 pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
     slot: &mut Option<u64>,
     map: &mut A,
@@ -326,8 +326,8 @@ pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// The value of the member that says which type it is. A variant's name to serde: to ours, one that
-/// the compiler may take for clean.
+/// The value of the member that discriminates types, e.g. `type`. Serialized as a unit variant,
+/// whose name our serializer writes without escaping.
 pub(in crate::types) struct Tag(pub(in crate::types) &'static str);
 
 impl Serialize for Tag {
@@ -337,7 +337,7 @@ impl Serialize for Tag {
     }
 }
 
-/// The member that says which type it is.
+/// Checks the value of the member that discriminates types.
 pub(in crate::types) fn expect<'de, A: MapAccess<'de>>(
     map: &mut A,
     tag: &'static str,

@@ -1,4 +1,4 @@
-//! What older revisions get in the place of what they do not know.
+//! Downgrades for older revisions.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::tell::{Shown, Tell, Teller, serialize_told};
 use crate::types::Annotations;
 
-/// A value that only the revisions of a marker (`$mcp:CE`: from the third to the fifth) know.
+/// A value that only the revisions of a marker define (`$mcp:CE`: the third to the fifth).
 pub(in crate::types) struct Known<'x, T: ?Sized>(
     pub(in crate::types) &'static str,
     pub(in crate::types) &'x T,
@@ -19,7 +19,7 @@ impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
     }
 }
 
-/// A value, and what revisions outside of the marker's range get in its place.
+/// A value, and its replacement for revisions outside of the range of the marker.
 pub(in crate::types) struct OrElse<'x, T: ?Sized, O: ?Sized>(
     pub(in crate::types) &'static str,
     pub(in crate::types) &'x T,
@@ -50,7 +50,7 @@ impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O
     }
 }
 
-/// Nothing, not even a key.
+/// An omitted member.
 pub(in crate::types) struct Absent;
 
 impl Serialize for Absent {
@@ -63,7 +63,7 @@ impl Tell for Absent {
     fn tell(&self, _: &mut dyn Teller) {}
 }
 
-/// Text for people, in the place of what a revision does not know: a text content block.
+/// A text block that replaces content that a revision does not define.
 pub(in crate::types) struct Notice<'x, 'a> {
     pub(in crate::types) text: &'x dyn fmt::Display,
     pub(in crate::types) annotations: Option<&'x Annotations<'a>>,

@@ -1,54 +1,54 @@
-//! How a payload says what it is, to whatever writes it: without a type parameter.
+//! Object-safe encoding of payloads.
 //!
-//! serde makes each `Serialize` anew for each serializer, and in each anew what happens to a
-//! member. Where code is scarce that is most of a program. A value that [tells](Tell) is asked
-//! through a `dyn` instead: what is made for its type is a list of places and one string with the
-//! names of its members, and everything that happens to a member exists once. With room for code,
-//! the payload types are serialized as serde would do it, which is faster.
+//! serde instantiates `Serialize` for each type and serializer, and with it the code for each
+//! member, which would be most of a firmware's code. [`Tell`] is called through `dyn` instead: a
+//! type contributes an array of references and one string with the names of its members, and the
+//! code for a member exists once. Without the cfg `small`, payloads use `Serialize`, which is
+//! faster.
 
 use core::fmt;
 
 use crate::json::{Decimal, Payload, Pen, RawJson, WriteError, Writer};
 
-/// Something that says what it is.
+/// A value that describes itself to a [`Teller`].
 pub(crate) trait Tell {
-    /// Calls one method of `to`, once, or opens and closes one list; or does nothing, to be left
-    /// out.
+    /// Calls one method of `to` once, or `open`, `item`s and `close`. A value that calls no method
+    /// is omitted.
     fn tell(&self, to: &mut dyn Teller);
 }
 
-/// What it says that to.
+/// Receiver of the description of a value.
 pub(crate) trait Teller {
     fn text(&mut self, text: &str);
     fn json(&mut self, json: RawJson<'_>);
-    /// A text that is made while it is written. Behind a `dyn` of its own, so that a program has
-    /// only those that it uses.
+    /// A string that is formatted while it is written. A trait object, so that a program links only
+    /// the kinds that it uses.
     fn made(&mut self, text: &dyn Made);
-    /// Members by their names, each of which ends with a comma: `name,title:CE,` has two, the
-    /// second one for some revisions only.
+    /// An object. Each name ends with a comma; `name,title:CE,` has two members, the second one for
+    /// the third to the fifth revision only.
     fn object(&mut self, names: &'static str, members: &[&dyn Tell]);
-    /// Items follow, or, behind `{`, keys and values in turn.
+    /// Begins an array (`[`) of items, or an object (`{`) whose items are keys and values in turn.
     fn open(&mut self, bracket: u8);
     fn item(&mut self, item: &dyn Tell);
-    /// The end of what was opened.
+    /// Ends the array or object.
     fn close(&mut self);
-    /// What the revisions of a marker know (`$mcp?CE`: from the third to the fifth), and what the
-    /// others get.
+    /// A value for the revisions of a marker (`$mcp?CE`: the third to the fifth), and its
+    /// replacement for the others.
     fn or_else(&mut self, known: &'static str, value: &dyn Tell, older: &dyn Tell);
-    /// That it must not be written.
+    /// Fails the encoding: the value is invalid.
     fn refuse(&mut self);
 }
 
-/// A text that is made while it is written.
+/// A string that is formatted while it is written.
 pub(crate) trait Made {
-    /// For our writer, without the quotes.
+    /// Writes the string without quotes, for our writer.
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
 
-    /// For any other serializer.
+    /// Formats the string, for any other serializer.
     fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// Text that formats itself.
+/// Adapts `Display` to [`Made`].
 pub(crate) struct Shown<'x>(pub(crate) &'x dyn fmt::Display);
 
 impl Made for Shown<'_> {
@@ -67,7 +67,7 @@ impl Tell for Shown<'_> {
     }
 }
 
-/// An object that is made on the way.
+/// An object that is no payload type.
 pub(crate) struct Object<'x> {
     pub(crate) names: &'static str,
     pub(crate) members: &'x [&'x dyn Tell],
@@ -85,7 +85,7 @@ impl Payload for Object<'_> {
     }
 }
 
-/// The first name of a list, the revisions that know it, and the names behind it.
+/// Splits off the first name of a list. Returns it, its revisions and the rest.
 pub(crate) fn first(names: &'static str) -> (&'static str, &'static str, &'static str) {
     let (entry, rest) = cut(names, b',');
     let (name, known) = cut(entry, b':');
@@ -157,8 +157,8 @@ impl<T: Tell> Tell for [T] {
     }
 }
 
-/// Serializes types that tell and are not written so often that they are worth code of their own
-/// for each serializer.
+/// Implements `Serialize` by [`Tell`], for types that are too rare to need a faster
+/// implementation.
 macro_rules! serialize_told {
     ($($type:ty),* $(,)?) => {$(
         impl serde::Serialize for $type {
@@ -170,7 +170,8 @@ macro_rules! serialize_told {
     )*};
 }
 
-/// The same for one that is one of several: with room for code, as serde would do it.
+/// Implements `Serialize` and [`Tell`] for an enum. Without the cfg `small`, `Serialize` does not
+/// use `dyn`.
 macro_rules! tell_one_of {
     ($type:ty { $($pattern:pat => $value:expr),* $(,)? }) => {
         impl serde::Serialize for $type {
@@ -195,7 +196,7 @@ macro_rules! tell_one_of {
     };
 }
 
-/// What tells can be sent.
+/// Implements `Payload`.
 macro_rules! payload_told {
     ($type:ident $(<$lifetime:lifetime>)?) => {
         impl $(<$lifetime>)? crate::json::Payload for $type $(<$lifetime>)? {

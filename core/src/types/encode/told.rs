@@ -1,4 +1,4 @@
-//! What a type [tells](Tell), for any serializer of serde's.
+//! Encoding of [`Tell`] types with any serde serializer.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use super::older::{Known, OrElse};
 use super::tell::{Made, Tell, Teller, first};
 use crate::json::{ABSENT, RawJson};
 
-/// Something that tells, for any serializer.
+/// Serializes a value that implements [`Tell`].
 pub(crate) struct Told<'x>(pub(crate) &'x dyn Tell);
 
 impl Serialize for Told<'_> {
@@ -27,7 +27,7 @@ impl Serialize for Told<'_> {
 enum Listener<S: Serializer> {
     Ready(S),
     List(S::SerializeSeq),
-    /// And whether a key is next.
+    /// The map, and whether the next item is a key.
     Map(S::SerializeMap, bool),
     Done(Result<S::Ok, S::Error>),
     Busy,
@@ -62,7 +62,7 @@ impl<S: Serializer> Teller for Listener<S> {
 
     fn object(&mut self, names: &'static str, members: &[&dyn Tell]) {
         self.write(|to| {
-            // The count is not theirs: it only says that there may be some.
+            // The length is no exact count; it only says that the object may have members.
             let mut object = to.serialize_struct("Object", 1)?;
             let mut rest = names;
             for member in members {
@@ -127,7 +127,7 @@ impl<S: Serializer> Teller for Listener<S> {
     }
 }
 
-/// The name by which our serializer knows a range of revisions.
+/// Returns the newtype name by which our serializer recognizes a range of revisions.
 fn marker(known: &str) -> &'static str {
     MARKERS
         .iter()
@@ -139,7 +139,7 @@ fn marker(known: &str) -> &'static str {
 const MARKERS: [&str; 7] =
     ["$mcp:AC", "$mcp:AD", "$mcp:BE", "$mcp:CE", "$mcp:DD", "$mcp:DE", "$mcp:EE"];
 
-/// Whether it tells anything.
+/// Returns whether the value is present, i.e. encodes anything.
 fn is_there(value: &dyn Tell) -> bool {
     struct Ear(bool);
     impl Teller for Ear {

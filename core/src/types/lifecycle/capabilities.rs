@@ -1,4 +1,4 @@
-//! What each side declares that it can do.
+//! Capabilities of clients and servers.
 
 use core::fmt;
 
@@ -64,7 +64,7 @@ macro_rules! capabilities {
                 self
             }
 
-            /// The object, where it was read: with the members that this library does not know.
+            /// Returns the received object, which may have members unknown to this library.
             #[must_use]
             pub const fn as_json(&self) -> Option<RawJson<'a>> {
                 self.0.received()
@@ -118,21 +118,23 @@ macro_rules! capabilities {
 }
 
 capabilities! {
-    /// What a client can do. Schema type `ClientCapabilities`.
+    /// Capabilities of a client. Schema type `ClientCapabilities`.
     ///
-    /// Made of [`ClientFeatures`] bits, of which each revision gets those that it knows, or read: then written again as it was.
+    /// Created from [`ClientFeatures`], of which those are written that the peer's revision
+    /// defines; or received, and then written unchanged.
     ClientCapabilities of ClientFeatures
 }
 
 capabilities! {
-    /// What a server can do. Schema type `ServerCapabilities`.
+    /// Capabilities of a server. Schema type `ServerCapabilities`.
     ///
-    /// Made of [`ServerFeatures`] bits, of which each revision gets those that it knows, or read: then written again as it was.
+    /// Created from [`ServerFeatures`], of which those are written that the peer's revision
+    /// defines; or received, and then written unchanged.
     ServerCapabilities of ServerFeatures
 }
 
 impl ClientCapabilities<'_> {
-    /// Those that this library knows, as `revision` means them.
+    /// Returns the declared features that this library knows, as `revision` defines them.
     #[must_use]
     pub fn features(&self, revision: Revision) -> ClientFeatures {
         match self.0 {
@@ -143,7 +145,7 @@ impl ClientCapabilities<'_> {
 }
 
 impl ServerCapabilities<'_> {
-    /// Those that this library knows.
+    /// Returns the declared features that this library knows.
     #[must_use]
     pub fn features(&self) -> ServerFeatures {
         use ServerFeatures as C;
@@ -183,7 +185,8 @@ struct Declared<'a, F> {
     tasks: Option<RawJson<'a>>,
 }
 
-/// The object `extensions`, without those that a session does not have.
+/// The object `extensions`, without those that exist in 2026-07-28 only where the revision is
+/// older.
 struct Extensions<'a>(RawJson<'a>);
 
 impl Tell for Extensions<'_> {
@@ -196,6 +199,7 @@ impl Tell for Extensions<'_> {
     }
 }
 
+/// The extensions that a session may declare; omitted if there are none.
 struct InSession<'a>(RawJson<'a>);
 
 impl Tell for InSession<'_> {
@@ -213,7 +217,7 @@ impl Tell for InSession<'_> {
     }
 }
 
-/// An object whose members are only there when they are true, or empty objects.
+/// An object of optional members.
 struct Flags<'x>(&'static str, &'x [&'x dyn Tell]);
 
 impl Tell for Flags<'_> {
@@ -257,15 +261,15 @@ impl Tell for Declared<'_, ClientFeatures> {
         let object = |bit| has(bit).then_some(EMPTY);
         let (tools, context) = (object(C::SAMPLING_TOOLS), object(C::SAMPLING_CONTEXT));
         let (form, url) = (object(C::ELICITATION_FORM), object(C::ELICITATION_URL));
-        // 2025-06-18 knows forms only, and no modes.
+        // 2025-06-18 defines form mode only, declared by an empty object.
         let modes: [&dyn Tell; 2] = [&form, &url];
         let modes = Flags("form,url,", &modes);
-        let (with_form, pages_only) =
+        let (with_form, url_only) =
             (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
         to.object(
             "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:CE,",
             &[
-                // Gone in 2026-07-28, as there is no notification any more.
+                // 2026-07-28 has no `notifications/roots/list_changed`.
                 &has(C::ROOTS).then_some(OrElse(
                     "$mcp?AD",
                     &Flags("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
@@ -277,7 +281,7 @@ impl Tell for Declared<'_, ClientFeatures> {
                     &EMPTY,
                 )),
                 &form.is_some().then_some(with_form),
-                &(form.is_none() && url.is_some()).then_some(pages_only),
+                &(form.is_none() && url.is_some()).then_some(url_only),
                 &self.experimental,
                 &self.tasks,
                 &self.extensions.map(Extensions),

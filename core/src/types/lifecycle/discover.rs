@@ -11,39 +11,40 @@ use crate::types::encode::tell::{Tell, Teller, payload_told, serialize_told};
 use crate::types::{CacheScope, List, ServerCapabilities, Text};
 
 payload! {
-    /// The answer to `server/discover`. 2026-07-28, schema type `DiscoverResult`. Who the server is, is in `_meta` like in any result.
+    /// Result of `server/discover`. 2026-07-28, schema type `DiscoverResult`. Name and version of
+    /// the server are in `_meta`, as in every result.
     pub struct DiscoverResult<'a> {
         new {
-            /// The revisions that the server speaks.
+            /// Protocol versions that the server supports.
             "supportedVersions" supported_versions: versions;
-            /// What the server can do.
+            /// Capabilities of the server.
             "capabilities" capabilities: of(ServerCapabilities<'a>);
         }
         with {
-            /// How a model should use the server.
+            /// Instructions for the model on how to use the server.
             "instructions" instructions: text;
-            /// For how many milliseconds it stays fresh.
+            /// How long the result stays fresh, in milliseconds; 0 if missing or negative.
             "ttlMs" ttl_ms: millis = 0;
-            /// Who may share it.
+            /// Whether caches may share the result between users; private if missing.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
-/// The revisions that a server speaks.
+/// Protocol versions that a server supports: `supportedVersions` of schema type `DiscoverResult`.
 #[derive(Clone, Copy)]
 pub struct SupportedVersions<'a>(Source<Revisions, List<'a, Text<'a>>>);
 
 impl<'a> SupportedVersions<'a> {
-    /// These.
+    /// Creates the list of these revisions.
     #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
         Self(Source::Own(revisions))
     }
 
-    /// Whether this revision is one of them.
+    /// Returns whether `revision` is in the list.
     #[must_use]
     pub fn contains(&self, revision: Revision) -> bool {
         match self.0 {
@@ -54,7 +55,7 @@ impl<'a> SupportedVersions<'a> {
         }
     }
 
-    /// The list, where it was read: with the revisions that this library does not know.
+    /// Returns the received list, which may contain versions unknown to this library.
     #[must_use]
     pub const fn as_list(&self) -> Option<List<'a, Text<'a>>> {
         self.0.received()

@@ -1,4 +1,4 @@
-//! Who a client or server is.
+//! Name and version of a client or server.
 
 use crate::types::Icon;
 use crate::types::encode::macros::payload;
@@ -7,19 +7,19 @@ payload! {
     /// Name and version of a client or server. Schema type `Implementation`.
     pub struct Implementation<'a> {
         new {
-            /// For programs.
+            /// Name for programmatic use.
             "name" name: text;
-            /// The version of the program.
+            /// Version of the program.
             "version" version: text;
         }
         with {
-            /// The name for people. From 2025-06-18 on.
+            /// Display name for user interfaces. Since 2025-06-18.
             "title" title: text, in CE;
-            /// What it is for. From 2025-11-25 on.
+            /// Description of what the program does. Since 2025-11-25.
             "description" description: text, in DE;
-            /// Pictures of it. From 2025-11-25 on.
+            /// Icons for user interfaces. Since 2025-11-25.
             "icons" icons: list(Icon<'a>), in DE;
-            /// Its page in the web. From 2025-11-25 on.
+            /// URL of the website of the program. Since 2025-11-25.
             "websiteUrl" website_url: text, in DE;
         }
     }

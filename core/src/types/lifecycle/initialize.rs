@@ -4,38 +4,38 @@ use crate::types::encode::macros::payload;
 use crate::types::{ClientCapabilities, Implementation, ServerCapabilities};
 
 payload! {
-    /// What `initialize` says. Up to 2025-11-25, schema type `InitializeRequestParams`.
+    /// Parameters of `initialize`. Up to 2025-11-25, schema type `InitializeRequestParams`.
     pub struct InitializeParams<'a> {
         new {
-            /// The newest revision that the client speaks.
+            /// Protocol version that the client proposes: the latest that it supports.
             "protocolVersion" protocol_version: version;
-            /// What the client can do.
+            /// Capabilities of the client.
             "capabilities" capabilities: of(ClientCapabilities<'a>);
-            /// Who the client is.
+            /// Name and version of the client.
             "clientInfo" client_info: of(Implementation<'a>);
         }
         with {
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }
 }
 
 payload! {
-    /// The answer to `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
+    /// Result of `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
     pub struct InitializeResult<'a> {
         new {
-            /// The revision that the session will speak.
+            /// Protocol version of the session.
             "protocolVersion" protocol_version: version;
-            /// What the server can do.
+            /// Capabilities of the server.
             "capabilities" capabilities: of(ServerCapabilities<'a>);
-            /// Who the server is.
+            /// Name and version of the server.
             "serverInfo" server_info: of(Implementation<'a>);
         }
         with {
-            /// How a model should use the server.
+            /// Instructions for the model on how to use the server.
             "instructions" instructions: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

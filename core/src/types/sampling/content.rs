@@ -1,10 +1,10 @@
-//! What is said in a conversation with a model.
+//! Content of sampling messages.
 
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::downgrade as older;
+use super::downgrade;
 use crate::json::{RawJson, ReadError};
 use crate::types::encode::macros::payload;
 use crate::types::encode::older::{Notice, OrElse};
@@ -12,26 +12,25 @@ use crate::types::encode::tell::tell_one_of;
 use crate::types::tool::StructuredContent;
 use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 
-/// A block of what is said in a conversation with a model. Schema type
-/// `SamplingMessageContentBlock`.
+/// A content block of a sampling message. Schema type `SamplingMessageContentBlock`.
 ///
-/// What the peer's revision does not know is written as a text block that says what is missing:
-/// audio in 2024-11-05, the use of tools before 2025-11-25. A block of an unknown `type` is kept as
-/// it is.
+/// A block that the peer's revision does not define is written as a text block that describes it:
+/// audio in 2024-11-05, tool use and tool results before 2025-11-25. A block of an unknown `type`
+/// is written unchanged.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum SamplingMessageContentBlock<'a> {
-    /// Text.
+    /// Type `text`.
     Text(TextContent<'a>),
-    /// A picture.
+    /// Type `image`.
     Image(ImageContent<'a>),
-    /// Sound. From 2025-03-26 on.
+    /// Type `audio`. Since 2025-03-26.
     Audio(AudioContent<'a>),
-    /// The model wants to use a tool. From 2025-11-25 on.
+    /// Type `tool_use`: the model calls a tool. Since 2025-11-25.
     ToolUse(ToolUseContent<'a>),
-    /// What the tool gave. From 2025-11-25 on.
+    /// Type `tool_result`: the result of a tool call. Since 2025-11-25.
     ToolResult(ToolResultContent<'a>),
-    /// Of a type that is not known.
+    /// Unknown type, as JSON.
     Other(RawJson<'a>),
 }
 
@@ -72,7 +71,7 @@ impl<'a> SamplingMessageContentBlock<'a> {
         }
     }
 
-    /// The text, when it is text.
+    /// Returns the text of a text block.
     #[must_use]
     pub fn as_text(&self) -> Option<Text<'a>> {
         match self {
@@ -82,7 +81,7 @@ impl<'a> SamplingMessageContentBlock<'a> {
     }
 }
 
-/// The text, or what is said in its place where only text is known.
+/// The text, or a description of any other block.
 impl fmt::Display for SamplingMessageContentBlock<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -97,25 +96,26 @@ impl fmt::Display for SamplingMessageContentBlock<'_> {
 }
 
 payload! {
-    /// The model wants to use a tool. From 2025-11-25 on, schema type `ToolUseContent`.
+    /// A tool call of the model. Since 2025-11-25, schema type `ToolUseContent`.
     pub struct ToolUseContent<'a> {
         tag "type" = "tool_use";
         new {
-            /// By which the result refers to it.
+            /// Id of the tool call, to which the result refers.
             "id" id: text;
-            /// The tool.
+            /// Name of the tool.
             "name" name: text;
-            /// Its arguments.
+            /// Arguments of the tool, by name.
             "input" input: object;
         }
         with {
-            /// To be kept when the conversation goes on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+            /// send the message again.
             "_meta" meta: object;
         }
     }
 }
 
-/// What is said in its place where it is not known.
+/// The text that replaces the block for revisions before 2025-11-25.
 impl fmt::Display for ToolUseContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[use of tool ")?;
@@ -127,27 +127,29 @@ impl fmt::Display for ToolUseContent<'_> {
 }
 
 payload! {
-    /// What a tool gave. From 2025-11-25 on, schema type `ToolResultContent`.
+    /// Result of a tool call. Since 2025-11-25, schema type `ToolResultContent`.
     pub struct ToolResultContent<'a> {
         tag "type" = "tool_result";
         new {
-            /// Which use of a tool.
+            /// Id of the tool call: `id` of its [`ToolUseContent`].
             "toolUseId" tool_use_id: text;
-            /// For the model.
+            /// Content for the model; empty if missing.
             "content" content: list(ContentBlock<'a>) = List::EMPTY;
         }
         with {
-            /// For programs. In 2025-11-25 only an object. `null` is a value.
+            /// JSON value that conforms to the output schema of the tool; an object in 2025-11-25.
+            /// `null` is a value.
             "structuredContent" structured_content: any, via StructuredContent;
-            /// The tool failed.
+            /// Whether the tool failed. Default: false.
             "isError" is_error: of(bool);
-            /// To be kept when the conversation goes on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+            /// send the message again.
             "_meta" meta: object;
         }
     }
 }
 
-/// What is said in its place where it is not known: its text.
+/// The text that replaces the block for revisions before 2025-11-25.
 impl fmt::Display for ToolResultContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[tool result:")?;
@@ -164,13 +166,13 @@ impl fmt::Display for ToolResultContent<'_> {
         }
         for block in self.content.as_json().unwrap_or(RawJson::NULL).elements() {
             f.write_str(" ")?;
-            older::show(block, f)?;
+            downgrade::show(block, f)?;
         }
         f.write_str("]")
     }
 }
 
-/// What is said in the place of a file.
+/// Writes the description of an image or audio file.
 pub(super) fn show_file(
     mime_type: Text<'_>,
     kind: &str,
@@ -183,32 +185,33 @@ pub(super) fn show_file(
     f.write_str("]")
 }
 
-/// What is said in the place of what nobody knows.
+/// Description of a block of an unknown type.
 pub(super) const UNKNOWN: &str = "[content of an unknown type]";
 
-/// One block, or several (from 2025-11-25 on).
+/// Content of a sampling message: one block or, since 2025-11-25, several. The member `content` of
+/// schema type `SamplingMessage`.
 #[derive(Clone, Copy, Debug)]
 pub enum SamplingMessageContent<'a> {
-    /// One.
+    /// One block: an object.
     One(SamplingMessageContentBlock<'a>),
-    /// Several.
+    /// Several blocks: an array. Since 2025-11-25.
     Many(List<'a, SamplingMessageContentBlock<'a>>),
 }
 
 impl<'a> SamplingMessageContent<'a> {
-    /// One block of text.
+    /// Creates content of one text block.
     #[must_use]
     pub const fn text(text: &'a str) -> Self {
         Self::One(SamplingMessageContentBlock::Text(TextContent::new(text)))
     }
 
-    /// Several blocks.
+    /// Creates content of several blocks. Since 2025-11-25.
     #[must_use]
     pub const fn many(blocks: &'a [SamplingMessageContentBlock<'a>]) -> Self {
         Self::Many(List::new(blocks))
     }
 
-    /// The blocks, be it one or several.
+    /// Iterates over the blocks. An invalid block is an `Err` item.
     #[must_use]
     pub fn iter(&self) -> SamplingMessageContentIter<'a> {
         match self {
@@ -229,7 +232,7 @@ impl<'a> IntoIterator for SamplingMessageContent<'a> {
     }
 }
 
-/// SamplingMessageContentIter of a message: see [`SamplingMessageContent::iter`].
+/// Iterator over the blocks of a message, created by [`SamplingMessageContent::iter`].
 #[derive(Clone, Debug)]
 pub struct SamplingMessageContentIter<'a> {
     one: Option<SamplingMessageContentBlock<'a>>,

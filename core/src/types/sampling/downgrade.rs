@@ -1,8 +1,8 @@
-//! Conversations for revisions that know neither lists of blocks nor tools in them (before
-//! 2025-11-25).
+//! Downgrades of sampling messages for revisions before 2025-11-25, which define neither arrays of
+//! blocks nor tool use.
 //!
-//! Blocks that are JSON already are taken by what they have, not read as types: whoever writes a
-//! conversation need not be able to read one.
+//! Of blocks that are JSON, only the needed members are read, so that a server links no code to
+//! read whole messages.
 
 use core::fmt;
 
@@ -14,7 +14,7 @@ use crate::types::{
     List, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };
 
-/// The block, if there is one; all as one text, if there are several.
+/// The block if there is exactly one, otherwise one text block for all.
 pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingMessageContent<'a>);
 
 impl Tell for AsOneBlock<'_, '_> {
@@ -27,7 +27,7 @@ impl Tell for AsOneBlock<'_, '_> {
     }
 }
 
-/// All blocks as text, each on lines of its own.
+/// The text of all blocks, joined by line feeds.
 impl fmt::Display for AsOneBlock<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, block) in Block::all(self.0).enumerate() {
@@ -40,7 +40,7 @@ impl fmt::Display for AsOneBlock<'_, '_> {
     }
 }
 
-/// A message for each block.
+/// Splits each message into messages of one block.
 pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
 
 impl Tell for OneBlockEach<'_, '_> {
@@ -61,7 +61,7 @@ impl Tell for OneBlockEach<'_, '_> {
     }
 }
 
-/// A block of the application's, or of a message.
+/// A block of the application, or received JSON.
 enum Block<'x, 'a> {
     Own(&'x SamplingMessageContentBlock<'a>),
     Json(RawJson<'a>),
@@ -126,7 +126,7 @@ impl fmt::Display for Block<'_, '_> {
     }
 }
 
-/// Shows a block in which there are no others.
+/// Writes the description of a block that contains no other blocks.
 pub(super) fn show(block: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let get = |key| text(block, key).unwrap_or_default();
     let kind = get("type");

@@ -1,11 +1,12 @@
-//! Which model a server's hints mean.
+//! Selection of a model by hints.
 
 use crate::types::{ModelPreferences, Text};
 
 impl ModelPreferences<'_> {
-    /// Which of your models the hints mean, best first: the first hint that is a part of a name
-    /// wins, whatever the case of its letters (client/sampling, "Model Preferences"). `None`
-    /// when no hint fits: then the priorities decide, and what they are worth is for you to say.
+    /// Returns the index of the model that the hints select: the first model whose name contains
+    /// the first matching hint, ASCII case ignored (client/sampling, "Model Preferences"). List the
+    /// preferred models first. Returns `None` if no hint matches; the client may then decide by the
+    /// priorities.
     ///
     /// ```
     /// use mcp_sansio::types::{ModelHint, ModelPreferences};
@@ -22,7 +23,7 @@ impl ModelPreferences<'_> {
     }
 }
 
-/// An empty hint means nothing.
+/// Returns whether `model` contains `hint`, ASCII case ignored. An empty hint matches nothing.
 fn contains(model: &str, hint: Text<'_>) -> bool {
     let begins = |rest: &str| {
         let mut rest = rest.chars();

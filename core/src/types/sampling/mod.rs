@@ -1,5 +1,5 @@
-//! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in
-//! results.
+//! Sampling: a server requests a message of the client's model. Deprecated in 2026-07-28, where the
+//! request is an [`InputRequest`](crate::types::InputRequest).
 
 mod content;
 mod downgrade;
@@ -19,41 +19,57 @@ use crate::types::{List, Number, Role, TaskMetadata, Text, Tool};
 use downgrade::{AsOneBlock, OneBlockEach};
 
 payload! {
-    /// What `sampling/createMessage` asks for. Schema type `CreateMessageRequestParams`.
+    /// Parameters of `sampling/createMessage`. Schema type `CreateMessageRequestParams`.
     ///
-    /// A message of several blocks becomes several messages of one block where the revision has no lists of blocks (before 2025-11-25).
+    /// Before 2025-11-25, a message has one block: a message of several blocks is written as
+    /// several messages.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{CreateMessageParams, ModelHint, ModelPreferences, SamplingMessage};
+    ///
+    /// let messages = [SamplingMessage::user("What is the capital of France?")];
+    /// let hints = [ModelHint::new().name("sonnet")];
+    /// let params = CreateMessageParams::new(&messages, 100)
+    ///     .system_prompt("Answer in one word.")
+    ///     .model_preferences(ModelPreferences::new().hints(&hints));
+    /// assert!(params.validate().is_ok());
+    /// ```
     pub struct CreateMessageParams<'a> {
         new {
-            /// The conversation.
+            /// Messages of the conversation.
             "messages" messages: list(SamplingMessage<'a>), via Messages;
-            /// How long the answer may be.
+            /// Maximum number of tokens that the model may generate.
             "maxTokens" max_tokens: of(u64);
         }
         with {
-            /// Which model.
+            /// Preferences for the choice of a model; the client may ignore them.
             "modelPreferences" model_preferences: of(ModelPreferences<'a>);
-            /// Instructions for the model.
+            /// System prompt; the client may modify or omit it.
             "systemPrompt" system_prompt: text;
-            /// Context that the client should add. Other than `none`: deprecated, and needs `sampling.context` from 2025-11-25 on.
+            /// Context that the client should add. Values other than `none` are deprecated and
+            /// require the client capability `sampling.context` since 2025-11-25.
             "includeContext" include_context: of(IncludeContext);
-            /// How random the answer is.
+            /// Sampling temperature.
             "temperature" temperature: of(Number<'a>);
-            /// Texts at which to stop.
+            /// Sequences at which generation stops.
             "stopSequences" stop_sequences: list(Text<'a>);
-            /// For the provider of the model: its own.
+            /// Metadata for the provider of the model, in a format of its own.
             "metadata" metadata: object;
-            /// Tools that the model may use. From 2025-11-25 on, needs `sampling.tools`.
+            /// Tools that the model may use. Since 2025-11-25, requires the client capability
+            /// `sampling.tools`.
             "tools" tools: list(Tool<'a>), in DE;
-            /// Whether it must use them. From 2025-11-25 on, needs `sampling.tools`.
+            /// Whether the model may or must use tools. Since 2025-11-25, requires the client
+            /// capability `sampling.tools`.
             "toolChoice" tool_choice: of(ToolChoice), in DE;
-            /// To be run as a task. 2025-11-25 only.
+            /// Asks for execution as a task. 2025-11-25 only.
             "task" task: of(TaskMetadata), in DD;
-            /// Up to 2025-11-25.
+            /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
             "_meta" meta: object, in AD;
         }
     }
 }
 
+/// Messages of one block each, for revisions before 2025-11-25.
 struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
 
 impl Tell for Messages<'_, '_> {
@@ -65,7 +81,7 @@ impl Tell for Messages<'_, '_> {
 serialize_told!(Messages<'_, '_>, Contents<'_, '_>);
 
 impl CreateMessageParams<'_> {
-    /// What the client must have declared.
+    /// Returns the client capabilities that the request requires.
     #[must_use]
     pub const fn required_capabilities(&self) -> ClientFeatures {
         let mut features = ClientFeatures::SAMPLING;
@@ -86,18 +102,19 @@ payload! {
     /// A message of a conversation. Schema type `SamplingMessage`.
     pub struct SamplingMessage<'a> {
         new {
-            /// Who says it.
+            /// Sender of the message.
             "role" role: of(Role);
-            /// What is said.
+            /// Content of the message.
             "content" content: of(SamplingMessageContent<'a>), via Contents;
         }
         with {
-            /// From 2025-11-25 on.
+            /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-11-25.
             "_meta" meta: object, in DE;
         }
     }
 }
 
+/// Content of one block, for revisions before 2025-11-25.
 struct Contents<'x, 'a>(&'x SamplingMessageContent<'a>);
 
 impl Tell for Contents<'_, '_> {
@@ -107,13 +124,13 @@ impl Tell for Contents<'_, '_> {
 }
 
 impl<'a> SamplingMessage<'a> {
-    /// Text that the person says.
+    /// Creates a text message of the user.
     #[must_use]
     pub const fn user(text: &'a str) -> Self {
         Self::new(Role::User, SamplingMessageContent::text(text))
     }
 
-    /// Text that the model says.
+    /// Creates a text message of the model.
     #[must_use]
     pub const fn assistant(text: &'a str) -> Self {
         Self::new(Role::Assistant, SamplingMessageContent::text(text))
@@ -121,87 +138,90 @@ impl<'a> SamplingMessage<'a> {
 }
 
 payload! {
-    /// Which model a server would like. Schema type `ModelPreferences`.
+    /// Preferences of a server for the choice of a model. Schema type `ModelPreferences`.
     pub struct ModelPreferences<'a> {
         new {}
         with {
-            /// The first that matches a model wins.
+            /// Names of models, of which the first that matches is taken.
             "hints" hints: list(ModelHint<'a>);
-            /// From 0 to 1: it should be cheap.
+            /// Importance of low cost, from 0 to 1.
             "costPriority" cost_priority: of(Number<'a>);
-            /// From 0 to 1: it should be fast.
+            /// Importance of low latency, from 0 to 1.
             "speedPriority" speed_priority: of(Number<'a>);
-            /// From 0 to 1: it should be capable.
+            /// Importance of intelligence and capabilities, from 0 to 1.
             "intelligencePriority" intelligence_priority: of(Number<'a>);
         }
     }
 }
 
 payload! {
-    /// The name of a model. Schema type `ModelHint`.
+    /// Hint for the choice of a model. Schema type `ModelHint`.
     pub struct ModelHint<'a> {
         new {}
         with {
-            /// A part of the name.
+            /// Part of the name of a model or family of models, e.g. `sonnet`.
             "name" name: text;
         }
     }
 }
 
 names! {
-    /// Context that a client should add to a conversation.
+    /// Context that a client should add: `includeContext` of schema type
+    /// `CreateMessageRequestParams`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum IncludeContext {
-        /// None.
+        /// No context.
         None = "none",
-        /// What it has from the server that asks. Deprecated.
+        /// Context of the requesting server. Deprecated.
         ThisServer = "thisServer",
-        /// What it has from all servers. Deprecated.
+        /// Context of all connected servers. Deprecated.
         AllServers = "allServers",
     }
 }
 
 payload! {
-    /// Whether a model must use tools. From 2025-11-25 on, schema type `ToolChoice`.
+    /// Whether a model may or must use tools. Since 2025-11-25, schema type `ToolChoice`.
     pub struct ToolChoice {
         new {}
         with {
-            /// Default: auto.
+            /// Mode of tool use. Default: auto.
             "mode" mode: of(ToolChoiceMode);
         }
     }
 }
 
 names! {
-    /// Whether a model must use tools.
+    /// Mode of tool use: `mode` of schema type `ToolChoice`. Since 2025-11-25.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum ToolChoiceMode {
-        /// It decides.
+        /// The model decides.
         Auto = "auto",
-        /// It must.
+        /// The model must use at least one tool.
         Required = "required",
-        /// It must not.
+        /// The model must not use tools.
         None = "none",
     }
 }
 
 payload! {
-    /// What the model said: the answer to `sampling/createMessage`. Schema type `CreateMessageResult`.
+    /// Result of `sampling/createMessage`: the message of the model. Schema type
+    /// `CreateMessageResult`.
     ///
-    /// Several blocks become one text where the revision has no lists of blocks (before 2025-11-25).
+    /// Before 2025-11-25, a message has one block: several blocks are written as one text block.
     pub struct CreateMessageResult<'a> {
         new {
-            /// The model.
+            /// Sender of the message: the assistant.
             "role" role: of(Role);
-            /// What it said.
+            /// Content of the message.
             "content" content: of(SamplingMessageContent<'a>), via Contents;
-            /// Its name.
+            /// Name of the model.
             "model" model: text;
         }
         with {
-            /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` (from 2025-11-25 on), or anything else.
+            /// Why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` (since
+            /// 2025-11-25) or another string.
             "stopReason" stop_reason: text;
-            /// Anything else.
+            /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
     }

@@ -1,4 +1,4 @@
-//! Whether a conversation uses tools as the protocol wants it (client/sampling, "Tool Use").
+//! Validation of tool use in sampling messages (client/sampling, "Tool Use").
 
 use core::fmt;
 
@@ -10,44 +10,44 @@ use crate::types::{
     CreateMessageParams, Role, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };
 
-/// Why a conversation is not one. `message` is the index of the message.
+/// Why the messages of a [`CreateMessageParams`] are invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SamplingError {
-    /// A user's message with results of tools has something else, too; or the model's message has
-    /// results.
+    /// A message with tool results contains other content, or is not a user message.
     MixedToolResults {
-        /// Which message.
+        /// Index of the message.
         message: usize,
     },
-    /// A use of a tool is not answered in the message behind it.
-    Unanswered {
-        /// Which message.
+    /// A tool use has no tool result in the next message.
+    MissingToolResult {
+        /// Index of the message.
         message: usize,
     },
-    /// A result belongs to no use of a tool in the message before it, or tools are used by the
-    /// user.
+    /// A tool result refers to no tool use in the previous message, or a user message contains a
+    /// tool use.
     UnknownToolUse {
-        /// Which message.
+        /// Index of the message.
         message: usize,
     },
-    /// A message or block could not be read.
+    /// A message or block is invalid.
     Read(ReadError),
 }
 
 impl CreateMessageParams<'_> {
-    /// Checks the use of tools: a message with results of tools has nothing else (SAMP-03), each
-    /// use of a tool is answered in the very next message (SAMP-04), and each result answers
-    /// one (SAMP-05). A client answers a violation with -32602.
+    /// Validates tool use: a message with tool results contains nothing else, the next message has
+    /// the results of all tool uses of a message, and each result refers to a tool use of the
+    /// previous message (client/sampling, "Message Content Constraints"). A client responds to a
+    /// violation with error -32602.
     ///
     /// # Errors
-    /// What is wrong first.
+    /// The first violation.
     pub fn validate(&self) -> Result<(), SamplingError> {
         self.check_with(|block| block.to::<SamplingMessageContentBlock<'_>>().map(|_| ()))
     }
 
-    /// The same before it is sent. Of blocks that are JSON already only the type is looked at:
-    /// whoever sends need not be able to read.
+    /// Does the same before sending. Of blocks that are JSON only `type` and the ids are read, so
+    /// that a server links no code to read whole messages.
     pub(crate) fn validate_tool_results(&self) -> Result<(), SamplingError> {
         self.check_with(|block| match block.get("type").and_then(RawJson::as_string) {
             Some(_) => Ok(()),
@@ -73,10 +73,10 @@ impl CreateMessageParams<'_> {
     }
 }
 
-/// What of a block that is JSON is read before it is believed.
+/// Validates a block that is JSON.
 type ReadBlock = fn(RawJson<'_>) -> Result<(), ReadError>;
 
-/// A message, own or read, as far as its use of tools goes.
+/// The parts of a message that matter for tool use.
 struct Turn<'m> {
     role: Role,
     content: Content<'m>,
@@ -87,7 +87,7 @@ enum Content<'m> {
     Json(RawJson<'m>),
 }
 
-/// A block.
+/// The kind of a block, with the id of the tool use.
 enum Part<'m> {
     Use(Text<'m>),
     Result(Text<'m>),
@@ -105,7 +105,7 @@ impl<'m> Turn<'m> {
         Ok(Self { role: role.ok_or(wrong(&"a role"))?, content: Content::Json(content) })
     }
 
-    /// Goes through the blocks until there is an error.
+    /// Calls `take` for each block, until it returns an error.
     fn parts(
         &self,
         read: ReadBlock,
@@ -141,7 +141,7 @@ impl<'m> Turn<'m> {
         Ok(())
     }
 
-    /// Whether one of its blocks is like that.
+    /// Returns whether `is` holds for a block.
     fn any(&self, is: &dyn Fn(Part<'m>) -> bool) -> bool {
         let mut found = false;
         let walked = self.parts(|_| Ok(()), &mut |part| {
@@ -152,7 +152,7 @@ impl<'m> Turn<'m> {
     }
 }
 
-/// Two messages in a row, `index` being the place of the second.
+/// Checks two consecutive messages, of which `turn` has the index `index`.
 fn check_pair(
     before: Option<&Turn<'_>>,
     turn: Option<&Turn<'_>>,
@@ -190,7 +190,7 @@ fn check_pair(
             {
                 Ok(())
             }
-            _ => Err(SamplingError::Unanswered { message: index.saturating_sub(1) }),
+            _ => Err(SamplingError::MissingToolResult { message: index.saturating_sub(1) }),
         }
     })
 }
@@ -201,11 +201,14 @@ impl fmt::Display for SamplingError {
             Self::MixedToolResults { message } => {
                 write!(f, "message {message} mixes tool results with other content")
             }
-            Self::Unanswered { message } => {
-                write!(f, "a tool use in message {message} is not answered in the next")
+            Self::MissingToolResult { message } => {
+                write!(f, "a tool use in message {message} has no result in the next message")
             }
             Self::UnknownToolUse { message } => {
-                write!(f, "message {message} answers a tool use that the one before does not have")
+                write!(
+                    f,
+                    "message {message} has a tool result without a tool use in the previous message"
+                )
             }
             Self::Read(error) => error.fmt(f),
         }

@@ -45,7 +45,7 @@ fn samp_03_results_of_tools_stand_alone() {
 
 #[test]
 fn samp_04_each_use_of_a_tool_is_answered_at_once() {
-    let unanswered = |message| Err(SamplingError::Unanswered { message });
+    let unanswered = |message| Err(SamplingError::MissingToolResult { message });
     assert_eq!(
         conversation(json!([["user", text("hi")], ["assistant", used("1")]])),
         unanswered(1)
@@ -343,7 +343,7 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
         assert_eq!(verdict(content.clone()), Some((field.to_owned(), fault)), "{content}");
     }
     let error = FORM.validate_content(RawJson::EMPTY).expect_err("it is empty");
-    assert_eq!(error.to_string(), "the field email: it must be filled in");
+    assert_eq!(error.to_string(), "field email: missing value");
 }
 
 #[test]

@@ -86,10 +86,9 @@ fn samp_07_context_is_not_asked_for_by_default() {
         let written = to_slice(&params, revision, &mut buffer).expect("it can be written");
         assert!(written.get("includeContext").is_none() && params.include_context.is_none());
     }
-    assert!(
-        include_str!("../../../../core/src/types/sampling/mod.rs")
-            .contains("/// Context that the client should add. Other than `none`: deprecated")
-    );
+    assert!(include_str!("../../../../core/src/types/sampling/mod.rs").contains(
+        "/// Context that the client should add. Values other than `none` are deprecated"
+    ));
 }
 
 #[test]
