@@ -13,6 +13,6 @@ if ! cmp -s "$here/package-lock.json" "$CONFORMANCE_DIR/lock"; then
     cp "$here/package-lock.json" "$CONFORMANCE_DIR/lock"
 fi
 
-# The suite needs Node 22, and says nothing useful without it.
+# The suite needs Node 22, and fails without a useful message otherwise.
 node=$CONFORMANCE_DIR/node_modules/node/bin/node
 suite() { "$node" "$CONFORMANCE_DIR/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$@"; }

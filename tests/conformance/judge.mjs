@@ -1,9 +1,9 @@
-// Judges what a run of the conformance suite has left behind.
+// Judges the results of a run of the conformance suite.
 //
 //   node judge.mjs ROLE NAME RESULTS LOG EXPECTED
 //
-// A scenario passes when one of its own checks has succeeded and none has failed or warned: one that checks nothing counts as failed, and so does the validity
-// of messages alone. What EXPECTED names must fail; a line of it is a scenario, white space, and the reason. Exits with 1 when anything is not as expected.
+// A scenario passes if at least one of its own checks succeeded and none failed or warned. Without a check, or with the validity of messages alone, it fails.
+// Scenarios listed in EXPECTED must fail; a line there is a scenario, white space, and the reason. Exits with 1 if a result is not as expected.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ for (const line of readFileSync(expectedFile, "utf8").split("\n")) {
   if (scenario) expected.set(scenario, reason);
 }
 
-// `auth/basic-cimd` is a directory in a directory.
+// `auth/basic-cimd` is a nested directory.
 function* directories(at, prefix = "") {
   for (const entry of readdirSync(at, { withFileTypes: true })) {
     if (!entry.isDirectory()) continue;

@@ -1,6 +1,6 @@
-# Sourced: installs what the SDK programs need, once for each lock file. Expects `here` (this directory) and `build`.
-# A stamp of the lock file decides whether an installation can be kept.
-shopt -s inherit_errexit # or an installation that failed inside of $(..) would get its stamp all the same
+# Sourced: installs the dependencies of the SDK programs, once for each lock file. Expects `here` (this directory) and `build`.
+# A copy of the lock file shows whether an installation can be kept.
+shopt -s inherit_errexit # otherwise an installation that failed inside of $(..) would get its copy
 
 python_for() { # NAME: a virtual environment with exactly python/requirements-NAME.txt
     local env=$build/$1 lock=$here/python/requirements-$1.txt
@@ -28,7 +28,7 @@ node_for() { # a copy of the scripts next to exactly the locked node_modules
     echo "$dir/typescript"
 }
 
-rmcp_for() { # PROGRAM: built from rmcp/, a workspace of its own
+rmcp_for() { # PROGRAM: built from rmcp/, its own workspace
     CARGO_TARGET_DIR=$build/rmcp cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --bin "$1" >&2
     echo "$build/rmcp/debug/$1"
 }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Stands between an SDK and an HTTP server, and records the messages that pass.
+"""Forwards connections between an SDK and an HTTP server, and records the messages.
 
     httptap.py LOG_DIRECTORY URL
 
 Prints a URL of its own for the same path and forwards every connection, bytes unchanged, until its standard input ends.
-LOG_DIRECTORY/http-<pid>.jsonl gets what `wiretap.py` records of a pipe: `{"dir": "c2s" | "s2c", "t": time, "line": text}`
-for each JSON-RPC message, be it a body or an event of a stream, and `{"dir": "eof"}` at the end. Besides, with the number of
-the connection in `on`, each head, as `{"dir": "request" | "response", "line": text}`, and `{"dir": "gone", "by": "client" |
+LOG_DIRECTORY/http-<pid>.jsonl gets the records of `wiretap.py`: `{"dir": "c2s" | "s2c", "t": time, "line": text}`
+for each JSON-RPC message, in a body or an event, and `{"dir": "eof"}` at the end. In addition, with the number of
+the connection in `on`, each head as `{"dir": "request" | "response", "line": text}`, and `{"dir": "gone", "by": "client" |
 "server"}` when one side is the first to close a connection.
 """
 
@@ -69,7 +69,7 @@ class Half:
         return found
 
     def message(self, data: bytes) -> None:
-        # Bodies that are no messages (an error page, the data of a priming event or of `endpoint`) are not recorded.
+        # Bodies that are not messages (an error page, a priming event, an `endpoint` event) are not recorded.
         if data.lstrip()[:1] in (b"{", b"["):
             self.record(self.direction, data, on=self.connection)
 
@@ -157,7 +157,7 @@ async def main() -> None:
     await asyncio.to_thread(sys.stdin.buffer.read)
     record("eof")
     log.close()
-    os._exit(0)  # what still hangs on to a connection is not waited for
+    os._exit(0)  # without waiting for open connections
 
 
 asyncio.run(main())

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Judges what `wiretap.py` recorded: rules every session must keep, whatever the case was.
+"""Checks the recordings of `wiretap.py` by rules that hold for every case.
 
     wire_audit.py LOG_DIRECTORY
 
-LOG_DIRECTORY/<client>-<mode>/<case>/<pid>.jsonl, or http-<pid>.jsonl of what `httptap.py` recorded; prints one line per rule and mode.
+LOG_DIRECTORY/<client>-<mode>/<case>/<pid>.jsonl, or http-<pid>.jsonl recorded by `httptap.py`; prints one line per rule and mode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 EXIT_SECONDS = 1.0  # from end of input to exit; SDKs start to kill after 2
-RACE_SECONDS = 0.1  # what was on its way when the client cancelled
+RACE_SECONDS = 0.1  # messages in transit when the client cancelled
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 SIGTERM = 15
@@ -37,7 +37,7 @@ class Process:
         }
         first = self.sent[0][1] if self.sent else {}
         self.modern = bool(first) and first.get("method") != "initialize"
-        # The TypeScript 2.x client tries the server in a process of its own, which it then kills.
+        # The TypeScript 2.x client probes the server in a separate process, which it then kills.
         self.probe = [m.get("method") for _, m in self.sent] == ["server/discover"]
 
     def messages(self, direction: str) -> list[tuple[float, dict]]:
@@ -85,7 +85,7 @@ def speaks(process: Process) -> Iterator[str]:
         members = set(message)
         notification = {"jsonrpc", "method"} <= members <= {"jsonrpc", "method", "params", "id"}
         answer = members in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
-        # The body of a refusal that is HTTP's need not tell whose it is.
+        # The body of an HTTP error need not contain an id.
         answer |= process.over_http and members == {"jsonrpc", "error"}
         if message.get("jsonrpc") != "2.0" or not (notification or answer):
             yield f"not JSON-RPC 2.0: {json.dumps(message)[:200]}"

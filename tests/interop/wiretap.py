@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a stdio server between an SDK and its pipes, and records what passes.
+"""Runs a stdio server for an SDK, and records the lines in both directions.
 
     wiretap.py LOG_DIRECTORY COMMAND [ARGUMENT...]
 
 Bytes are forwarded unchanged. LOG_DIRECTORY/<pid>.jsonl gets one record a line, each with a
 time `t`: `{"dir": "c2s" | "s2c", "line": text}` for every line, `{"dir": "eof"}` when the
-client closes our stdin, and `{"dir": "exit", "status": n, "signals": [n...]}` when the server
-ends (a negative status: killed by that signal; `signals`: what the client sent us).
+client closes stdin, and `{"dir": "exit", "status": n, "signals": [n...]}` when the server
+ends (a negative status: killed by that signal; `signals`: signals from the client).
 """
 
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Validates what servers and clients sent against the official JSON schemas of the protocol's revisions.
+"""Validates output of servers and clients by the official JSON schemas of the protocol's revisions.
 
     validate.py SCHEMA_DIRECTORY RECORDING...
 
-A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}; what has a
-revision is validated, the rest is what the peer said.
-Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is found out, and what the server sent is validated.
-A result is checked as the result of the method that its id belongs to, a notification or request by its method.
+A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}; lines with a
+revision are validated, the others are from the peer.
+Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is inferred, and the output of the server is validated.
+A result is validated by the method of the request with its id, a notification or request by its method.
 """
 
 import collections
@@ -57,7 +57,7 @@ class Schemas:
         self.validators: dict[tuple[str, str], jsonschema.protocols.Validator] = {}
 
     def fault(self, revision: str, name: str, value: object) -> str | None:
-        """Why a value is not of this type."""
+        """The reason why a value is not of this type."""
         schema = self.schemas[revision]
         group = "$defs" if "$defs" in schema else "definitions"
         if name not in schema[group]:
@@ -70,18 +70,18 @@ class Schemas:
 
 
 class Session:
-    """What must be known of a conversation to tell what an answer answers."""
+    """The state of a conversation, to find the request of a response."""
 
     def __init__(self) -> None:
         self.methods: dict[str, set[tuple[str, bool]]] = collections.defaultdict(set)
         self.revision: str | None = None
-        # Whether the peer's bytes came in other pieces than lines, so that not every request can be found.
+        # Whether the peer's bytes were not split into lines, so that requests may be missing.
         self.is_raw = False
-        # The transcripts' own handshake.
+        # The implicit handshake of the transcripts.
         self.methods['"open"'].add(("initialize", False))
 
     def from_peer(self, line: str) -> None:
-        # Not parsed: a transcript's line may have abbreviations, and broken ones are sent on purpose.
+        # Not parsed: a line of a transcript may have abbreviations or be invalid on purpose.
         self.is_raw |= line.startswith("\\")
         modern = "io.modelcontextprotocol/protocolVersion" in line or "${meta" in line
         for method in re.findall(r'"method"\s*:\s*"((?:[^"\\]|\\.)*)"', line):
@@ -112,13 +112,13 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
     if "error" in message:
         name = "JSONRPCErrorResponse" if revision >= "2025-11-25" else "JSONRPCError"
         if name == "JSONRPCError" and message.get("id", 0) is None:
-            # JSON-RPC 2.0 wants null where the id could not be read; those schemas forgot it.
+            # JSON-RPC 2.0 requires null if the id could not be read; those schemas do not allow it.
             message = {**message, "id": 0}
         return schemas.fault(revision, name, message)
     if "method" in message:
         name = OTHERS.get(message["method"])
         if name is None:
-            # One of the application's own: a request or notification like any other.
+            # A custom method: validated as any request or notification.
             return schemas.fault(revision, "JSONRPCRequest" if "id" in message else "JSONRPCNotification", message)
         return schemas.fault(revision, name, message)
     envelope = schemas.fault(revision, "JSONRPCResultResponse" if revision >= "2025-11-25" else "JSONRPCResponse", message)
@@ -129,7 +129,7 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
         return None if session.is_raw else "an answer to nothing"
     names = [RESULTS.get(method, "Result") for method in methods]
     if bare_results and not set(message["result"]) - {"resultType", "_meta"}:
-        # In most transcripts it does not matter what a tool says, so it says nothing.
+        # Most transcripts have empty tool results, since their content does not matter.
         names.append("Result")
     if revision == MODERN and message["result"].get("resultType") == "input_required":
         names = ["InputRequiredResult"]
@@ -138,7 +138,7 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
 
 
 def self_test(schemas: Schemas) -> None:
-    """It must be able to fail."""
+    """Checks that validation can fail."""
     session = Session()
     session.from_peer('{"id":1,"method":"tools/list"}')
     good = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "x", "inputSchema": {"type": "object"}}]}}

@@ -27,7 +27,7 @@ def text_of(result: Json) -> str:
 
 
 async def refused(awaitable, code: int) -> RpcError:
-    """The call must be answered with the JSON-RPC error `code`."""
+    """The call must fail with the JSON-RPC error `code`."""
     try:
         answer = await awaitable
     except RpcError as error:

@@ -1,4 +1,4 @@
-"""Cases that only HTTP has."""
+"""Cases for HTTP only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIGGER = "test_trigger_resource_update"
 
 
 async def status_of(verb: str, url: str, message: Json | None = None, **headers: str) -> int:
-    """What the server answers to a request made by hand."""
+    """The response to a plain HTTP request."""
 
     def fetch() -> int:
         both = "application/json, text/event-stream"
@@ -34,7 +34,7 @@ async def status_of(verb: str, url: str, message: Json | None = None, **headers:
 
 
 def session_of(env: Env) -> str:
-    """The id of the session that was opened first."""
+    """The id of the first session."""
     ids = [head.fields["mcp-session-id"] for head in env.wire.heads("response") if "mcp-session-id" in head.fields]
     check(ids and len(ids[0]) >= 16, "a session id that cannot be guessed", ids)
     return ids[0]
@@ -70,7 +70,7 @@ async def forgotten(env: Env) -> None:
             with anyio.fail_after(5):
                 await still_works(session)
         except RpcError:
-            pass  # this SDK leaves it to the application to begin anew
+            pass  # this SDK leaves reconnecting to the application
     check(404 in [head.status for head in env.wire.heads("response")], "the SDK must have been told with 404")
     async with env.open() as session:
         await still_works(session)

@@ -86,7 +86,7 @@ async def undeclared(env: Env) -> None:
 
 
 async def elicit(env: Env, name: str, arguments: Json, answer: Json) -> tuple[Json, str]:
-    """Calls the tool, answers its one elicitation; the requested schema and the tool's text."""
+    """Calls the tool and responds to its elicitation; returns the requested schema and the tool's text."""
     asked: list[Json] = []
 
     def reply(params: Json) -> Json:
@@ -212,7 +212,7 @@ async def subscribes(env: Env) -> None:
 
 
 async def update_trigger(session):
-    """What makes the server update the watched resource: a tool named test_trigger_resource_*."""
+    """The tool that updates the watched resource, named test_trigger_resource_*."""
     names = [t["name"] for t in await session.list("tools") if t["name"].startswith("test_trigger_resource")]
     if not names:
         await session.subscribe(WATCHED)

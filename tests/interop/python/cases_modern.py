@@ -17,7 +17,7 @@ def sampled(text: str) -> Json:
 
 
 class Answers:
-    """Handlers that answer everything, and remember what was asked."""
+    """Handlers that respond to every input request, and record them."""
 
     def __init__(self, action: str = "accept"):
         self.asked: list[str] = []
@@ -51,7 +51,7 @@ async def fulfilled(env: Env, name: str, asked: list[str]) -> str:
     return text_of(result)
 
 
-# ---- input_required, answered by the SDK's own loop ----
+# ---- input_required, handled by the SDK ----
 
 
 @case("input_required: elicitation")
@@ -126,7 +126,7 @@ async def mrtr_declined(env: Env) -> None:
         await still_works(session)
 
 
-# ---- input_required, leg by leg ----
+# ---- input_required, round by round ----
 
 
 @case("input_required: unusable answers are asked again or refused")

@@ -1,4 +1,4 @@
-"""Drives a server with the PyPI package `mcp` 1.x."""
+"""Tests a server with the PyPI package `mcp` 1.x."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logging.disable(logging.CRITICAL)
 LABEL = f"python mcp {version('mcp')}"
 SLUG = "python-v1"
 MODES = ["legacy"]
-HTTP_TIMEOUT = 408  # what this SDK puts in its own timeout errors
+HTTP_TIMEOUT = 408  # the code of timeouts in this SDK
 
 
 def plain(model: BaseModel) -> Json:

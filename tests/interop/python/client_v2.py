@@ -1,4 +1,4 @@
-"""Drives a server with the PyPI package `mcp` 2.x."""
+"""Tests a server with the PyPI package `mcp` 2.x."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Session:
         self.logs, self.notifications = logs, notifications
 
     async def info(self) -> Json:
-        """What the SDK says was negotiated. A pinned client sends no discover by itself: ask for it."""
+        """The negotiated version. A pinned client sends discover only on request."""
         info = self.client.server_info
         seen = {
             "protocolVersion": self.client.protocol_version,
@@ -113,7 +113,7 @@ class Session:
     async def call_round(
         self, name: str, arguments: Json, answers: dict[str, Json] | None = None, state: str | None = None
     ) -> Json:
-        """One leg of a multi-round call, without the SDK answering for us."""
+        """One round of a call, without the handling of the SDK."""
         with translated():
             result = await self.client.session.call_tool(
                 name,
@@ -186,7 +186,7 @@ class Listening:
         self.honored = plain(subscription.honored)
 
     async def next(self) -> str:
-        """The name of the next event, as its notification is called."""
+        """The method of the next notification."""
         with anyio.fail_after(5):
             event = await anext(self.subscription)
         return {

@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class RpcError(Exception):
-    """A JSON-RPC error the server answered with."""
+    """A JSON-RPC error of the server."""
 
     def __init__(self, code: int, message: str, data: Any = None):
         super().__init__(f"error {code}: {message} (data: {data!r})")
@@ -29,18 +29,18 @@ class RpcError(Exception):
 
 
 class TimedOut(Exception):
-    """The SDK gave up waiting for an answer."""
+    """The SDK timed out."""
 
 
 class NotOffered(Exception):
-    """The SDK, in this mode, has no way to do what the case needs (or the server has nothing to try it on)."""
+    """The case does not apply to this SDK, mode or server."""
 
     def __init__(self, reason: str, by: str = "this SDK/mode"):
         super().__init__(f"not offered by {by}: {reason}")
 
 
 class Failure(AssertionError):
-    """A check that did not hold."""
+    """A failed check."""
 
 
 def check(condition: object, message: str, *seen: object) -> None:
@@ -50,7 +50,7 @@ def check(condition: object, message: str, *seen: object) -> None:
 
 @dataclass
 class Handlers:
-    """What the client answers server requests with. A missing handler is not declared as a capability.
+    """Handlers of server requests. A missing handler is not declared as a capability.
 
     Each maps params to a result, both in wire form, or raises `RpcError` to refuse.
     """
@@ -73,7 +73,7 @@ class Head:
 
 
 class Wire:
-    """The lines a case's server processes exchanged with the SDK, in order."""
+    """The lines exchanged between SDK and server processes in a case, in order."""
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -89,7 +89,7 @@ class Wire:
         return self._messages("s2c")
 
     def result_of(self, method: str) -> Json | None:
-        """The result of the first `method` request, if it was sent and answered."""
+        """The result of the first `method` request, if it was sent and succeeded."""
         for request in self.sent():
             if request.get("method") == method and "id" in request:
                 for answer in self.received():
@@ -98,7 +98,7 @@ class Wire:
         return None
 
     def heads(self, direction: str) -> list[Head]:
-        """Of all requests or all responses, over HTTP."""
+        """All request or all response heads, over HTTP."""
         found = []
         for record in (r for process in self.processes() for r in process if r["dir"] == direction):
             start, *lines = record["line"].strip().split("\r\n")
@@ -112,7 +112,7 @@ class Wire:
 
 @dataclass
 class Env:
-    """What a case gets: who it is running as, and how to open a session."""
+    """The context of a case: client, mode, and how to open a session."""
 
     sdk: Any
     mode: str
@@ -133,7 +133,7 @@ class Env:
 
     @asynccontextmanager
     async def server(self, tapped: bool) -> AsyncIterator[list[str]]:
-        """The command that becomes the server, or the one word that is its URL."""
+        """The command of the server, or its URL as a single word."""
         if not tapped:
             yield self.command
         elif not self.over_http:
@@ -152,7 +152,7 @@ Case = Callable[[Env], Awaitable[None]]
 
 @dataclass
 class Suite:
-    """The cases of one file, by the era and the transports they belong to; without any, they are for all."""
+    """The cases of one file, for an era and transports; for all by default."""
 
     era: str | None = None
     transports: tuple[str, ...] = ("stdio", "http", "http+sse")
@@ -167,7 +167,7 @@ class Suite:
 
 
 def first_leaf(error: BaseException) -> BaseException:
-    """SDK task groups wrap what a case raises; the first leaf is what went wrong."""
+    """SDK task groups wrap exceptions of a case; returns the first leaf."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
-"""Holds every reference server, on every transport and in every revision it speaks, to what offers.json says of it.
+"""Checks offers.json against every reference server, on every transport and in every revision.
 
     tests/interop/servers/check.py [--print] [SERVER...]
 
-A feature that offers.json calls true must work; one that it gives a reason for must not. --print shows what was seen
-as JSON instead: the start of an offers.json. INTEROP_DIR as for `start`.
+A feature that is true in offers.json must work; one with a reason must not. --print prints the results
+as JSON instead, to start an offers.json. INTEROP_DIR as for `start`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def command_of(*arguments: str) -> list[str]:
 
 @contextmanager
 def listening(server: str) -> Iterator[str]:
-    """The URL of a server that runs as long."""
-    # Python's 1.x reports every request that it refuses on stderr, at length.
+    """Runs a server, and yields its URL."""
+    # Python 1.x logs every refused request on stderr, with a stack trace.
     process = subprocess.Popen(command_of("--http", server), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         yield process.stdout.readline().strip()
@@ -78,7 +78,7 @@ def connected(connect: Connect, revision: str) -> Conversation:
 
 
 def outcomes(transport: str, connect: Connect, revision: str) -> dict[str, bool | str]:
-    """One connection serves all features, until one of them leaves it in an unknown state or wants a fresh one."""
+    """One connection serves all features, until one leaves it in an unknown state or needs a new one."""
     found: dict[str, bool | str] = {}
     features = {**FEATURES, **OF_TRANSPORT[transport]}
     peer: Conversation | None = None
@@ -104,7 +104,7 @@ def outcomes(transport: str, connect: Connect, revision: str) -> dict[str, bool 
 
 
 def all_outcomes(server: str) -> Iterator[tuple[str, str, dict[str, bool | str]]]:
-    """All revisions at once: most of it is waiting."""
+    """All revisions at once, since they mostly wait."""
     command = command_of(server)
     with ThreadPoolExecutor() as pool, listening(server) as url:
         ways: list[tuple[str, list[str], Connect]] = [
@@ -118,10 +118,10 @@ def all_outcomes(server: str) -> Iterator[tuple[str, str, dict[str, bool | str]]
 
 
 def claimed_of(offers: Json, transport: str, revision: str) -> Json:
-    """Over HTTP all is as over stdio, unless it is said to be otherwise."""
+    """Offers over HTTP are those over stdio, unless stated otherwise."""
     claimed = offers.get(revision, {})
     features = {**FEATURES, **OF_TRANSPORT[transport]}
-    if isinstance(claimed, str):  # the reason why the revision is not spoken at all
+    if isinstance(claimed, str):  # the reason why the revision is not supported
         return dict.fromkeys(features, claimed)
     common = {name: claimed[name] for name in claimed if transport == "stdio" or name in FEATURES}
     return {**common, **offers.get(transport, {}).get(revision, {})}

@@ -1,4 +1,4 @@
-"""What a reference server has to do, feature by feature, on any transport: the names of offers.json."""
+"""Checks of a reference server for each feature in offers.json, on any transport."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FEATURES: dict[str, Callable[[Conversation], None]] = {}
 
 
 class Wrong(Exception):
-    """It answered, but not what the offer says."""
+    """The response differs from the offer."""
 
 
 def feature(function: Callable[[Conversation], None]) -> Callable[[Conversation], None]:

@@ -1,4 +1,4 @@
-// What both TypeScript servers need to serve sessions over HTTP: a loopback port, and a memory for those who come back.
+// HTTP for both TypeScript servers: a loopback port, and an event store for resumed streams.
 import { createServer } from 'node:http';
 
 export const RETRY_MS = 100;
@@ -37,7 +37,7 @@ export class Events {
         const last = Number(event);
         const { stream } = this.sent[last - 1];
         for (const [index, sent] of this.sent.slice(last).entries()) {
-            // What only primes a stream is stored as a message without members.
+            // A priming event is stored as a message without members.
             if (sent.stream === stream && 'jsonrpc' in sent.message) await send(String(last + index + 1), sent.message);
         }
         return stream;

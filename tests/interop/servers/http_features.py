@@ -1,4 +1,4 @@
-"""What a reference server has to do over Streamable HTTP besides."""
+"""Additional checks of a reference server over Streamable HTTP."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def hung_up(peer: HttpPeer) -> list[float]:
 
 @feature
 def resumes(peer: HttpPeer) -> None:
-    """It closes the stream of a call before the answer, and the rest is had by asking for it."""
+    """The stream of a call is closed before the response, and resumed."""
     want(sorted(set(hung_up(peer))), [1, 2])
 
 
 @feature
 def replays_once(peer: HttpPeer) -> None:
-    """What has come before the stream was closed does not come again."""
+    """Events received before the stream was closed are not repeated."""
     want(hung_up(peer), [1, 2])
 
 
 @feature
 def primes(peer: HttpPeer) -> None:
-    """The first event of an answer's stream has an id and no data, so that there is always something to resume from."""
+    """The first event of a response stream has an id and no data, so that it can always be resumed."""
     response = peer.fetch("POST", {"id": 1000, "method": "ping"})
     fields = {response.readline().decode().partition(":")[0] for _ in range(3)}
     response.close()
@@ -60,7 +60,7 @@ def sessions_apart(peer: HttpPeer) -> None:
 
 @feature
 def unknown_session(peer: HttpPeer) -> None:
-    """404 for one that was never there."""
+    """404 for an unknown session."""
     if peer.revision == MODERN:
         raise Wrong(NO_SESSIONS)
     want(peer.fetch("POST", {"id": 1001, "method": "ping"}, Mcp_Session_Id="no-such-session").status, 404)

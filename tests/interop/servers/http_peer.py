@@ -41,14 +41,14 @@ def events(response: HTTPResponse) -> Iterator[dict[str, str]]:
 
 
 class HttpPeer(Conversation):
-    """One session of Streamable HTTP; since 2026-07-28, requests that have nothing to do with each other."""
+    """One session of Streamable HTTP; since 2026-07-28, independent requests."""
 
     def __init__(self, url: str, timeout: float = 5.0, capabilities: Json | None = None):
         super().__init__(timeout, capabilities)
         self.url = urlsplit(url)
         self.session: str | None = None
-        self.statuses: dict[int, int] = {}  # of the answers to requests
-        self.resumed = 0  # streams that were closed without an answer, and taken up again
+        self.statuses: dict[int, int] = {}  # of responses, by id
+        self.resumed = 0  # number of streams that ended without a response and were resumed
         self.sockets: dict[int | str, socket.socket] = {}
 
     def headers(self, message: Json | None) -> dict[str, str]:
@@ -97,7 +97,7 @@ class HttpPeer(Conversation):
             else:
                 self._put_answer(response, key)
         except (OSError, HTTPException, ValueError) as error:
-            if key in self.sockets:  # nobody has hung up
+            if key in self.sockets:  # still open
                 self.arrived.put({"id": key, "error": {"code": 0, "message": f"{type(error).__name__}: {error}"}})
 
     def _put_answer(self, response: HTTPResponse, key: int) -> None:
@@ -109,7 +109,7 @@ class HttpPeer(Conversation):
         self.arrived.put({**message, "id": key})
 
     def _follow(self, response: HTTPResponse, key: int) -> None:
-        """All events until the answer; a stream that ends before is asked to go on after its last event."""
+        """All events until the response; a stream that ends before is resumed after its last event."""
         last, retry = None, 0
         while True:
             for event in events(response):
@@ -126,7 +126,7 @@ class HttpPeer(Conversation):
             response = self.fetch("GET", None, key, Last_Event_ID=last)
 
     def _listen(self) -> None:
-        """The stream of what belongs to no request. Some servers begin it before they say so."""
+        """The standalone GET stream. Some servers start it before they send the head."""
         begun = threading.Event()
 
         def follow() -> None:
@@ -137,7 +137,7 @@ class HttpPeer(Conversation):
                     if event.get("data"):
                         self.arrived.put(json.loads(event["data"]))
             except (OSError, HTTPException, ValueError):
-                pass  # closed by us
+                pass  # closed by this side
 
         threading.Thread(target=follow, daemon=True).start()
         begun.wait(0.3)
@@ -194,7 +194,7 @@ class SsePeer(Conversation):
 
 
 def hang_up(connection: socket.socket) -> None:
-    """From another thread than the one that reads."""
+    """Called from another thread than the reader."""
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
@@ -202,6 +202,6 @@ def hang_up(connection: socket.socket) -> None:
 
 
 def encoded(name: str) -> str:
-    """A value as a header has it."""
+    """A value in the encoding of headers."""
     plain = name.isascii() and name.isprintable() and name == name.strip() and not name.startswith("=?base64?")
     return name if plain else f"=?base64?{b64encode(name.encode()).decode()}?="

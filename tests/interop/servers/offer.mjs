@@ -1,6 +1,6 @@
-// What every reference server offers, in wire form, and the state that its tools change.
+// The offer of every reference server, in wire form, and the state that its tools change.
 //
-// The SDK files beside this one add what only an SDK can do: sending requests and notifications.
+// The SDK files beside this one send requests and notifications.
 import { readFileSync } from 'node:fs';
 
 export const DATA = JSON.parse(readFileSync(new URL('offer.json', import.meta.url), 'utf8'));
@@ -42,7 +42,7 @@ export class Offer {
         return end < resources.length ? { ...page, nextCursor: String(end) } : page;
     }
 
-    // ---- answers ----
+    // ---- results ----
 
     read(uri) {
         if (uri.startsWith(ITEM) && uri !== ITEM) {

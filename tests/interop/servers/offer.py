@@ -1,4 +1,4 @@
-"""What every reference server offers, in wire form, and the state that its tools change.
+"""The offer of every reference server, in wire form, and the state that its tools change.
 
 The SDK files beside this one add what only an SDK can do: sending requests and notifications.
 """
@@ -16,7 +16,7 @@ ITEM = "test://item/"
 
 
 class Unknown(LookupError):
-    """A tool, resource, prompt or cursor that is not there."""
+    """An unknown tool, resource, prompt or cursor."""
 
 
 def text(value: object) -> Json:
@@ -56,7 +56,7 @@ class Offer:
             page["nextCursor"] = str(start + size)
         return page
 
-    # ---- answers ----
+    # ---- results ----
 
     def read(self, uri: str) -> Json:
         known = {resource["uri"]: resource for resource in self.resources()}
@@ -83,7 +83,7 @@ class Offer:
         return {"values": values, "total": len(values), "hasMore": False}
 
     def call(self, name: str, arguments: Json) -> Json:
-        """The tools that need nothing of the client."""
+        """The tools that make no request to the client."""
         match name:
             case "echo":
                 return text(arguments["text"])

@@ -1,4 +1,4 @@
-"""A bare peer: enough of a client to see exactly what a server answers; over stdio, and what it takes over anything."""
+"""A minimal client that shows the exact responses of a server: over stdio, and the base for other transports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CAPABILITIES: Json = {"sampling": {}, "roots": {}, "elicitation": {"form": {}, "
 
 
 class Silent(Exception):
-    """Nothing came in time, or the server has gone."""
+    """Timed out, or the server exited."""
 
 
 class Refused(Exception):
@@ -35,7 +35,7 @@ class Refused(Exception):
 
 
 class Conversation:
-    """Whatever is not an answer is kept in `seen`; what the server asks is answered."""
+    """Messages other than responses are kept in `seen`; requests of the server get responses."""
 
     def __init__(self, timeout: float = 5.0, capabilities: Json | None = None):
         self.started = time.monotonic()
@@ -50,13 +50,13 @@ class Conversation:
         raise NotImplementedError
 
     def receive(self, timeout: float | None = None) -> Json:
-        """The next message, after answering it if it is a request."""
+        """The next message; a request gets its response first."""
         try:
             message = self.arrived.get(timeout=self.timeout if timeout is None else timeout)
         except queue.Empty as error:
             raise Silent("no message") from error
         if message is None:
-            self.arrived.put(None)  # it stays the end
+            self.arrived.put(None)  # the end remains
             raise Silent("the server has closed the connection")
         if "method" in message and "id" in message:
             self.send({"id": message["id"], "result": ANSWERS[question(message)]})
@@ -71,7 +71,7 @@ class Conversation:
         return request["id"]
 
     def answer(self, request: int) -> Json:
-        """The raw answer to a request that was begun."""
+        """The raw response to an open request."""
         end = max(time.monotonic() + self.timeout, self.started + 20)  # interpreters start slowly
         while True:
             message = self.receive(max(0.0, end - time.monotonic()))
@@ -79,7 +79,7 @@ class Conversation:
                 return message
 
     def open(self, revision: str) -> Json:
-        """The handshake; since 2026-07-28 there is none, and `server/discover` stands for it."""
+        """The handshake; `server/discover` since 2026-07-28, which has none."""
         self.revision = revision
         if revision == MODERN:
             return self.request("server/discover")
@@ -103,7 +103,7 @@ class Conversation:
         return message["result"]
 
     def call(self, name: str, arguments: Json | None = None, meta: Json | None = None) -> Json:
-        """Calls a tool; answers what it asks on the way, in either era's manner."""
+        """Calls a tool; responds to its input requests, in either era."""
         params: Json = {"name": name, "arguments": arguments or {}}
         result = self.request("tools/call", params, meta)
         while result.get("resultType") == "input_required":
@@ -117,7 +117,7 @@ class Conversation:
         return result
 
     def take(self, method: str) -> Json:
-        """The params of the first notification or request of that name that has come, or is still to come."""
+        """The params of the first notification or request with that method, received or awaited."""
         while True:
             for index, message in enumerate(self.seen):
                 if message.get("method") == method:
@@ -146,7 +146,7 @@ class Peer(Conversation):
         self.process.stdin.flush()
 
     def close(self) -> tuple[int | None, float]:
-        """Ends the input; the exit status and the seconds it took, or None and the seconds waited."""
+        """Closes the input; returns the exit status and the seconds it took, or None and the seconds waited."""
         began = time.monotonic()
         try:
             self.process.stdin.close()

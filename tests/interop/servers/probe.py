@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Shows how each reference server meets a client whose era it does not know yet, and how it ends.
+"""Shows how each reference server handles the first messages of either era, and how it exits.
 
     tests/interop/servers/probe.py [SERVER...]      raw frames, one process for each case
 
@@ -80,7 +80,7 @@ RAW = {
 
 
 def exchange(command: list[str], messages: list[Json | bytes]) -> None:
-    """Each request is sent when the one before it is answered, or after two seconds of silence."""
+    """Sends each request after the previous response, or after two seconds without one."""
     peer = Peer(command)
     answered = False
     try:
@@ -111,7 +111,7 @@ def exchange(command: list[str], messages: list[Json | bytes]) -> None:
 
 
 def undeclared(command: list[str], revision: str) -> None:
-    """What the tools that ask do to a client that declared nothing."""
+    """Calls of tools that request input, by a client without capabilities."""
     peer = Peer(command, capabilities={})
     try:
         peer.open(revision)

@@ -18,7 +18,7 @@ RETRY_MS = 100
 
 
 class Events(EventStore):
-    """All that the streams of one session have carried."""
+    """The events of all streams of one session."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, Any]] = []
@@ -37,7 +37,7 @@ class Events(EventStore):
 
 
 class Sessions(StreamableHTTPSessionManager):
-    """The SDK asks for the store once a session. Shared, it would mix them up: streams are called by request ids."""
+    """Created once a session. A shared store would mix sessions up, since streams are named by request ids."""
 
     @property
     def event_store(self) -> Events:
@@ -52,7 +52,7 @@ class Sessions(StreamableHTTPSessionManager):
 
 
 async def serve(server: Any, port: int, *more: BaseRoute) -> None:
-    """Streamable HTTP at `/mcp`, and whatever else there is. Prints the URL."""
+    """Streamable HTTP at `/mcp`, and other routes. Prints the URL."""
     sessions = Sessions(server, retry_interval=RETRY_MS)
 
     @asynccontextmanager

@@ -26,7 +26,7 @@ from offer import COUNTER, DATA, Json, Offer, Unknown, text
 class Reference(Server):
     def create_initialization_options(self, *_options: object) -> InitializationOptions:
         options = super().create_initialization_options(NotificationOptions(True, True, True))
-        options.capabilities.resources.subscribe = True  # the SDK always says no
+        options.capabilities.resources.subscribe = True  # the SDK always declares false
         return options
 
 
@@ -35,7 +35,7 @@ offers: WeakKeyDictionary[ServerSession, Offer] = WeakKeyDictionary()
 
 
 def offer() -> Offer:
-    """That of the session whose request is being handled."""
+    """The offer of the session whose request is handled."""
     return offers.setdefault(server.request_context.session, Offer())
 
 

@@ -23,14 +23,14 @@ from mcp.shared.subscriptions import (
 
 from offer import COUNTER, DATA, Json, Offer, Unknown, text
 
-warnings.simplefilter("ignore")  # sampling, roots and logging are deprecated, and meant to be tried
+warnings.simplefilter("ignore")  # sampling, roots and logging are deprecated, but tested
 MODERN = "2026-07-28"
 offers: defaultdict[str | None, Offer] = defaultdict(Offer)
 bus = InMemorySubscriptionBus()
 
 
 def offer_of(ctx: Any) -> Offer:
-    """The session's; 2026-07-28 has none over HTTP, and one offer for all."""
+    """The offer of the session; 2026-07-28 has one for all requests over HTTP."""
     return offers[ctx.request.headers.get("mcp-session-id") if ctx.request else None]
 
 
@@ -38,11 +38,11 @@ def unknown(error: Unknown, code: int = types.INVALID_PARAMS) -> MCPError:
     return MCPError(code, f"unknown: {error}")
 
 
-# ---- asking the client: a request before 2026-07-28, an unfinished answer since ----
+# ---- input: a request before 2026-07-28, an input_required result since ----
 
 
 def asked(params: types.CallToolRequestParams, method: str, wanted: Json) -> Json | types.InputRequiredResult:
-    """The client's answer, if this is the attempt that carries it; otherwise what to answer to get one."""
+    """The client's response, if this attempt has it; otherwise the input_required result."""
     state = f"{params.name}-1"
     if params.input_responses is None:
         request = {"method": method, "params": wanted} if wanted else {"method": method}

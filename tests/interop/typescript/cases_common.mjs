@@ -250,7 +250,7 @@ test('resources/read of a template', async (env) => {
 test('resources/read unknown resource: -32002 (legacy), -32602 (modern)', (env) =>
     env.open(async (session) => {
         const uri = 'test://no-such-resource';
-        // The 2.x client reports the legacy code as the modern one; what the server sent is on the wire.
+        // The 2.x client reports the legacy code as the modern one; the recording has the original.
         const code = env.era === 'legacy' && env.sdk.SLUG === 'typescript-v1' ? -32002 : INVALID_PARAMS;
         const error = await refused(session.read(uri), code);
         check(error.data?.uri === uri, 'data.uri', error.data);

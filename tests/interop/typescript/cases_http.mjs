@@ -1,4 +1,4 @@
-// Cases that only HTTP has.
+// Cases for HTTP only.
 import { request } from 'node:http';
 
 import { stillWorks, textOf } from './cases_common.mjs';

@@ -154,7 +154,7 @@ test('elicitation with the five enum forms (SEP-1330)', async (env) => {
 test('three elicitations at once, each call gets its own answer', (env) => {
     const elicitation = async ({ message }) => {
         const username = message.replace('for ', '');
-        await sleep(username === 'Ania' ? 150 : 20); // the first asked is answered last
+        await sleep(username === 'Ania' ? 150 : 20); // the first request gets its response last
         return { action: 'accept', content: { username, email: 'a@example.com' } };
     };
     return env.open(async (session) => {

@@ -39,7 +39,7 @@ async function fulfilled(env, name, wanted) {
 
 const toolCalls = (env) => env.wire.sent().filter((m) => m.method === 'tools/call').map((m) => m.params);
 
-// ---- input_required, answered by the SDK's own loop ----
+// ---- input_required, handled by the SDK ----
 
 test('input_required: elicitation', async (env) => {
     const text = await fulfilled(env, 'elicitation', ['elicitation']);
@@ -111,7 +111,7 @@ test('input_required: the user declines, then cancels', (env) =>
         await stillWorks(session);
     }, answering()));
 
-// ---- input_required, leg by leg ----
+// ---- input_required, round by round ----
 
 test('input_required: unusable answers are asked again or refused', (env) =>
     env.open(async (session) => {

@@ -1,4 +1,4 @@
-// Drives a server with the npm package `@modelcontextprotocol/sdk` 1.x.
+// Tests a server with the npm package `@modelcontextprotocol/sdk` 1.x.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -144,7 +144,7 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
     const transport = serverAt([command, ...args]);
     const session = new Session(client, transport);
-    // The client tells its transport the negotiated version, and keeps no other record of it.
+    // The client passes the negotiated version to its transport and does not store it elsewhere.
     const told = transport.setProtocolVersion;
     transport.setProtocolVersion = (version) => {
         session.protocolVersion = version;

@@ -1,4 +1,4 @@
-// Drives a server with the npm package `@modelcontextprotocol/client` 2.x.
+// Tests a server with the npm package `@modelcontextprotocol/client` 2.x.
 import {
     Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';

@@ -1,4 +1,4 @@
-//! Which changes of `core/src` do the tests not notice? See README.md.
+//! Mutation tests of `core/src`. See README.md.
 
 mod find;
 mod run;
@@ -15,14 +15,14 @@ use tree::{Numbered, Tree};
 const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --target TRIPLE, --at-most MS, --show";
 
 struct Options {
-    /// Parts of paths.
+    /// Substrings of paths.
     files: Vec<String>,
-    /// Places (`path:line:column`), from a list that an earlier run has printed.
+    /// Positions (`path:line:column`), from a list that an earlier run wrote.
     listed: Option<BTreeSet<String>>,
     sample: Option<usize>,
     seed: u64,
     target: Option<String>,
-    /// How long a test may take.
+    /// Maximum duration of a test.
     at_most: Duration,
     show: bool,
 }
@@ -58,14 +58,14 @@ fn options() -> Options {
                 options.at_most = Duration::from_millis(value().parse().expect("a number"))
             }
             "--show" => options.show = true,
-            _ => panic!("{argument}? {USAGE}"),
+            _ => panic!("unknown argument {argument}; {USAGE}"),
         }
     }
     options
 }
 
-/// A mutant that no test can notice, or that needs none: a word that says why, the file, the mutant
-/// or `*`, the line or `fn NAME`.
+/// A mutant that no test can detect: the reason, the file, the mutant or `*`, and the line or
+/// `fn NAME`.
 struct Exception {
     path: String,
     what: String,
