@@ -1,6 +1,6 @@
 //! What a client tells its application.
 
-use super::inputs::InputRequired;
+use super::input::InputRequired;
 use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::{Revision, ServerFeatures};

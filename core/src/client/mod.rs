@@ -1,32 +1,24 @@
 //! The client: a state machine over frames, for all revisions at once.
 
-mod asked;
 mod call;
 mod config;
-mod deadline;
+mod connect;
 mod event;
-mod inputs;
-mod notify;
-mod open;
-mod options;
-mod outcome;
-mod pending;
+mod inflight;
+mod input;
 mod receive;
-mod request;
-mod respond;
-mod retired;
+mod server_request;
+mod timeout;
 
-pub use config::ClientConfig;
+pub use config::{CallOptions, ClientConfig};
 pub use event::{CallOutcome, Changed, ClientEvent, ConnectError, Connected, ServerRequest};
-pub use inputs::{InputRequired, InputResponseParams};
-pub use options::CallOptions;
+pub use input::{InputRequired, InputResponseParams};
 
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Table;
 use crate::lifecycle::{ClientFeatures, Era, Revision, ServerFeatures};
 use crate::time::Instant;
-use pending::{Incoming, Outgoing};
-use retired::Retired;
+use inflight::{Incoming, Outgoing, Retired};
 
 /// One peer's client: up to `N` requests of ours in flight, and as many of the server's.
 ///

@@ -1,9 +1,9 @@
 //! What time alone brings about, and the end.
 
+use super::call::{New, no_params};
+use super::config::CallOptions;
 use super::event::{CallOutcome, ClientEvent};
-use super::options::CallOptions;
-use super::pending::Purpose;
-use super::request::{New, no_params};
+use super::inflight::Purpose;
 use super::{Client, Phase};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};

@@ -1,9 +1,9 @@
 //! How a conversation begins: the probe, `initialize`, and what becomes of their answers.
 
+use super::call::{New, no_params};
+use super::config::CallOptions;
 use super::event::{ClientEvent, ConnectError, Connected};
-use super::options::CallOptions;
-use super::pending::Purpose;
-use super::request::{New, no_params};
+use super::inflight::Purpose;
 use super::{Client, Phase, Session};
 use crate::error::SendError;
 use crate::inflight::Slot;
