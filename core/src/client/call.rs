@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Client;
 use super::config::CallOptions;
-use super::inflight::{Outgoing, Purpose};
+use super::inflight::{CallKind, InflightCall};
 use super::input::InputResponseParams;
 use crate::error::SendError;
 use crate::handle::Call;
@@ -49,7 +49,11 @@ impl<'c, const N: usize> Client<'c, N> {
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, params, extras);
-        self.send(now, &New { options, ..New::request(method, write, self.speaks()) }, tx)
+        self.send(
+            now,
+            &NewCall { options, ..NewCall::request(method, write, self.current_revision()) },
+            tx,
+        )
     }
 
     /// Sends a request again with the input that the server needs: the same method and parameters
@@ -68,7 +72,7 @@ impl<'c, const N: usize> Client<'c, N> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        if !self.speaks().is_modern()
+        if !self.current_revision().is_modern()
             || !Method::from_name(method).is_some_and(Method::may_require_input)
         {
             return Err(SendError::NotAllowed);
@@ -101,7 +105,12 @@ impl<'c, const N: usize> Client<'c, N> {
         };
         self.send(
             now,
-            &New { options, inputs, round, ..New::request(method, write, self.speaks()) },
+            &NewCall {
+                options,
+                inputs,
+                round,
+                ..NewCall::request(method, write, self.current_revision())
+            },
             tx,
         )
     }
@@ -122,17 +131,20 @@ impl<'c, const N: usize> Client<'c, N> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        if !self.session().is_some_and(|session| session.revision.is_modern()) {
+        if !self.connection().is_some_and(|session| session.revision.is_modern()) {
             return Err(SendError::NotAllowed);
         }
         let params = SubscriptionsListenParams::new(*filter);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
         // There is no progress in it.
         let options = CallOptions { progress: false, ..options };
-        let purpose = Purpose::Listen { acknowledged: false };
-        let new =
-            New { options, purpose, ..New::request("subscriptions/listen", write, self.speaks()) };
-        self.call(now, &new, tx).map(Call)
+        let kind = CallKind::Listen { acknowledged: false };
+        let new = NewCall {
+            options,
+            kind,
+            ..NewCall::request("subscriptions/listen", write, self.current_revision())
+        };
+        self.send_call(now, &new, tx).map(Call)
     }
 
     /// Gives a request up and tells the server. `false` when it was over already. No event follows.
@@ -146,12 +158,12 @@ impl<'c, const N: usize> Client<'c, N> {
         tx: &mut Tx<'_>,
     ) -> Result<bool, SendError> {
         let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
-        if !matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
+        if !matches!(outgoing.kind, CallKind::Application | CallKind::Listen { .. }) {
             return Ok(false);
         }
         let number = outgoing.number;
         self.write_cancelled(FrameKey::cancel(number), number, reason, tx)?;
-        self.retire(call.0);
+        self.abandon_call(call.0);
         Ok(true)
     }
 
@@ -164,20 +176,25 @@ impl<'c, const N: usize> Client<'c, N> {
     /// [`SendError::Full`]: drain and call again.
     pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if tx.abandon_sent()? {
-            self.forgo(self.calls_made.saturating_add(1));
+            self.skip_id(self.calls_made.saturating_add(1));
         }
         Ok(())
     }
 
     /// The next id was in a line that has been cut off, and may be answered with an error: nothing
     /// else is called so.
-    pub(super) fn forgo(&mut self, number: u32) {
+    pub(super) fn skip_id(&mut self, number: u32) {
         self.calls_made = number;
-        self.retired.add(number);
+        self.abandoned_ids.add(number);
     }
 
-    fn send(&mut self, now: Instant, new: &New<'_>, tx: &mut Tx<'_>) -> Result<Call, SendError> {
-        let Some(session) = self.session() else { return Err(SendError::NotAllowed) };
+    fn send(
+        &mut self,
+        now: Instant,
+        new: &NewCall<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        let Some(session) = self.connection() else { return Err(SendError::NotAllowed) };
         let allowed = match Method::from_name(new.method) {
             Some(Method::Initialize | Method::SubscriptionsListen) => false,
             Some(known) => known.rule().is_none_or(|rule| match session.capabilities {
@@ -190,7 +207,7 @@ impl<'c, const N: usize> Client<'c, N> {
         if !allowed && !tx.is_open(self.key(new)) {
             return Err(SendError::NotAllowed);
         }
-        self.call(now, new, tx).map(Call)
+        self.send_call(now, new, tx).map(Call)
     }
 
     pub(super) fn write_cancelled(
@@ -200,7 +217,7 @@ impl<'c, const N: usize> Client<'c, N> {
         reason: Option<&str>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        tx.frame(key, self.speaks(), &mut |writer| {
+        tx.frame(key, self.current_revision(), &mut |writer| {
             write_notification_head(writer, "notifications/cancelled")?;
             writer.put(b"{\"requestId\":")?;
             writer.unsigned(u64::from(number))?;
@@ -213,29 +230,29 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     /// Takes a request of ours out of the table, whose answer may still come.
-    pub(super) fn retire(&mut self, slot: Slot) -> Option<Outgoing> {
+    pub(super) fn abandon_call(&mut self, slot: Slot) -> Option<InflightCall> {
         let outgoing = self.calls.remove(slot)?;
-        self.retired.add(outgoing.number);
+        self.abandoned_ids.add(outgoing.number);
         Some(outgoing)
     }
 }
 
 /// A request that is to be sent.
 #[derive(Clone, Copy)]
-pub(super) struct New<'a> {
+pub(super) struct NewCall<'a> {
     pub(super) method: &'a str,
     pub(super) params: WriteResult<'a>,
     /// What is added to the parameters.
     pub(super) inputs: &'a [Addition<'a>],
     pub(super) round: u8,
-    pub(super) purpose: Purpose,
+    pub(super) kind: CallKind,
     pub(super) options: CallOptions,
     pub(super) revision: Revision,
     /// Whose place it takes.
     pub(super) replaces: Option<Slot>,
 }
 
-impl<'a> New<'a> {
+impl<'a> NewCall<'a> {
     pub(super) const fn request(
         method: &'a str,
         params: WriteResult<'a>,
@@ -247,7 +264,7 @@ impl<'a> New<'a> {
             params,
             inputs: &[],
             round: 0,
-            purpose: Purpose::Application,
+            kind: CallKind::Application,
             options,
             revision,
             replaces: None,
@@ -257,10 +274,10 @@ impl<'a> New<'a> {
 
 impl<'c, const N: usize> Client<'c, N> {
     /// The one place where requests begin.
-    pub(super) fn call(
+    pub(super) fn send_call(
         &mut self,
         now: Instant,
-        new: &New<'_>,
+        new: &NewCall<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Slot, SendError> {
         if self.calls.is_full() && new.replaces.is_none() {
@@ -279,23 +296,23 @@ impl<'c, const N: usize> Client<'c, N> {
             writer.put(b"}")
         });
         if has_begun && written == Err(SendError::Value) {
-            self.forgo(number);
+            self.skip_id(number);
         }
         written?;
         self.calls_made = number;
         if let Some(replaced) = new.replaces {
-            self.retire(replaced);
+            self.abandon_call(replaced);
         }
         let timeout = new.options.timeout.unwrap_or(self.config.call_timeout);
-        let limit = match new.purpose {
-            Purpose::Application => {
+        let limit = match new.kind {
+            CallKind::Application => {
                 now.saturating_add(new.options.limit.unwrap_or(self.config.call_limit))
             }
             _ => Instant::NEVER,
         };
-        let outgoing = Outgoing {
+        let outgoing = InflightCall {
             number,
-            purpose: new.purpose,
+            kind: new.kind,
             round: new.round,
             may_require_input: Method::from_name(new.method).is_some_and(Method::may_require_input),
             wants_progress: new.options.progress,
@@ -308,11 +325,11 @@ impl<'c, const N: usize> Client<'c, N> {
         self.calls.insert(hash, deadline, outgoing).map(|(slot, _)| slot).ok_or(SendError::TooMany)
     }
 
-    pub(super) fn key(&self, new: &New<'_>) -> FrameKey {
-        match new.purpose {
-            Purpose::KeepAlive => FrameKey::PING,
-            Purpose::Opening => FrameKey::OPENING,
-            Purpose::Application | Purpose::Listen { .. } => {
+    pub(super) fn key(&self, new: &NewCall<'_>) -> FrameKey {
+        match new.kind {
+            CallKind::KeepAlive => FrameKey::PING,
+            CallKind::Connect => FrameKey::OPENING,
+            CallKind::Application | CallKind::Listen { .. } => {
                 FrameKey::sent(hash_str(new.method) as u32 ^ self.calls_made.rotate_right(8))
             }
         }
@@ -323,16 +340,16 @@ impl<'c, const N: usize> Client<'c, N> {
         &self,
         writer: &mut Writer<'_>,
         token: &[u8],
-        new: &New<'_>,
+        new: &NewCall<'_>,
     ) -> Result<(), WriteError> {
-        let New { params, inputs, options, .. } = *new;
+        let NewCall { params, inputs, options, .. } = *new;
         // What is the application's own is not added again; two of these must not be.
         let added = Cell::new(0);
         let write_token = |writer: &mut Writer<'_>| {
             added.set(added.get() + 1);
             writer.put(token)
         };
-        let only_ours =
+        let check_added =
             |wanted| if added.get() == wanted { Ok(()) } else { Err(WriteError::Value) };
         let tokens = u8::from(options.progress);
         if !writer.revision().is_modern() {
@@ -341,7 +358,7 @@ impl<'c, const N: usize> Client<'c, N> {
                 writer,
                 if options.progress { Extras::Members(&token) } else { Extras::Nothing },
             )?;
-            return only_ours(tokens);
+            return check_added(tokens);
         }
         let config = self.config;
         let version = |writer: &mut Writer<'_>| {
@@ -373,7 +390,7 @@ impl<'c, const N: usize> Client<'c, N> {
         }
         let meta = meta.get(..used).unwrap_or_default();
         params(writer, Extras::Members(&Additions { members: inputs, meta }))?;
-        only_ours(tokens + 1)
+        check_added(tokens + 1)
     }
 
     pub(super) fn capabilities(&self) -> ClientCapabilities<'c> {
@@ -399,7 +416,7 @@ impl<const N: usize> Client<'_, N> {
             return Err(SendError::NotAllowed);
         }
         const METHOD: &str = "notifications/roots/list_changed";
-        tx.frame(FrameKey::sent(hash_str(METHOD) as u32), self.speaks(), &mut |writer| {
+        tx.frame(FrameKey::sent(hash_str(METHOD) as u32), self.current_revision(), &mut |writer| {
             writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}")
         })
     }
@@ -418,7 +435,7 @@ impl<const N: usize> Client<'_, N> {
         if !self.is_open() || OF_THE_PROTOCOL.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::sent(hash_str(method) as u32), self.speaks(), &mut |writer| {
+        tx.frame(FrameKey::sent(hash_str(method) as u32), self.current_revision(), &mut |writer| {
             write_notification(writer, method, &Json(params))
         })
     }

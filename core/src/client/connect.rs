@@ -1,10 +1,10 @@
 //! How a conversation begins: the probe, `initialize`, and what becomes of their answers.
 
-use super::call::{New, no_params};
+use super::call::{NewCall, no_params};
 use super::config::CallOptions;
 use super::event::{ClientEvent, ConnectError, Connected};
-use super::inflight::Purpose;
-use super::{Client, Phase, Session};
+use super::inflight::CallKind;
+use super::{Client, Connection, Phase};
 use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::{RawJson, WriteResult, write_result};
@@ -31,10 +31,10 @@ impl<const N: usize> Client<'_, N> {
         }
         let ours = self.config.revisions;
         let modern = ours.contains(Revision::LATEST);
-        match (self.known, ours.newest_legacy()) {
+        match (self.era, ours.newest_legacy()) {
             (Some(Era::Modern), _) if modern => {
                 self.phase =
-                    Phase::Open(Session { revision: Revision::LATEST, capabilities: None });
+                    Phase::Open(Connection { revision: Revision::LATEST, capabilities: None });
                 Ok(())
             }
             (None, _) if modern => self.probe(now, None, tx),
@@ -52,8 +52,8 @@ impl<const N: usize> Client<'_, N> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let options = CallOptions::new().timeout(self.config.probe_timeout);
-        let new = New::request("server/discover", &no_params, Revision::LATEST);
-        self.call(now, &New { purpose: Purpose::Opening, options, replaces, ..new }, tx)?;
+        let new = NewCall::request("server/discover", &no_params, Revision::LATEST);
+        self.send_call(now, &NewCall { kind: CallKind::Connect, options, replaces, ..new }, tx)?;
         self.phase = Phase::Probing;
         Ok(())
     }
@@ -71,18 +71,18 @@ impl<const N: usize> Client<'_, N> {
         self.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
-        let new = New {
-            purpose: Purpose::Opening,
+        let new = NewCall {
+            kind: CallKind::Connect,
             replaces,
-            ..New::request("initialize", write, offered)
+            ..NewCall::request("initialize", write, offered)
         };
-        self.call(now, &new, tx)?;
+        self.send_call(now, &new, tx)?;
         self.phase = Phase::Initializing(offered);
         Ok(())
     }
 
     /// The answer to the probe or to `initialize`.
-    pub(super) fn opening<'f>(
+    pub(super) fn connect_response<'f>(
         &mut self,
         now: Instant,
         slot: Slot,
@@ -90,14 +90,14 @@ impl<const N: usize> Client<'_, N> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         let next = match self.phase {
-            Phase::Probing => self.probed(outcome, tx),
-            Phase::Initializing(offered) => self.initialized(offered, outcome),
+            Phase::Probing => self.probe_response(outcome, tx),
+            Phase::Initializing(offered) => self.initialize_response(offered, outcome),
             // Answers to what was closed meanwhile do not come here.
             Phase::Closed | Phase::Open(_) => return Ok(None),
         };
         let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
         let event = match next {
-            Next::Offer(revision) => {
+            NextStep::Offer(revision) => {
                 // The good answer of a modern server, if `initialize` had begun to leave before it
                 // came.
                 let late = outcome.ok().filter(|result| {
@@ -109,12 +109,12 @@ impl<const N: usize> Client<'_, N> {
                 self.initialize(now, revision, Some(slot), tx)?;
                 late.map(ClientEvent::UnexpectedDiscovery)
             }
-            Next::Probe => {
+            NextStep::Probe => {
                 self.probe(now, Some(slot), tx)?;
-                self.known = None;
+                self.era = None;
                 None
             }
-            Next::Open(opened) => {
+            NextStep::Open(opened) => {
                 let Connected { revision, capabilities, .. } = opened;
                 if !revision.is_modern() {
                     tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
@@ -123,28 +123,32 @@ impl<const N: usize> Client<'_, N> {
                     })?;
                 }
                 self.calls.remove(slot);
-                self.known = Some(revision.era());
-                self.phase = Phase::Open(Session { revision, capabilities: Some(capabilities) });
+                self.era = Some(revision.era());
+                self.phase = Phase::Open(Connection { revision, capabilities: Some(capabilities) });
                 Some(ClientEvent::Connected(opened))
             }
-            Next::Fail(error) => {
+            NextStep::Fail(error) => {
                 self.calls.remove(slot);
                 self.phase = Phase::Closed;
                 Some(ClientEvent::ConnectFailed(error))
             }
         };
         // What was replaced has been answered.
-        self.retired.remove(number);
+        self.abandoned_ids.remove(number);
         Ok(event)
     }
 
     /// 2026-07-28, basic/versioning and basic/transports/stdio: only a modern answer is one; any
     /// error that no modern server gives means a legacy one.
-    fn probed<'f>(&self, outcome: Result<RawJson<'f>, PeerError<'f>>, tx: &Tx<'_>) -> Next<'f> {
+    fn probe_response<'f>(
+        &self,
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+        tx: &Tx<'_>,
+    ) -> NextStep<'f> {
         let ours = self.config.revisions;
         let legacy = match ours.newest_legacy() {
-            Some(newest) => Next::Offer(newest),
-            None => Next::Fail(ConnectError::NoCommonRevision(None)),
+            Some(newest) => NextStep::Offer(newest),
+            None => NextStep::Fail(ConnectError::NoCommonRevision(None)),
         };
         // An answer that comes when the time was over is late, even if `initialize` has not quite
         // left.
@@ -155,10 +159,10 @@ impl<const N: usize> Client<'_, N> {
             Ok(result) => {
                 match result.get("supportedVersions").filter(|versions| versions.is_array()) {
                     Some(_) if !is_complete(result) => {
-                        return Next::Fail(ConnectError::Invalid(Violation::UnknownResultType));
+                        return NextStep::Fail(ConnectError::Invalid(Violation::UnknownResultType));
                     }
                     Some(theirs) if lists(theirs, Revision::LATEST) => {
-                        return Next::Open(Connected::new(Revision::LATEST, result));
+                        return NextStep::Open(Connected::new(Revision::LATEST, result));
                     }
                     Some(theirs) => (Some(theirs), ConnectError::NoCommonRevision(Some(theirs))),
                     None => return legacy,
@@ -179,52 +183,52 @@ impl<const N: usize> Client<'_, N> {
             Err(_) => return legacy,
         };
         match theirs.and_then(|theirs| newest_common(ours, theirs, None)) {
-            Some(common) => Next::Offer(common),
-            None => Next::Fail(error),
+            Some(common) => NextStep::Offer(common),
+            None => NextStep::Fail(error),
         }
     }
 
     /// Legacy, basic/lifecycle: the server names the revision; one that is not spoken ends it.
-    fn initialized<'f>(
+    fn initialize_response<'f>(
         &self,
         offered: Revision,
         outcome: Result<RawJson<'f>, PeerError<'f>>,
-    ) -> Next<'f> {
+    ) -> NextStep<'f> {
         let ours = self.config.revisions;
         match outcome {
             Ok(result) => {
                 let Some(version) =
                     result.get("protocolVersion").filter(|version| version.as_string().is_some())
                 else {
-                    return Next::Fail(ConnectError::Invalid(Violation::InvalidResult));
+                    return NextStep::Fail(ConnectError::Invalid(Violation::InvalidResult));
                 };
                 match version.as_string().and_then(Revision::from_json) {
                     Some(revision) if !revision.is_modern() && ours.contains(revision) => {
-                        Next::Open(Connected::new(revision, result))
+                        NextStep::Open(Connected::new(revision, result))
                     }
-                    _ => Next::Fail(ConnectError::NoCommonRevision(Some(version))),
+                    _ => NextStep::Fail(ConnectError::NoCommonRevision(Some(version))),
                 }
             }
             Err(error) => match error.data().and_then(|data| data.get("supported")) {
                 // Said to be legacy, and is not.
                 Some(theirs)
-                    if self.known == Some(Era::Legacy)
+                    if self.era == Some(Era::Legacy)
                         && ours.contains(Revision::LATEST)
                         && lists(theirs, Revision::LATEST) =>
                 {
-                    Next::Probe
+                    NextStep::Probe
                 }
                 Some(theirs) => match newest_common(ours, theirs, Some(offered)) {
-                    Some(older) => Next::Offer(older),
-                    None => Next::Fail(ConnectError::NoCommonRevision(Some(theirs))),
+                    Some(older) => NextStep::Offer(older),
+                    None => NextStep::Fail(ConnectError::NoCommonRevision(Some(theirs))),
                 },
-                None => Next::Fail(ConnectError::Refused(error)),
+                None => NextStep::Fail(ConnectError::Refused(error)),
             },
         }
     }
 
     /// The opening has taken too long.
-    pub(super) fn opening_timed_out(
+    pub(super) fn connect_timed_out(
         &mut self,
         now: Instant,
         slot: Slot,
@@ -239,14 +243,14 @@ impl<const N: usize> Client<'_, N> {
         if tx.has_open() {
             return Err(SendError::Full);
         }
-        self.retire(slot);
+        self.abandon_call(slot);
         self.phase = Phase::Closed;
         Ok(Some(ClientEvent::ConnectFailed(ConnectError::TimedOut)))
     }
 }
 
 /// What the answer leads to.
-enum Next<'f> {
+enum NextStep<'f> {
     Offer(Revision),
     Probe,
     Open(Connected<'f>),

@@ -9,10 +9,10 @@ use crate::time::Instant;
 
 /// A request of ours.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct InflightCall {
     /// Its id, and its progress token.
     pub(super) number: u32,
-    pub(super) purpose: Purpose,
+    pub(super) kind: CallKind,
     /// How often it was sent again with input.
     pub(super) round: u8,
     pub(super) may_require_input: bool,
@@ -24,19 +24,19 @@ pub(super) struct Outgoing {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(super) enum CallKind {
     /// The application waits for the answer.
     Application,
     /// `subscriptions/listen`: the application waits for its end; before that, for the
     /// acknowledgement.
     Listen { acknowledged: bool },
     /// `server/discover` or `initialize`.
-    Opening,
+    Connect,
     /// To see whether the peer is alive.
     KeepAlive,
 }
 
-impl Keyed for Outgoing {
+impl Keyed for InflightCall {
     fn answers_to(&self, id: Id<'_>) -> bool {
         id.as_u32() == Some(self.number)
     }
@@ -44,14 +44,14 @@ impl Keyed for Outgoing {
 
 /// A request of the peer's.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct InflightRequest {
     pub(super) id: IdText,
     /// Empty when no progress is wanted.
     pub(super) token: IdText,
     pub(super) reported: Reported,
 }
 
-impl Keyed for Incoming {
+impl Keyed for InflightRequest {
     fn answers_to(&self, id: Id<'_>) -> bool {
         id.means_the_same(&self.id)
     }
@@ -59,13 +59,13 @@ impl Keyed for Incoming {
 
 /// The latest `N` of them, by number. Four bytes each.
 #[derive(Debug)]
-pub(super) struct Retired<const N: usize> {
+pub(super) struct AbandonedIds<const N: usize> {
     /// Zero where nothing is: no request has that number.
     numbers: [u32; N],
     next: u16,
 }
 
-impl<const N: usize> Retired<N> {
+impl<const N: usize> AbandonedIds<N> {
     pub(super) const fn new() -> Self {
         Self { numbers: [0; N], next: 0 }
     }

@@ -84,7 +84,7 @@ impl<'f> InputRequired<'f> {
 
     /// What of the capabilities a client must have declared for the questions; `None` when one of
     /// them is none.
-    pub(super) fn needs(&self) -> Option<ClientFeatures> {
+    pub(super) fn required_features(&self) -> Option<ClientFeatures> {
         let Some(requests) = self.raw_requests() else { return Some(ClientFeatures::NONE) };
         requests.members().try_fold(ClientFeatures::NONE, |needs, (_, request)| {
             let method = request.get("method").and_then(RawJson::as_string)?;
@@ -93,7 +93,7 @@ impl<'f> InputRequired<'f> {
     }
 
     /// It has questions or a state, of the right kinds.
-    pub(super) fn is_sound(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         let requests = self.raw_requests();
         let state = self.result.get("requestState");
         (requests.is_some() || state.is_some())

@@ -18,7 +18,7 @@ use crate::handle::{Call, RequestHandle};
 use crate::inflight::Table;
 use crate::lifecycle::{ClientFeatures, Era, Revision, ServerFeatures};
 use crate::time::Instant;
-use inflight::{Incoming, Outgoing, Retired};
+use inflight::{AbandonedIds, InflightCall, InflightRequest};
 
 /// One peer's client: up to `N` requests of ours in flight, and as many of the server's.
 ///
@@ -30,19 +30,19 @@ use inflight::{Incoming, Outgoing, Retired};
 #[derive(Debug)]
 pub struct Client<'c, const N: usize = 8> {
     config: &'c ClientConfig<'c>,
-    calls: Table<Outgoing, N>,
-    requests: Table<Incoming, N>,
+    calls: Table<InflightCall, N>,
+    requests: Table<InflightRequest, N>,
     phase: Phase,
     /// The revision in an `initialize` of which the beginning is in a buffer.
     offering: Revision,
     /// What was found out about this server, or said. Outlives the connection.
-    known: Option<Era>,
+    era: Option<Era>,
     /// The id of our latest request. Never goes back, not even with a new connection.
     calls_made: u32,
     /// Ours whose answers may still come, and are not wanted.
-    retired: Retired<N>,
+    abandoned_ids: AbandonedIds<N>,
     /// When the peer last sent a message.
-    heard: Instant,
+    last_received: Instant,
 }
 
 /// How far the opening has come.
@@ -53,12 +53,12 @@ enum Phase {
     Probing,
     /// `initialize` was sent, with this revision.
     Initializing(Revision),
-    Open(Session),
+    Open(Connection),
 }
 
 /// What the opening settled.
 #[derive(Clone, Copy, Debug)]
-struct Session {
+struct Connection {
     revision: Revision,
     /// Of the server; unknown where it was not asked.
     capabilities: Option<ServerFeatures>,
@@ -84,10 +84,10 @@ impl<'c, const N: usize> Client<'c, N> {
             requests: Table::new(),
             phase: Phase::Closed,
             offering: Revision::LATEST_LEGACY,
-            known: None,
+            era: None,
             calls_made: 0,
-            retired: Retired::new(),
-            heard: Instant::from_millis(0),
+            abandoned_ids: AbandonedIds::new(),
+            last_received: Instant::from_millis(0),
         }
     }
 
@@ -100,34 +100,34 @@ impl<'c, const N: usize> Client<'c, N> {
     /// Whether requests can be made.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.session().is_some()
+        self.connection().is_some()
     }
 
     /// The revision that is spoken, once it is open.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.session().map(|session| session.revision)
+        self.connection().map(|session| session.revision)
     }
 
     /// What the server declared. `None` before it is open, and where it was not asked
     /// ([`assume`](Self::set_era)).
     #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerFeatures> {
-        self.session()?.capabilities
+        self.connection()?.capabilities
     }
 
     /// The era of this server, once it is known: worth keeping, to be [assumed](Self::set_era) next
     /// time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.known
+        self.era
     }
 
     /// Says what [`connect`](Self::connect) need not find out (2026-07-28, basic/versioning: the result
     /// of a probe may be kept). `None`: find out. A modern server is then not even asked for
     /// its capabilities; if it turns out to be none, say so and open again.
     pub fn set_era(&mut self, era: Option<Era>) {
-        self.known = era;
+        self.era = era;
     }
 
     /// How many requests of ours wait for an answer, those that open the session included.
@@ -160,12 +160,12 @@ impl<'c, const N: usize> Client<'c, N> {
         self.calls.get(call.0).map(|outgoing| outgoing.number)
     }
 
-    fn session(&self) -> Option<Session> {
+    fn connection(&self) -> Option<Connection> {
         if let Phase::Open(session) = self.phase { Some(session) } else { None }
     }
 
     /// The revision that the next message is written in.
-    fn speaks(&self) -> Revision {
+    fn current_revision(&self) -> Revision {
         match self.phase {
             Phase::Open(session) => session.revision,
             Phase::Initializing(offered) => offered,
@@ -175,6 +175,6 @@ impl<'c, const N: usize> Client<'c, N> {
 
     /// What was declared to the server, as its revision knows it.
     fn declared(&self) -> ClientFeatures {
-        self.config.capabilities.known_in(self.speaks())
+        self.config.capabilities.known_in(self.current_revision())
     }
 }

@@ -1,7 +1,7 @@
 //! Reads messages and turns them into events.
 
 use super::event::{CallOutcome, Changed, ClientEvent};
-use super::inflight::{Outgoing, Purpose};
+use super::inflight::{CallKind, InflightCall};
 use super::input::InputRequired;
 use super::{Client, Phase};
 use crate::error::SendError;
@@ -42,12 +42,12 @@ impl<const N: usize> Client<'_, N> {
                     self.notification(now, method, &envelope.params(), tx)?
                 }
                 Item::Message(Kind::Request { id, method }) => {
-                    let event = self.asked(now, id, method, &envelope, tx)?;
+                    let event = self.handle_request(now, id, method, &envelope, tx)?;
                     // A call writes at most one frame, so between the messages of a batch it
                     // returns.
                     event.or(messages.in_batch().then_some(ClientEvent::Pinged))
                 }
-                Item::Batch if self.takes_batches() => None,
+                Item::Batch if self.allows_batches() => None,
                 Item::Batch => {
                     messages.finish();
                     return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
@@ -56,7 +56,7 @@ impl<const N: usize> Client<'_, N> {
                     // Without a method it is no request: if it has an id of ours, it was meant as
                     // an answer.
                     let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
-                    self.fault(
+                    self.invalid_message(
                         now,
                         violation,
                         id,
@@ -65,7 +65,7 @@ impl<const N: usize> Client<'_, N> {
                     )?
                 }
             };
-            self.heard = now;
+            self.last_received = now;
             messages.advance(next);
             if event.is_some() {
                 return Ok(event);
@@ -74,7 +74,7 @@ impl<const N: usize> Client<'_, N> {
         Ok(None)
     }
 
-    fn takes_batches(&self) -> bool {
+    fn allows_batches(&self) -> bool {
         self.revision() == Some(Revision::V2025_03_26)
     }
 
@@ -87,18 +87,20 @@ impl<const N: usize> Client<'_, N> {
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         let outcome = outcome.map_err(PeerError::new);
         let Some(id) = id else { return Ok(outcome.err().map(ClientEvent::PeerError)) };
-        let Some((slot, purpose)) = self.find(id) else { return Ok(self.unexpected(id, outcome)) };
+        let Some((slot, kind)) = self.find(id) else {
+            return Ok(self.unexpected_response(id, outcome));
+        };
         // Its cancellation has begun and must be finished: this answer is late.
-        if self.is_given_up(slot, tx) {
+        if self.is_being_cancelled(slot, tx) {
             return Ok(None);
         }
-        if purpose == Purpose::Opening {
-            return self.opening(now, slot, outcome, tx);
+        if kind == CallKind::Connect {
+            return self.connect_response(now, slot, outcome, tx);
         }
         let Some(outgoing) = self.calls.remove(slot) else { return Ok(None) };
         let outcome = match outcome {
-            _ if purpose == Purpose::KeepAlive => return Ok(None),
-            Ok(result) => self.judge(&outgoing, result),
+            _ if kind == CallKind::KeepAlive => return Ok(None),
+            Ok(result) => self.classify(&outgoing, result),
             Err(error) => CallOutcome::Error(error),
         };
         Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome }))
@@ -106,12 +108,12 @@ impl<const N: usize> Client<'_, N> {
 
     /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was
     /// never asked, or a second one, is not.
-    fn unexpected<'f>(
+    fn unexpected_response<'f>(
         &mut self,
         id: Id<'f>,
         outcome: Result<RawJson<'f>, PeerError<'f>>,
     ) -> Option<ClientEvent<'f>> {
-        if !id.as_u32().is_some_and(|number| self.retired.remove(number)) {
+        if !id.as_u32().is_some_and(|number| self.abandoned_ids.remove(number)) {
             return Some(ClientEvent::Violation(Violation::UnexpectedResponse));
         }
         let legacy = matches!(self.phase, Phase::Initializing(..))
@@ -136,19 +138,21 @@ impl<const N: usize> Client<'_, N> {
         {
             None => None,
             Some(id) => match id.and_then(|id| self.find(id)) {
-                Some((slot, Purpose::Listen { .. })) if !self.is_given_up(slot, tx) => Some(slot),
+                Some((slot, CallKind::Listen { .. })) if !self.is_being_cancelled(slot, tx) => {
+                    Some(slot)
+                }
                 _ => return Ok(None),
             },
         };
         let changed = |what| Ok(Some(ClientEvent::Changed { listen: listen.map(Call), what }));
         if method == "notifications/progress" {
-            Ok(self.progressed(now, params, tx))
+            Ok(self.progress_notification(now, params, tx))
         } else if method == "notifications/message" {
             Ok(Some(ClientEvent::Log { params: params.raw() }))
         } else if method == "notifications/cancelled" {
-            self.cancelled(params, tx)
+            self.cancelled_notification(params, tx)
         } else if method == "notifications/subscriptions/acknowledged" {
-            Ok(listen.and_then(|slot| self.acknowledged(slot, params)))
+            Ok(listen.and_then(|slot| self.acknowledged_notification(slot, params)))
         } else if method == "notifications/tools/list_changed" {
             changed(Changed::Tools)
         } else if method == "notifications/prompts/list_changed" {
@@ -165,27 +169,30 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// A token that is not in use is ignored: the report came late, or is none of ours.
-    fn progressed<'f>(
+    fn progress_notification<'f>(
         &mut self,
         now: Instant,
         params: &Params<'f>,
         tx: &Tx<'_>,
     ) -> Option<ClientEvent<'f>> {
         let token = params.get("progressToken").and_then(|token| Id::parse(token.as_str()))?;
-        let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_given_up(*slot, tx))?;
+        let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_being_cancelled(*slot, tx))?;
         let outgoing = self.calls.get(slot).filter(|outgoing| outgoing.wants_progress)?;
-        if self.config.progress_extends_timeout && outgoing.purpose == Purpose::Application {
+        if self.config.progress_extends_timeout && outgoing.kind == CallKind::Application {
             let deadline = now.saturating_add(outgoing.timeout).min(outgoing.limit);
             self.calls.set_deadline(slot, Some(deadline));
         }
         Some(ClientEvent::Progress { call: Call(slot), params: params.raw() })
     }
 
-    fn acknowledged<'f>(&mut self, slot: Slot, params: &Params<'f>) -> Option<ClientEvent<'f>> {
+    fn acknowledged_notification<'f>(
+        &mut self,
+        slot: Slot,
+        params: &Params<'f>,
+    ) -> Option<ClientEvent<'f>> {
         let outgoing = self.calls.get_mut(slot)?;
-        let again =
-            core::mem::replace(&mut outgoing.purpose, Purpose::Listen { acknowledged: true });
-        if again == (Purpose::Listen { acknowledged: true }) {
+        let again = core::mem::replace(&mut outgoing.kind, CallKind::Listen { acknowledged: true });
+        if again == (CallKind::Listen { acknowledged: true }) {
             return None;
         }
         self.calls.set_deadline(slot, None);
@@ -195,7 +202,7 @@ impl<const N: usize> Client<'_, N> {
 
     /// Of a request of the server's (legacy), or of a subscription of ours (2026-07-28). What is
     /// unknown or over is ignored.
-    fn cancelled<'f>(
+    fn cancelled_notification<'f>(
         &mut self,
         params: &Params<'f>,
         tx: &Tx<'_>,
@@ -203,12 +210,12 @@ impl<const N: usize> Client<'_, N> {
         let Some(id) = params.get("requestId").and_then(|id| Id::parse(id.as_str())) else {
             return Ok(None);
         };
-        if self.speaks().is_modern() {
-            let Some((slot, Purpose::Listen { .. })) = self.find(id) else { return Ok(None) };
-            if self.is_given_up(slot, tx) {
+        if self.current_revision().is_modern() {
+            let Some((slot, CallKind::Listen { .. })) = self.find(id) else { return Ok(None) };
+            if self.is_being_cancelled(slot, tx) {
                 return Ok(None);
             }
-            self.retire(slot);
+            self.abandon_call(slot);
             return Ok(Some(ClientEvent::CallFinished {
                 call: Call(slot),
                 outcome: CallOutcome::EndedByServer,
@@ -228,7 +235,7 @@ impl<const N: usize> Client<'_, N> {
 
     /// Something that is no message. If it was meant as an answer to a request of ours, that is
     /// over.
-    fn fault<'f>(
+    fn invalid_message<'f>(
         &mut self,
         now: Instant,
         violation: Violation,
@@ -239,42 +246,42 @@ impl<const N: usize> Client<'_, N> {
         let report = Ok(Some(ClientEvent::Violation(violation)));
         let Some(id) = id else { return report };
         if silent {
-            let Some((slot, purpose)) = self.find(id) else { return report };
-            if self.is_given_up(slot, tx) {
+            let Some((slot, kind)) = self.find(id) else { return report };
+            if self.is_being_cancelled(slot, tx) {
                 return report;
             }
             // No modern server answers its probe like that. One that is too long may be a good one.
-            if purpose == Purpose::Opening
+            if kind == CallKind::Connect
                 && matches!(self.phase, Phase::Probing)
                 && violation != Violation::TooLong
             {
-                return self.opening(now, slot, Ok(RawJson::NULL), tx);
+                return self.connect_response(now, slot, Ok(RawJson::NULL), tx);
             }
             // What takes its place is being written: this answer is late.
-            if purpose == Purpose::Opening && tx.is_open(FrameKey::OPENING) {
+            if kind == CallKind::Connect && tx.is_open(FrameKey::OPENING) {
                 return report;
             }
             self.calls.remove(slot);
-            return Ok(Some(match purpose {
-                Purpose::Opening => {
+            return Ok(Some(match kind {
+                CallKind::Connect => {
                     self.phase = Phase::Closed;
                     ClientEvent::ConnectFailed(super::ConnectError::Invalid(violation))
                 }
-                Purpose::KeepAlive => ClientEvent::Violation(violation),
+                CallKind::KeepAlive => ClientEvent::Violation(violation),
                 _ => ClientEvent::CallFinished {
                     call: Call(slot),
                     outcome: CallOutcome::Invalid(violation),
                 },
             }));
         }
-        if self.speaks().is_modern() || self.requests.find(id, id.hash()).is_some() {
+        if self.current_revision().is_modern() || self.requests.find(id, id.hash()).is_some() {
             return report;
         }
         self.refuse(id, violation.into(), tx).map(Some)
     }
 
     /// Whether its cancellation has begun and must be finished.
-    fn is_given_up(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+    fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
         number.is_some_and(|number| {
             tx.is_open(FrameKey::cancel(number)) || tx.is_open(FrameKey::timeout(number))
@@ -282,20 +289,24 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// The request of ours with this id, and what it is for.
-    fn find(&self, id: Id<'_>) -> Option<(Slot, Purpose)> {
+    fn find(&self, id: Id<'_>) -> Option<(Slot, CallKind)> {
         let slot = self.calls.find(id, id.hash())?;
-        self.calls.get(slot).map(|outgoing| (slot, outgoing.purpose))
+        self.calls.get(slot).map(|outgoing| (slot, outgoing.kind))
     }
 }
 
 impl<const N: usize> Client<'_, N> {
     /// 2026-07-28, basic: without a `resultType` a result is complete, and of an unknown one it is
     /// invalid. Legacy results have none.
-    pub(super) fn judge<'f>(&self, outgoing: &Outgoing, result: RawJson<'f>) -> CallOutcome<'f> {
+    pub(super) fn classify<'f>(
+        &self,
+        outgoing: &InflightCall,
+        result: RawJson<'f>,
+    ) -> CallOutcome<'f> {
         if !result.is_object() {
             return CallOutcome::Invalid(Violation::InvalidResult);
         }
-        if !self.speaks().is_modern() {
+        if !self.current_revision().is_modern() {
             return CallOutcome::Result(result);
         }
         let Some(kind) = result.get("resultType") else { return CallOutcome::Result(result) };
@@ -309,14 +320,14 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    fn input_required<'f>(&self, outgoing: &Outgoing, result: RawJson<'f>) -> CallOutcome<'f> {
+    fn input_required<'f>(&self, outgoing: &InflightCall, result: RawJson<'f>) -> CallOutcome<'f> {
         let input = InputRequired::new(result, outgoing.round);
         let declared = self.declared();
         CallOutcome::Invalid(if !outgoing.may_require_input {
             Violation::InputNotAllowed
-        } else if !input.is_sound() {
+        } else if !input.is_valid() {
             Violation::InvalidResult
-        } else if !input.needs().is_some_and(|needs| declared.contains(needs)) {
+        } else if !input.required_features().is_some_and(|needs| declared.contains(needs)) {
             Violation::InputNotAllowed
         } else if outgoing.round >= self.config.max_rounds {
             Violation::TooManyRounds

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::event::{ClientEvent, ServerRequest};
-use super::inflight::Incoming;
+use super::inflight::InflightRequest;
 use super::{Client, Phase};
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
@@ -18,7 +18,7 @@ use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
     /// A request of the server's.
-    pub(super) fn asked<'f>(
+    pub(super) fn handle_request<'f>(
         &mut self,
         now: Instant,
         id: Id<'f>,
@@ -30,11 +30,11 @@ impl<const N: usize> Client<'_, N> {
         // being probed is a legacy server.
         let may_be_legacy =
             matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
-        if self.speaks().is_modern() && !may_be_legacy {
+        if self.current_revision().is_modern() && !may_be_legacy {
             return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
         }
         if method == Method::Ping {
-            tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| {
+            tx.frame(FrameKey::ANSWER, self.current_revision(), &mut |writer| {
                 write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
             })?;
             return Ok(None);
@@ -52,12 +52,12 @@ impl<const N: usize> Client<'_, N> {
         {
             Some(Violation::InvalidParams.into())
         } else {
-            self.may_be_asked(method, &params)
+            self.check_request(method, &params)
         };
         let refusal = match (refusal, method) {
             (Some(refusal), _) => refusal,
             (None, Method::Other(method)) => {
-                let incoming = Incoming {
+                let incoming = InflightRequest {
                     id: IdText::default(),
                     token: IdText::default(),
                     reported: Reported::NOTHING,
@@ -88,7 +88,7 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// What was declared, and only when the session is open.
-    fn may_be_asked(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
+    fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
         // What this library has a name for is asked of servers.
         let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
         let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };
@@ -122,7 +122,7 @@ impl<const N: usize> Client<'_, N> {
         refusal: Refusal,
         tx: &mut Tx<'_>,
     ) -> Result<ClientEvent<'f>, SendError> {
-        tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| {
+        tx.frame(FrameKey::ANSWER, self.current_revision(), &mut |writer| {
             write_error(writer, Some(id.as_str()), &refusal.error)
         })?;
         Ok(ClientEvent::Violation(refusal.violation))
@@ -153,7 +153,7 @@ impl<const N: usize> Client<'_, N> {
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        self.answer(request, tx, &|id, writer| {
+        self.write_response(request, tx, &|id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
             write_result(writer, result, Extras::Nothing)?;
             writer.put(b"}")
@@ -184,7 +184,7 @@ impl<const N: usize> Client<'_, N> {
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        self.answer(request, tx, &|id, writer| write_error(writer, Some(id), error))
+        self.write_response(request, tx, &|id, writer| write_error(writer, Some(id), error))
     }
 
     /// Tells the server how far its request has come, if it asked.
@@ -198,7 +198,7 @@ impl<const N: usize> Client<'_, N> {
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        let (interval, revision) = (self.config.progress_interval, self.speaks());
+        let (interval, revision) = (self.config.progress_interval, self.current_revision());
         let Some(incoming) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
         if incoming.token.is_empty() {
             return Ok(Delivery::NotRequested);
@@ -206,7 +206,7 @@ impl<const N: usize> Client<'_, N> {
         incoming.reported.report(now, interval, incoming.token.as_str(), progress, revision, tx)
     }
 
-    fn answer(
+    fn write_response(
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
@@ -215,7 +215,7 @@ impl<const N: usize> Client<'_, N> {
         let slot = request.0;
         let Some(incoming) = self.requests.get(slot) else { return Ok(()) };
         let key = FrameKey::response(slot.index, slot.serial);
-        tx.frame(key, self.speaks(), &mut |writer| write(incoming.id.as_str(), writer))?;
+        tx.frame(key, self.current_revision(), &mut |writer| write(incoming.id.as_str(), writer))?;
         self.requests.remove(slot);
         Ok(())
     }

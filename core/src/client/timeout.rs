@@ -1,9 +1,9 @@
 //! What time alone brings about, and the end.
 
-use super::call::{New, no_params};
+use super::call::{NewCall, no_params};
 use super::config::CallOptions;
 use super::event::{CallOutcome, ClientEvent};
-use super::inflight::Purpose;
+use super::inflight::CallKind;
 use super::{Client, Phase};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -35,15 +35,15 @@ impl<const N: usize> Client<'_, N> {
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
         }
-        let (call, request) = if tx.has_open() { self.begun(tx) } else { (None, None) };
+        let (call, request) = if tx.has_open() { self.partly_written(tx) } else { (None, None) };
         if let Some(slot) = request {
-            return self.expire(slot, tx);
+            return self.time_out_request(slot, tx);
         }
         let mut due = call.or_else(|| self.calls.expired(now));
         while let Some(slot) = due {
-            if self.is_ending(slot, tx) {
+            if self.is_being_ended(slot, tx) {
                 self.calls.set_deadline(slot, None);
-            } else if let Some(event) = self.give_up(now, slot, tx)? {
+            } else if let Some(event) = self.time_out_call(now, slot, tx)? {
                 return Ok(Some(event));
             }
             due = self.calls.expired(now);
@@ -54,7 +54,7 @@ impl<const N: usize> Client<'_, N> {
                 self.requests.set_deadline(slot, None);
                 continue;
             }
-            return self.expire(slot, tx);
+            return self.time_out_request(slot, tx);
         }
         if self.ping_due().is_some_and(|due| due <= now) {
             self.ping(now, tx)?;
@@ -75,7 +75,7 @@ impl<const N: usize> Client<'_, N> {
         loop {
             let slot = self.calls.slots().next()?;
             let outgoing = self.calls.remove(slot)?;
-            if matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
+            if matches!(outgoing.kind, CallKind::Application | CallKind::Listen { .. }) {
                 return Some(ClientEvent::CallFinished {
                     call: Call(slot),
                     outcome: CallOutcome::Closed,
@@ -85,14 +85,14 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// Whose cancellation or expiry has been written in part.
-    fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
+    fn partly_written(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
             // Only in the place of a probe is it this machine's to go on with: any other opening
             // goes on where it began.
             let probing = matches!(self.phase, Phase::Probing) && tx.is_open(FrameKey::OPENING);
-            let opening = |purpose| purpose == Purpose::Opening && probing;
+            let opening = |kind| kind == CallKind::Connect && probing;
             self.calls.get(*slot).is_some_and(|call| {
-                tx.is_open(FrameKey::timeout(call.number)) || opening(call.purpose)
+                tx.is_open(FrameKey::timeout(call.number)) || opening(call.kind)
             })
         };
         let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
@@ -100,42 +100,42 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// Whether somebody else is in the middle of ending it: that is finished.
-    fn is_ending(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+    fn is_being_ended(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let replaced =
             matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
-        self.calls.get(slot).is_some_and(|call| match call.purpose {
-            Purpose::Opening => replaced,
+        self.calls.get(slot).is_some_and(|call| match call.kind {
+            CallKind::Connect => replaced,
             _ => tx.is_open(FrameKey::cancel(call.number)),
         })
     }
 
-    fn give_up(
+    fn time_out_call(
         &mut self,
         now: Instant,
         slot: Slot,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
         let Some(outgoing) = self.calls.get(slot) else { return Ok(None) };
-        match outgoing.purpose {
-            Purpose::Opening => self.opening_timed_out(now, slot, tx),
-            Purpose::KeepAlive => {
+        match outgoing.kind {
+            CallKind::Connect => self.connect_timed_out(now, slot, tx),
+            CallKind::KeepAlive => {
                 self.write_cancelled(
                     FrameKey::timeout(outgoing.number),
                     outgoing.number,
                     None,
                     tx,
                 )?;
-                self.retire(slot);
+                self.abandon_call(slot);
                 Ok(Some(ClientEvent::Unresponsive))
             }
-            Purpose::Application | Purpose::Listen { .. } => {
+            CallKind::Application | CallKind::Listen { .. } => {
                 self.write_cancelled(
                     FrameKey::timeout(outgoing.number),
                     outgoing.number,
                     None,
                     tx,
                 )?;
-                self.retire(slot);
+                self.abandon_call(slot);
                 Ok(Some(ClientEvent::CallFinished {
                     call: Call(slot),
                     outcome: CallOutcome::TimedOut,
@@ -144,7 +144,7 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    fn expire(
+    fn time_out_request(
         &mut self,
         slot: Slot,
         tx: &mut Tx<'_>,
@@ -152,7 +152,7 @@ impl<const N: usize> Client<'_, N> {
         let Some(incoming) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
         let key = FrameKey::expiry(slot.index, slot.serial);
-        tx.frame(key, self.speaks(), &mut |writer| {
+        tx.frame(key, self.current_revision(), &mut |writer| {
             write_error(writer, Some(incoming.id.as_str()), &error)
         })?;
         self.requests.remove(slot);
@@ -161,21 +161,22 @@ impl<const N: usize> Client<'_, N> {
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let options = CallOptions::new().timeout(self.config.ping_timeout);
-        let new = New::request("ping", &no_params, self.speaks());
-        self.call(now, &New { purpose: Purpose::KeepAlive, options, ..new }, tx).map(|_| ())
+        let new = NewCall::request("ping", &no_params, self.current_revision());
+        self.send_call(now, &NewCall { kind: CallKind::KeepAlive, options, ..new }, tx).map(|_| ())
     }
 
     /// Only a legacy peer can be pinged; one ping at a time.
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         let legacy = self.revision().is_some_and(|revision| !revision.is_modern());
-        let waiting = self.calls.slots().any(|slot| {
-            self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive)
-        });
+        let waiting = self
+            .calls
+            .slots()
+            .any(|slot| self.calls.get(slot).is_some_and(|call| call.kind == CallKind::KeepAlive));
         if !legacy || waiting || self.calls.is_full() {
             None
         } else {
-            Some(self.heard.saturating_add(interval))
+            Some(self.last_received.saturating_add(interval))
         }
     }
 }
