@@ -1,10 +1,9 @@
-//! A server with async handlers, on any [`AsyncRead`](futures_lite::AsyncRead) and
-//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, child processes.
+//! Servers with async handlers, and clients, on any [`AsyncRead`](futures_lite::AsyncRead) and
+//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, pipes of child processes.
 //!
-//! The other end, a client, is in [`client`].
+//! Clients are in [`client`]; this module is the server.
 //!
-//! One tool that asks who is there, takes its time and says how far it is, for all clients that
-//! connect:
+//! A tool that asks the user for a name, takes some time and reports progress:
 //!
 //! ```no_run
 //! use std::net::TcpListener;
@@ -22,19 +21,19 @@
 //!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
 //! static CATALOG: Catalog =
 //!     Catalog::new().tools(&[Tool::new("greet", RawJson::from_static(r#"{"type":"object"}"#))]);
-//! const WHO: RequestedSchema =
+//! const NAME: RequestedSchema =
 //!     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 //!
 //! async fn greet(ctx: Context) -> Result<Reply, Failure> {
-//!     let answer =
-//!         ctx.request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
-//!     let Some(form) = answer.to::<ElicitResult>()?.content else {
-//!         return ctx.reply(&TextResult::new("As you like"));
+//!     let request = InputRequest::Elicit(ElicitParams::form("What is your name?", NAME));
+//!     let response = ctx.request_input("name", request).await?;
+//!     let Some(form) = response.to::<ElicitResult>()?.content else {
+//!         return ctx.reply(&TextResult::new("Hello"));
 //!     };
 //!     let name = form
 //!         .get("name")
 //!         .and_then(RawJson::as_string)
-//!         .ok_or(Failure::tool("There is no name"))?;
+//!         .ok_or(Failure::tool("name is missing"))?;
 //!     for step in 1..=3 {
 //!         Timer::after(Duration::from_millis(100)).await;
 //!         ctx.progress(&Progress::of(step).total(3)).await?;
@@ -51,55 +50,55 @@
 //!
 //! # Handlers
 //!
-//! An [`App`] is the configuration and one function, and serves any number of connections. The
-//! function is called for each request that is not answered without it (lists and unknown names
-//! are), and returns the answer: a future never sends its own. It may take as long as it likes. The
-//! handlers of a connection run concurrently; ping, cancellation and other requests are attended to
-//! meanwhile. When its request is cancelled or expires, or its connection ends, the future is
-//! dropped, and with it go the questions that it has asked. What must be tidied up belongs into a
-//! `Drop`.
+//! An [`App`] is a configuration and a handler, and serves any number of connections. The handler
+//! is called for each request that the catalog does not respond to (it responds to lists and
+//! unknown names), and returns the result, which the connection sends. The handlers of a connection
+//! run concurrently; pings, cancellations and other requests are processed meanwhile. When its
+//! request is cancelled or times out, or its connection ends, the handler's future is dropped,
+//! which also cancels its input requests. Put cleanup into a `Drop`.
 //!
-//! State that handlers share is captured: `App::new(&CONFIG, |ctx| handle(ctx, &state))`, or an
-//! `Arc` of it, cloned, where the app must be `'static`.
+//! Handlers share state by capturing it: `App::new(&CONFIG, |ctx| handle(ctx, &state))`, or a clone
+//! of an `Arc` if the app must be `'static`.
 //!
-//! # Asking, in both eras
+//! # Input requests, in both eras
 //!
-//! [`Context::request_input`] asks the person, the model or for roots. Up to 2025-11-25 that sends a request
-//! and waits for the answer. In 2026-07-28 the questions *are* the answer: when one has none yet,
-//! `ask` fails, `?` ends the attempt, the client is told what is missing and sends its request
-//! again. So there the handler runs **from its start** for each round: what stands before an `ask`
-//! must be repeatable, or be kept with [`Context::set_request_state`]. Answers of earlier rounds are carried
-//! along.
+//! [`Context::request_input`] requests elicitation, sampling or roots from the client. Up to
+//! 2025-11-25 it sends a request and waits for the response. In 2026-07-28 the input requests are
+//! the result of the handler's own request: if one has no response yet, `request_input` fails, `?`
+//! ends the attempt, and the client sends its request again with the input responses. So there the
+//! handler runs **from its start** in each round: everything before a `request_input` must be
+//! repeatable, or be kept with [`Context::set_request_state`]. Input responses of earlier rounds
+//! are kept.
 //!
 //! # Threads
 //!
-//! [`serve`] serves all connections in the future that it returns. A [`Connection`] is a future
-//! too, for who wants to spawn each where they like; see [`accept`]. No handler has to be `Send`; a
-//! connection is, when its handlers are. Work that blocks belongs on a thread (`smol::unblock`),
-//! where a [`Context`] can be taken along.
+//! [`serve`] serves all connections in the future that it returns. A [`Connection`] is a future as
+//! well, so each can be spawned on its own; see [`accept`]. Handlers need not be `Send`; a
+//! connection is if its handlers are. Blocking work belongs on a thread (`smol::unblock`); a
+//! [`Context`] can be moved there.
 //!
 //! # Panics
 //!
-//! A handler that panics ends its own call: the client is told -32603, [`App::panic_observer`] is
-//! told what it said, and everything else goes on. So it is when its future panics while it is
-//! dropped, and with a [`StateProtector`] and [`App::observer`]. What handlers share may be left half
-//! changed, as after a panic on another thread. Where panics abort (`panic = "abort"`), none of
-//! this holds.
+//! A panic of a handler ends its own request: the client gets -32603, [`App::panic_observer`] gets
+//! the message, and everything else continues. The same holds for a panic while the future is
+//! dropped, and for panics of a [`StateProtector`] and of [`App::observer`]. State that handlers
+//! share may be left half changed, as after a panic on another thread. With `panic = "abort"` none
+//! of this holds.
 //!
-//! # Connection, framing, end
+//! # Connections
 //!
-//! As for standard input and output: nothing to set up, one JSON-RPC message a line, both eras on
-//! one stream, cancellation by `notifications/cancelled`. Reading and writing never wait for each
-//! other. The end of the input ends the connection: what is answered is written out, what is
-//! still worked on is dropped. So does silence, where [`App::idle_timeout`] says so, and
-//! [`Broadcaster::shut_down`], which lets everything finish first.
+//! As on standard input and output, there is one JSON-RPC message a line, both eras are served on
+//! one stream, and `notifications/cancelled` cancels requests. Reading and writing never wait for
+//! each other. The connection ends at the end of the input: completed responses are still written,
+//! running handlers are dropped. It also ends after [`App::idle_timeout`], and after
+//! [`Broadcaster::shut_down`], which lets requests in flight finish first.
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Server`](mcp_sansio::Server): 28 KB for the 128 requests and 64
-//! subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8 ([`App::with_table_sizes`]).
-//! Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need
-//! it. And the futures that are under way.
+//! Each connection takes: the core's [`Server`](mcp_sansio::Server), 28 KB for the 128 requests and
+//! 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
+//! ([`App::with_table_sizes`]); two buffers, which start with 1 KB each and grow to the limits of
+//! the [`App`] as messages need it; and the futures of its running handlers.
 
 pub mod client;
 #[cfg(feature = "http")]

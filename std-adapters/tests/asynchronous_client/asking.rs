@@ -158,7 +158,7 @@ fn without_a_handler_questions_are_refused() {
     let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
         call(&client, "greet").await.map(|result| text(&result))
     });
-    assert_eq!(result.unwrap(), "-32601 Nobody answers this here");
+    assert_eq!(result.unwrap(), "-32601 Request is not supported");
 }
 
 #[test]

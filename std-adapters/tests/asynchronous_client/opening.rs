@@ -126,7 +126,7 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
                 assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
                 assert_eq!(
                     error.to_string(),
-                    "the server refused to begin: not today (code -32603)"
+                    "connecting failed: not today (code -32603)"
                 );
             }
         });

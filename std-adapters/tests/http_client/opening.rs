@@ -192,7 +192,7 @@ fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
     );
     assert!(
         fail(|_| ResponseKind::status(200).field("Transfer-Encoding", "gzip").cut())
-            .contains("no HTTP/1.1 response")
+            .contains("invalid HTTP/1.1 response")
     );
 }
 

@@ -46,7 +46,7 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
             ),
             (
                 |_| ResponseKind::status(202),
-                (-32000, "the server took the request and does not answer it"),
+                (-32000, "request accepted (HTTP 202) without a response"),
             ),
         ] as [(fn(&Seen) -> ResponseKind, (i64, &str)); 7]
         {
@@ -139,7 +139,7 @@ fn a_redirect_is_followed_within_the_origin() {
         "POST /mcp/ tools/call 2026-07-28 -",
     ];
     assert_eq!(played.trace, expected);
-    assert_eq!(played.notices, ["the server has redirected us to /mcp/"]);
+    assert_eq!(played.notices, ["redirected to /mcp/"]);
     for location in ["http://elsewhere/mcp", "https://server/mcp", "/mcp"] {
         let redirect = move |seen: &Seen| match seen.message() {
             "tools/call" => ResponseKind::status(308).field("Location", location),
@@ -172,6 +172,6 @@ fn what_has_no_answer_and_is_refused_is_told_about() {
     assert!(played.result.is_ok());
     assert_eq!(
         played.notices,
-        ["a message was refused: the server answered with the HTTP status 400"]
+        ["message rejected: the server answered with the HTTP status 400"]
     );
 }

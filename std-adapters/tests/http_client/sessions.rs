@@ -57,7 +57,7 @@ fn sess_06_tol_09_a_session_that_has_ended_is_begun_again_and_the_call_made_agai
         assert_eq!(
             played.notices,
             [
-                "the server had ended the session; another one has been begun, without its subscriptions"
+                "session ended by the server; a new one was opened, without its subscriptions"
             ]
         );
     }

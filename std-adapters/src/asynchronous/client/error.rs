@@ -92,7 +92,7 @@ impl fmt::Display for ServerError {
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(error) => write!(f, "the server refused to begin: {error}"),
+            Self::Refused(error) => write!(f, "connecting failed: {error}"),
             Self::NoCommonRevision(Some(theirs)) => {
                 write!(
                     f,
@@ -101,8 +101,8 @@ impl fmt::Display for ConnectError {
                 )
             }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
-            Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
-            Self::TimedOut => f.write_str("the server did not answer in time"),
+            Self::Invalid(violation) => write!(f, "invalid response: {violation}"),
+            Self::TimedOut => f.write_str("request timed out"),
         }
     }
 }
@@ -113,17 +113,17 @@ impl fmt::Display for CallError {
             Self::Server(error) => error.fmt(f),
             Self::ConnectFailed(failure) => failure.fmt(f),
             Self::NotSent(error) => error.fmt(f),
-            Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
+            Self::Invalid(violation) => write!(f, "invalid response: {violation}"),
             Self::InputRefused(refusal) => {
-                write!(f, "the server's question was not answered: {refusal}")
+                write!(f, "input request refused: {refusal}")
             }
-            Self::TimedOut => f.write_str("the server did not answer in time"),
+            Self::TimedOut => f.write_str("request timed out"),
             Self::TooManyPages => f.write_str("the list has too many pages"),
             Self::ListTooLong => {
-                f.write_str("the list is longer than what is kept (Connector::max_list)")
+                f.write_str("the list is longer than Connector::max_list")
             }
             Self::RepeatedCursor => f.write_str(
-                "the list goes round in circles: a page names a cursor that was there before",
+                "the list never ends: a page repeats an earlier cursor",
             ),
             Self::Closed => f.write_str("the connection has ended"),
         }

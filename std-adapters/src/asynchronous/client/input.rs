@@ -68,7 +68,7 @@ impl OwnedInputRequest {
     ) -> Result<InputResponse, InputRefusal> {
         match OwnedJson::new(result, self.revision) {
             Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
-            _ => Err(InputRefusal::error(ErrorCode::InternalError, "The answer cannot be written")),
+            _ => Err(InputRefusal::error(ErrorCode::InternalError, "Response cannot be serialized")),
         }
     }
 }
@@ -103,11 +103,11 @@ impl InputRefusal {
     /// Creates a refusal for requests that the client does not support.
     #[must_use]
     pub fn unsupported() -> Self {
-        Self::error(ErrorCode::MethodNotFound, "Nobody answers this here")
+        Self::error(ErrorCode::MethodNotFound, "Request is not supported")
     }
 
     pub(super) fn panicked() -> Self {
-        Self::error(ErrorCode::InternalError, "What answers this has panicked")
+        Self::error(ErrorCode::InternalError, "Input request handler panicked")
     }
 
     pub(super) fn as_error(&self) -> RpcError<'_> {

@@ -1,14 +1,14 @@
-//! A client on any [`AsyncRead`](futures_lite::AsyncRead) and
-//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, a child's pipes.
+//! Clients on any [`AsyncRead`](futures_lite::AsyncRead) and
+//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, pipes of child processes.
 //!
-//! Lists the tools of a server, calls one of them, and answers what it wants to know:
+//! List the tools of a server, call one of them, and respond to its elicitation requests:
 //!
 //! ```no_run
 //! use async_io::Async;
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
 //! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::asynchronous::client::{
-//!     InputResponse, CallError, Client, Connector, OwnedInputRequest, InputRefusal, Tools,
+//!     CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
 //! };
 //! use std::net::TcpStream;
 //!
@@ -17,11 +17,11 @@
 //!     ClientFeatures::ELICITATION_FORM,
 //! );
 //!
-//! async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
-//!     let InputRequest::Elicit(_) = question.as_input_request() else {
+//! async fn elicit(request: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+//!     let InputRequest::Elicit(_) = request.as_input_request() else {
 //!         return Err(InputRefusal::unsupported());
 //!     };
-//!     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+//!     request.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 //! }
 //!
 //! async fn visit(client: Client) -> Result<(), CallError> {
@@ -40,7 +40,7 @@
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     async_io::block_on(async {
 //!         let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], 8080)).await?;
-//!         let (client, connection) = Connector::new(&CONFIG).on_input_request(answer).connect(stream);
+//!         let (client, connection) = Connector::new(&CONFIG).on_input_request(elicit).connect(stream);
 //!         Ok(connection.drive(visit(client)).await?)
 //!     })
 //! }
@@ -48,60 +48,61 @@
 //!
 //! # Connection and clients
 //!
-//! [`Connector::connect`] gives two things: the [`Connection`], a future that reads, writes and
-//! keeps time, to be spawned, awaited or [driven](Connection::drive); and a [`Client`], whose
-//! clones make requests, from any task and any thread. The connection closes when the last of them
-//! is gone or one says [`close`](Client::close). Who wants to connect again makes a new one, and
-//! may say what is [known](Client::era) of the server.
+//! [`Connector::connect`] returns two values: the [`Connection`], a future that reads, writes and
+//! handles timeouts, to be spawned, awaited or [driven](Connection::drive); and a [`Client`], whose
+//! clones make requests from any task and any thread. The connection closes when the last clone is
+//! dropped or one calls [`close`](Client::close). To reconnect, create a new one; the
+//! [era](Client::era) of the server can be passed on.
 //!
-//! The era is found out when the connection begins. Calls that are made before it is open wait.
+//! The era of the server is detected when the connection starts. Calls that are made before it is
+//! open wait.
 //!
 //! # Cancellation
 //!
-//! Dropping a call's future cancels it: the server is told, its questions are dropped, its answer
-//! is ignored if it still comes. Where there is a time limit
-//! ([`CallOptions`](mcp_sansio::CallOptions), [`ClientConfig`](mcp_sansio::ClientConfig)) the core
-//! keeps it.
+//! Dropping a call's future cancels it: the server is notified, its input requests are dropped, and
+//! a late response is ignored. The core enforces time limits
+//! ([`CallOptions`](mcp_sansio::CallOptions), [`ClientConfig`](mcp_sansio::ClientConfig)).
 //!
-//! # Questions, in both eras
+//! # Input requests, in both eras
 //!
-//! One function [answers](Connector::on_input_request). A legacy server's request is answered when the answer
-//! is there; a modern server's questions are answered all at once, and the request is sent again
-//! with the answers, as often as the configuration allows. Nothing else waits meanwhile.
+//! One handler responds to input requests ([`Connector::on_input_request`]). A legacy server gets
+//! each response as soon as it is ready. For a modern server all input requests of a result are
+//! handled concurrently, and the request is sent again with the responses, as often as the
+//! configuration allows. Other calls continue meanwhile.
 //!
 //! # Threads
 //!
-//! Everything is `Send`, clients are `Sync`: the executor of `smol` wants it so, and the lock that
-//! it costs is held for the length of a call of the core's and never across an await. What answers
-//! questions must be `Send` as well.
+//! Everything is `Send` and clients are `Sync`, as the executor of `smol` requires. The lock that
+//! this costs is held for the duration of a call of the core and never across an await. The futures
+//! of input handlers must be `Send` as well.
 //!
-//! # Flow
+//! # Flow control
 //!
-//! Reading and writing never wait for each other. Requests go out in the order in which they were
-//! made; one that finds the table or the buffer full waits for its turn. A request longer than
-//! [`Connector::max_pending`] goes out in pieces, and is cut off when its future is dropped in the
-//! middle: the server sees a line of noise.
+//! Reading and writing never wait for each other. Requests are sent in the order in which they were
+//! made; while the table or the buffer is full they wait. A request longer than
+//! [`Connector::max_pending`] is written in pieces, and is cut off if its future is dropped in the
+//! middle: the server then receives an invalid line.
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Client`](mcp_sansio::Client) (sized by `N`, see there), two
-//! buffers that start empty and grow to the limits of the [`Connector`] as messages need it.
-//! Nothing that a server sends is kept beyond these limits:
+//! Each connection takes the core's [`Client`](mcp_sansio::Client) (its size depends on `N`, see
+//! there), and two buffers that start empty and grow to the limits of the [`Connector`] as messages
+//! need it. Everything that a server sends is limited:
 //!
-//! | what is kept | at most |
+//! | kept | limit |
 //! | --- | --- |
-//! | what is read and not taken in yet | [`Connector::max_line`], 16 MiB; then nothing more is read |
-//! | what waits to be written | [`Connector::max_pending`], 1 MiB; then what must be answered waits, and behind it the server |
-//! | requests of the server's under way | `N`; more are refused (-32603) |
-//! | questions in a result (2026-07-28) | 64; the call ends with [`CallError::InputRefused`] |
-//! | reports of progress and changes that wait for a call to be looked at | 64 for each call, and 64 KiB; older reports go, changes become [`Change::Missed`] |
+//! | unprocessed input | [`Connector::max_line`], 16 MiB; then reading stops |
+//! | unsent output | [`Connector::max_pending`], 1 MiB; then messages that need a response wait, and the server behind them |
+//! | open requests of the server | `N`; more are rejected (-32603) |
+//! | input requests in a result (2026-07-28) | 64; more end the call with [`CallError::InputRefused`] |
+//! | progress reports and changes that a call has not read | 64 for each call, and 64 KiB; older reports are dropped, changes become [`Change::Missed`] |
 //! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::TooManyPages`] or [`CallError::ListTooLong`] |
 //! | results | one for each call, up to [`Connector::max_line`] |
 //!
 //! # Panics
 //!
-//! A panic in what [answers](Connector::on_input_request) ends its own question with -32603, and one in
-//! [`on_event`](Connector::on_event) ends nothing, where panics unwind.
+//! Where panics unwind, a panic of the [input handler](Connector::on_input_request) ends its own
+//! input request with -32603, and one of [`on_event`](Connector::on_event) ends nothing.
 
 mod call;
 mod calls;

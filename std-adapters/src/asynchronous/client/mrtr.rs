@@ -66,7 +66,7 @@ fn respond_all<const N: usize>(
         if open.len() == MAX_INPUT_REQUESTS {
             return Err(CallError::InputRefused(InputRefusal::error(
                 ErrorCode::InvalidParams,
-                "More questions at once than are answered",
+                "Too many input requests",
             )));
         }
         let request = OwnedInputRequest::read(request, Revision::LATEST)

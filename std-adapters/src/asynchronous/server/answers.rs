@@ -23,7 +23,7 @@ impl InputResponse {
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
         self.json.to().map_err(|error| {
             Failure::invalid_input_response(format!(
-                "The answer {} cannot be used: {error}",
+                "Invalid response to input request {}: {error}",
                 self.key
             ))
         })

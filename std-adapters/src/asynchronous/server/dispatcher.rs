@@ -77,12 +77,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                         let message =
                             error.message().map(|message| message.to_string()).unwrap_or_default();
                         Err(Failure::invalid_input_response(format!(
-                            "The client refused ({}): {message}",
+                            "Input request failed with error {}: {message}",
                             error.code()
                         )))
                     }
                     CallOutcome::TimedOut => {
-                        Err(Failure::invalid_input_response("The client did not answer in time"))
+                        Err(Failure::invalid_input_response("Input request timed out"))
                     }
                     _ => Err(Failure::GONE),
                 };

@@ -151,7 +151,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                     output.block();
                 }
                 Err(error) => pending.end(Err(Failure::invalid_input_response(format!(
-                    "The client cannot be asked now: {error}"
+                    "Input request cannot be sent: {error}"
                 )))),
                 // Dropped while it was being written: visit it once more to cancel it.
                 Ok(()) if pending.is_dropped && matches!(pending.stage, Stage::Open(_)) => at -= 1,

@@ -48,7 +48,7 @@ impl MrtrState {
         let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
             Some(state) => {
-                Some(unprotect(request, state, protector).ok_or("requestState is not ours")?)
+                Some(unprotect(request, state, protector).ok_or("Invalid requestState")?)
             }
         };
         let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
@@ -57,7 +57,7 @@ impl MrtrState {
             .chain(request.params.get("inputResponses"))
             .flat_map(RawJson::members);
         if answers.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
-            return Err("There are too many answers in inputResponses and requestState");
+            return Err("Too many input responses");
         }
         Ok(Self { carried, next: Mutex::default() })
     }

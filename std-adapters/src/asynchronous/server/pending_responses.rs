@@ -36,7 +36,7 @@ impl PendingResponse {
     ) -> Self {
         match result {
             Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(active, json),
-            Ok(_) => Self::Refused(active.handle, RpcError::internal("The result is no object")),
+            Ok(_) => Self::Refused(active.handle, RpcError::internal("Result is not an object")),
             Err(Failure(Why::Asked)) => {
                 let (questions, state) =
                     active.mrtr.finish(&active.request.as_request(), protector);
@@ -93,7 +93,7 @@ impl PendingResponse {
                     other => {
                         let error = other
                             .as_error()
-                            .unwrap_or(RpcError::internal("The request was given up"));
+                            .unwrap_or(RpcError::internal("Request was abandoned"));
                         server.respond_error(handle, &error, tx)
                     }
                 }
@@ -116,6 +116,6 @@ impl PendingResponse {
     pub(super) fn replacement(&self) -> Option<Self> {
         let is_last = matches!(self, Self::Refused(..));
         (!is_last)
-            .then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))
+            .then(|| Self::Refused(self.handle(), RpcError::internal("Response cannot be sent")))
     }
 }

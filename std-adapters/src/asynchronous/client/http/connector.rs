@@ -51,7 +51,7 @@ impl Connect for TcpConnector {
 
     async fn connect(&self, address: Address) -> io::Result<Async<TcpStream>> {
         if address.is_secure {
-            let message = "https needs a stream with TLS: give HttpTransport::with_connector a function that makes one";
+            let message = "https requires TLS: use HttpTransport::with_connector";
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let Address { host, port, .. } = address;
@@ -59,7 +59,7 @@ impl Connect for TcpConnector {
             (host.as_str(), port).to_socket_addrs().map(Iterator::collect)
         })
         .await?;
-        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
         for address in addresses {
             match Async::<TcpStream>::connect(address).await {
                 Ok(stream) => {

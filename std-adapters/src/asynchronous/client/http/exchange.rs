@@ -156,7 +156,7 @@ pub(super) async fn hear<D: Connect>(
         let fed = feed(events, &mut chunk);
         without_event += fed;
         if without_event / MAX_EVENT > shared.http.max_message {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "an event has no end"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no event within 16 times HttpTransport::max_message"));
         }
     }
 }
@@ -219,4 +219,4 @@ pub(super) async fn unusable<D: Connect>(
 /// The length of a stream without an event, in times the longest message, at which the stream is
 /// cut off: comments, and data that is too long.
 const MAX_EVENT: usize = 16;
-const TOO_LONG: &str = "the answer is longer than what is read (HttpTransport::max_message)";
+const TOO_LONG: &str = "response is longer than HttpTransport::max_message";

@@ -73,7 +73,7 @@ pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Res
         state.older = Some(target.map_err(|error| {
             io::Error::new(
                 ErrorKind::InvalidData,
-                format!("the server wants its messages at `{uri}`: {error}"),
+                format!("invalid endpoint event `{uri}`: {error}"),
             )
         })?);
         state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events, chunk })));

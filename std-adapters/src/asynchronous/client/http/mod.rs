@@ -1,7 +1,7 @@
-//! A client over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the
-//! server speaks.
+//! Clients over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the
+//! server supports.
 //!
-//! [`HttpTransport`] makes a [`HttpStream`] of messages out of a URL, and everything else is as with any other
+//! [`HttpTransport`] creates an [`HttpStream`] of messages for a URL, which is used as any other
 //! stream:
 //!
 //! ```no_run
@@ -28,47 +28,49 @@
 //! }
 //! ```
 //!
-//! # What it does
+//! # Protocol
 //!
-//! Each message is a POST of its own. The era of the server is found out as on any stream; a server
-//! that refuses both `server/discover` and `initialize` is asked whether it speaks HTTP+SSE. In a
-//! session of 2025-03-26 to 2025-11-25 a GET stream is opened where the server offers one, streams
-//! that break off are taken up again from their last event, and closing ends the session with a
-//! DELETE. A session that the server has ended is begun again, and the message sent once more: the
-//! [diagnostic](HttpTransport::on_diagnostic) tells that subscriptions and the level of the log are gone with it. In
-//! 2026-07-28 a call that is dropped ends its exchange, arguments with `x-mcp-header` are repeated
-//! in heads, tools whose annotations break the rules are taken out of lists, and a call whose head
-//! does not fit the tool any more is sent again when the list of tools has been read anew.
+//! Each message is sent in a POST request. The era of the server is detected as on any stream; if
+//! it rejects both `server/discover` and `initialize`, HTTP+SSE is tried. In a session of
+//! 2025-03-26 to 2025-11-25 a GET stream is opened if the server offers one, interrupted streams
+//! are resumed from their last event, and closing ends the session with a DELETE. If the server has
+//! ended the session, a new one is opened and the message is sent again; a
+//! [diagnostic](HttpTransport::on_diagnostic) reports that subscriptions and the log level are
+//! lost. In 2026-07-28 dropping a call closes its exchange, arguments with `x-mcp-header` are
+//! mirrored in header fields, tools with invalid annotations are removed from lists, and a call
+//! whose header fields no longer match the tool is sent again after the list of tools has been read
+//! anew.
 //!
-//! What HTTP does not answer is answered with an error of the code
-//! [`HTTP_FAILURE_CODE`](mcp_sansio::http::client::HTTP_FAILURE_CODE); where the opening fails over it, the connection
-//! ends with an [`io::Error`](std::io::Error) that says why.
+//! If a request fails on the HTTP level, its call ends with an error of the code
+//! [`HTTP_FAILURE_CODE`](mcp_sansio::http::client::HTTP_FAILURE_CODE); if that happens while
+//! connecting, the connection ends with an [`io::Error`](std::io::Error) that gives the reason.
 //!
 //! # Connections
 //!
-//! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds. Others than
-//! TCP, TLS among them, are made by a [`Connect`] of yours: [`HttpTransport::with_connector`].
+//! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds.
+//! For TLS, or any other stream than TCP, implement [`Connect`] and pass it to
+//! [`HttpTransport::with_connector`].
 //!
 //! # Memory
 //!
-//! For each post under way its body, a buffer for heads (16 to 64 KiB) and one for what comes, up
-//! to [`HttpTransport::max_message`]. Posts under way are limited: those of requests by the `N` of the
-//! [`Connector`](crate::asynchronous::client::Connector), those that have no answer by [`MAX_ONE_WAY_POSTS`];
-//! beside them there is one GET stream.
+//! Each POST in flight takes its body, a buffer for heads (16 to 64 KiB) and one for the response,
+//! up to [`HttpTransport::max_message`]. Their number is limited: those of requests by the `N` of
+//! the [`Connector`](crate::asynchronous::client::Connector), those without a response by
+//! [`MAX_ONE_WAY_POSTS`]; in addition there is one GET stream.
 //!
-//! | what is kept | at most |
+//! | kept | limit |
 //! | --- | --- |
-//! | messages that wait to be posted | 256, or 1 MiB and one message; then the client waits |
-//! | messages that wait to be read by the client | 1 MiB and one message, and as much again; then the streams wait, and with them the server |
-//! | an event | [`HttpTransport::max_message`]; a stream is cut off after 16 times that without an event |
-//! | input schemas whose annotations are repeated in heads | 10,000 tools, 4 MiB in all; the others are called without |
-//! | connections that wait for the next request | [`MAX_IDLE_CONNECTIONS`] |
-//! | messages to open another session with | 2 |
+//! | messages that wait to be sent | 256, or 1 MiB and one message; then the client waits |
+//! | messages that the client has not read | 1 MiB and one message, and as much again; then the streams wait, and the server with them |
+//! | an event | [`HttpTransport::max_message`]; a stream is closed after 16 times that without an event |
+//! | input schemas whose annotations are mirrored in header fields | 10,000 tools, 4 MiB in all; other tools are called without |
+//! | idle connections | [`MAX_IDLE_CONNECTIONS`] |
+//! | messages that open another session | 2 |
 //!
 //! # Panics
 //!
-//! Where a function of the application's panics ([`Connect`], [`HttpTransport::authorize`],
-//! [`HttpTransport::on_diagnostic`]), what it was called for fails, and nothing else.
+//! A panic of an application's function ([`Connect`], [`HttpTransport::authorize`],
+//! [`HttpTransport::on_diagnostic`]) fails the operation that it was called for, and nothing else.
 
 mod builder;
 mod connector;

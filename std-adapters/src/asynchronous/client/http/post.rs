@@ -203,7 +203,7 @@ async fn exchange_messages<D: Connect>(
             }
             shared.drain(wire).await;
             if post.id().is_some() {
-                unusable(shared, exchange, "the server took the request and does not answer it")
+                unusable(shared, exchange, "request accepted (HTTP 202) without a response")
                     .await;
             }
             Ok(Next::Done)
@@ -299,7 +299,7 @@ async fn refused<D: Connect>(
                 Next::Again
             }
             Err(error) => Next::Failed(Failed::Unusable(format!(
-                "the server redirects us to `{location}`: {error}"
+                "redirected to `{location}`: {error}"
             ))),
         });
     }

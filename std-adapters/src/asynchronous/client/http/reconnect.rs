@@ -94,7 +94,7 @@ async fn exchange<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> io:
 fn ended() -> io::Error {
     io::Error::new(
         ErrorKind::ConnectionReset,
-        "the server has ended the session, and does not begin another like it",
+        "session ended by the server, and a new one differs in revision or capabilities",
     )
 }
 

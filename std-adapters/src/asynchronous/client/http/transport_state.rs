@@ -85,14 +85,14 @@ impl Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ToolDropped { name, reason } => {
-                write!(f, "the tool `{}` is left out: {}", Printable::new(name), Printable::new(reason))
+                write!(f, "tool `{}` removed from the list: {}", Printable::new(name), Printable::new(reason))
             }
             Self::SessionRenewed => {
-                f.write_str("the server had ended the session; another one has been begun, without its subscriptions")
+                f.write_str("session ended by the server; a new one was opened, without its subscriptions")
             }
-            Self::Redirected(target) => write!(f, "the server has redirected us to {}", Printable::new(target)),
-            Self::Refused(failure) => write!(f, "a message was refused: {failure}"),
-            Self::TooLong => f.write_str("a message was longer than what is read"),
+            Self::Redirected(target) => write!(f, "redirected to {}", Printable::new(target)),
+            Self::Refused(failure) => write!(f, "message rejected: {failure}"),
+            Self::TooLong => f.write_str("message is longer than HttpTransport::max_message"),
         }
     }
 }
@@ -168,7 +168,7 @@ impl<D: Connect> TransportState<D> {
             }
             if !fields(&mut |name, value| writer.push_field(name, value)) {
                 return Err(
-                    "an argument that the head repeats is neither a string nor a boolean nor an integer within ±(2^53 - 1)",
+                    "argument with x-mcp-header is neither a string nor a boolean nor an integer within ±(2^53 - 1)",
                 );
             }
             match writer.finish(body) {
@@ -179,7 +179,7 @@ impl<D: Connect> TransportState<D> {
                 Err(mcp_sansio::SendError::TooLarge) => head.resize(head.len() * 2, 0),
                 Err(_) => {
                     return Err(
-                        "the head of the request cannot be written: a field has characters that no field may have",
+                        "invalid character in a header field of the request",
                     );
                 }
             }
@@ -202,7 +202,7 @@ impl<D: Connect> TransportState<D> {
         let connecting = async {
             guard::outcome(connecting)
                 .await
-                .unwrap_or_else(|| Err(io::Error::other("what makes connections has panicked")))
+                .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
         };
         let stream = within(self.http.connect_timeout, connecting).await;
         let at =

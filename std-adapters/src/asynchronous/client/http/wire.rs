@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 }
 
 fn invalid(fault: HttpError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, format!("this is no HTTP/1.1 response: {fault}"))
+    io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP/1.1 response: {fault}"))
 }
 
 fn cut(fault: HttpError) -> io::Error {

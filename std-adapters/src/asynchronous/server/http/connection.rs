@@ -143,7 +143,7 @@ where
             return self.refuse(&Rejection::new(
                 404,
                 ErrorCode::InvalidRequest,
-                "There is nothing here",
+                "Not found",
             ));
         }
         if head.method == "OPTIONS" {
@@ -402,7 +402,7 @@ where
             _ => self.refuse(&Rejection::new(
                 405,
                 ErrorCode::InvalidRequest,
-                "This method is not served here",
+                "Method not allowed",
             )),
         }
     }
@@ -427,9 +427,9 @@ where
         let options = &self.shared.options;
         self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
         let message = if denied.status == 403 {
-            "The token does not allow this"
+            "Insufficient scope"
         } else {
-            "A valid token is needed"
+            "Authentication required"
         };
         self.refuse(&Rejection::new(denied.status, ErrorCode::InvalidRequest, message))
     }

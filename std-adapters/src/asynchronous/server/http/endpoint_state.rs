@@ -68,6 +68,6 @@ where
 pub(super) fn new_id() -> io::Result<SessionId> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)
-        .map_err(|error| io::Error::other(format!("there is no randomness to be had: {error}")))?;
+        .map_err(|error| io::Error::other(format!("random number generator failed: {error}")))?;
     Ok(SessionId::from_random(random))
 }
