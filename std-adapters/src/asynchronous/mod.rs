@@ -103,12 +103,16 @@
 pub mod client;
 #[cfg(feature = "http")]
 pub mod http;
+mod io;
+mod panics;
 mod server;
 mod tasks;
+mod timer;
 
+pub use io::{JoinedIo, Socket};
 pub use server::{
     App, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT, Failure, IDLE_TIMEOUT,
-    IN_FLIGHT, InputResponse, JoinedIo, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE,
+    IN_FLIGHT, InputResponse, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE,
     MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, PanicReport, Reply, SUBSCRIPTIONS,
-    Socket, StateProtector, accept, serve,
+    StateProtector, accept, serve,
 };

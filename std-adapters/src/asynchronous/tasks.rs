@@ -1,13 +1,13 @@
 //! Set of futures that polls only those that have been woken. A future that panics ends alone.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
+
+use super::panics::{Panic, caught};
 
 /// The futures, each with a name that its owner gave it.
 pub(super) struct Tasks<K, F> {
@@ -143,27 +143,6 @@ impl<K, F: Future> Tasks<K, F> {
         // The output counts, even if dropping the rest of the future panics.
         Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
     }
-}
-
-/// The message of a panic; empty if its payload is not a string.
-pub(super) struct Panic(pub(super) String);
-
-/// Calls code of the application and catches its panic. State that the code shares may have been
-/// left half changed, as after a panic on another thread.
-pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
-        let text = text_of(&*payload);
-        // Dropping a payload may panic as well. In that case it is leaked.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            std::mem::forget(another);
-        }
-        Panic(text)
-    })
-}
-
-fn text_of(payload: &(dyn Any + Send)) -> String {
-    let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    literal.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 impl Ready {

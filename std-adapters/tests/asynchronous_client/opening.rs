@@ -124,10 +124,7 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
                     panic!("{error:?}")
                 };
                 assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
-                assert_eq!(
-                    error.to_string(),
-                    "connecting failed: not today (code -32603)"
-                );
+                assert_eq!(error.to_string(), "connecting failed: not today (code -32603)");
             }
         });
     assert!(matches!(end, ConnectionEnd::ConnectFailed(ConnectError::Refused(_))), "{end:?}");

@@ -170,8 +170,5 @@ fn what_has_no_answer_and_is_refused_is_told_about() {
         },
     );
     assert!(played.result.is_ok());
-    assert_eq!(
-        played.notices,
-        ["message rejected: the server answered with the HTTP status 400"]
-    );
+    assert_eq!(played.notices, ["message rejected: the server answered with the HTTP status 400"]);
 }

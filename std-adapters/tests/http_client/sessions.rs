@@ -56,9 +56,7 @@ fn sess_06_tol_09_a_session_that_has_ended_is_begun_again_and_the_call_made_agai
         assert!(played.trace.contains(&"DELETE /mcp - 2025-11-25 s-2".to_owned()));
         assert_eq!(
             played.notices,
-            [
-                "session ended by the server; a new one was opened, without its subscriptions"
-            ]
+            ["session ended by the server; a new one was opened, without its subscriptions"]
         );
     }
 }

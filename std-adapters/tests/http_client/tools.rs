@@ -144,7 +144,10 @@ fn hdr_20_hdr_21_tools_whose_annotations_break_a_rule_are_left_out_and_told_abou
         assert_eq!(played.result, ["first", "weather"]);
         assert_eq!(played.notices.len(), bad.len());
         for ((name, _), notice) in bad.iter().zip(&played.notices) {
-            assert!(notice.starts_with(&format!("tool `{name}` removed from the list: ")), "{notice}");
+            assert!(
+                notice.starts_with(&format!("tool `{name}` removed from the list: ")),
+                "{notice}"
+            );
         }
     }
 }

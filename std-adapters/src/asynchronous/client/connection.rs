@@ -11,15 +11,14 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::ClientEvent;
 
-use super::connector::{IN_FLIGHT, Limits, OnEvent};
+use super::connector::{Connected, IN_FLIGHT, Limits, OnEvent};
 use super::error::ConnectError;
-use super::guard;
 use super::incoming::Incoming;
 use super::inner::{ConnectionInner, Phase, State};
-use super::opened::Connected;
 use super::outgoing::Outgoing;
 use super::server_requests::ServerRequests;
-use super::timer::LazyTimer;
+use crate::asynchronous::panics::caught;
+use crate::asynchronous::timer::LazyTimer;
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
 /// when the connection ends.
@@ -126,7 +125,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         });
         moved |= self.outgoing.write(&mut self.stream, &self.inner, cx)?;
         moved |= self.update_end(cx);
-        if self.end.is_none() && self.timer.poll(self.due(), cx) {
+        if self.end.is_none()
+            && let Some(due) = self.due()
+            && self.timer.poll(cx, due)
+        {
             moved = true;
             if self.outgoing.is_stalled(self.limits.stall_timeout) {
                 self.end = Some(ConnectionEnd::Unresponsive);
@@ -242,7 +244,7 @@ fn dispatch<const N: usize>(
         _ => {}
     }
     if let Some(on_event) = on_event {
-        let _ = guard::call(|| on_event(event));
+        let _ = caught(|| on_event(event));
     }
 }
 

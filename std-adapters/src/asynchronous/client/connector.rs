@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{ClientConfig, ClientEvent, Era};
+use mcp_sansio::{
+    ClientConfig, ClientEvent, Era, JsonStr, OwnedJson, RawJson, Revision, ServerFeatures,
+};
 
 use super::connection::Connection;
-use super::guard;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
 use super::pages::MAX_LIST;
+use crate::asynchronous::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///
@@ -80,9 +82,9 @@ impl<const N: usize> Connector<N> {
         F: Future<Output = Result<InputResponse, InputRefusal>> + Send + 'static,
     {
         let input_handler = move |question| -> InputFuture {
-            let pending = guard::call(|| handler(question));
+            let pending = caught(|| handler(question)).ok();
             Box::pin(async {
-                guard::outcome(pending).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
+                caught_future(pending).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
             })
         };
         Self { input_handler: Box::new(input_handler), ..self }
@@ -164,6 +166,39 @@ impl<const N: usize> Connector<N> {
 impl<const N: usize> fmt::Debug for Connector<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connector").field("info", &self.config.info).finish_non_exhaustive()
+    }
+}
+
+/// Result of `initialize` (legacy) or `server/discover` (modern): an owned
+/// [`Connected`](mcp_sansio::Connected) of the core.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Connected {
+    /// Protocol revision of the connection.
+    pub revision: Revision,
+    /// Capabilities of the server. `None` if the [era was known](super::Connector::set_era) and the
+    /// server was not asked.
+    pub capabilities: Option<ServerFeatures>,
+    /// The whole result: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
+    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
+    pub result: Option<OwnedJson>,
+}
+
+impl Connected {
+    /// Returns the server's instructions for the model.
+    #[must_use]
+    pub fn instructions(&self) -> Option<JsonStr<'_>> {
+        self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)
+    }
+}
+
+impl From<mcp_sansio::Connected<'_>> for Connected {
+    fn from(opened: mcp_sansio::Connected<'_>) -> Self {
+        Self {
+            revision: opened.revision,
+            capabilities: Some(opened.capabilities),
+            result: Some(opened.result.into()),
+        }
     }
 }
 

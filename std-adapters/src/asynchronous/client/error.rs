@@ -119,12 +119,10 @@ impl fmt::Display for CallError {
             }
             Self::TimedOut => f.write_str("request timed out"),
             Self::TooManyPages => f.write_str("the list has too many pages"),
-            Self::ListTooLong => {
-                f.write_str("the list is longer than Connector::max_list")
+            Self::ListTooLong => f.write_str("the list is longer than Connector::max_list"),
+            Self::RepeatedCursor => {
+                f.write_str("the list never ends: a page repeats an earlier cursor")
             }
-            Self::RepeatedCursor => f.write_str(
-                "the list never ends: a page repeats an earlier cursor",
-            ),
             Self::Closed => f.write_str("the connection has ended"),
         }
     }

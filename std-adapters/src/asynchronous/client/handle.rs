@@ -11,11 +11,10 @@ use serde::Serialize;
 
 use super::call::{Deadline, PendingCall, send_when_ready};
 use super::calls::{CallEvent, OwnedOutcome};
-use super::connector::IN_FLIGHT;
+use super::connector::{Connected, IN_FLIGHT};
 use super::error::CallError;
 use super::inner::{ConnectionInner, State};
 use super::mrtr::RetryInputs;
-use super::opened::Connected;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
 /// connection, from any thread; it closes when the last one is dropped.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
 
 use super::calls::CallTable;
+use super::connector::Connected;
 use super::connector::Limits;
 use super::error::{CallError, ConnectError};
 use super::input::InputHandler;
-use super::opened::Connected;
 use super::send_queue::SendQueue;
 
 pub(super) struct ConnectionInner<const N: usize> {

@@ -68,7 +68,9 @@ impl OwnedInputRequest {
     ) -> Result<InputResponse, InputRefusal> {
         match OwnedJson::new(result, self.revision) {
             Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
-            _ => Err(InputRefusal::error(ErrorCode::InternalError, "Response cannot be serialized")),
+            _ => {
+                Err(InputRefusal::error(ErrorCode::InternalError, "Response cannot be serialized"))
+            }
         }
     }
 }

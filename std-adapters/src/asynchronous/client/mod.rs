@@ -109,7 +109,6 @@ mod calls;
 mod connection;
 mod connector;
 mod error;
-mod guard;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
@@ -118,20 +117,17 @@ mod inner;
 mod input;
 mod listen;
 mod mrtr;
-mod opened;
 mod outgoing;
 mod pages;
 mod send_queue;
 mod server_requests;
-mod timer;
 
 pub use connection::{Connection, ConnectionEnd};
-pub use connector::{Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
+pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
 pub use error::{CallError, ConnectError, ServerError};
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
-pub use opened::Connected;
 pub use pages::{
     ListKind, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools,
 };

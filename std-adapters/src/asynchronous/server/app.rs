@@ -9,7 +9,7 @@ use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::mrtr::StateProtector;
 use super::reply::{Failure, PanicReport, Reply};
-use super::tasks::{Panic, caught};
+use crate::asynchronous::panics::{Panic, caught};
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
 /// value serves all connections.

@@ -12,12 +12,11 @@ use mcp_sansio::{
 };
 use serde::Serialize;
 
-use super::answers::InputResponse;
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
 use super::connection_handle::{ConnectionHandle, Notification, WaitForRoom};
 use super::inner::ParamsReservation;
-use super::input::InputResponseFuture;
+use super::input::{InputResponse, InputResponseFuture};
 use super::mrtr::MrtrState;
 use super::reply::{Failure, Reply};
 

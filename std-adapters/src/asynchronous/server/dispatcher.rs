@@ -18,7 +18,8 @@ use super::inner::{ConnectionInner, ParamsReservation, State};
 use super::mrtr::MrtrState;
 use super::pending_responses::PendingResponse;
 use super::reply::{Failure, Reply};
-use super::tasks::{Panic, Tasks, caught};
+use super::tasks::Tasks;
+use crate::asynchronous::panics::{Panic, caught};
 
 /// The running handlers of a connection, and the responses that wait for room.
 pub(super) struct Dispatcher<F> {

@@ -17,8 +17,8 @@ use super::app::App;
 use super::connection::Connection;
 use super::context::Context;
 use super::reply::{Failure, Reply};
-use super::socket::Socket;
 use super::tasks::Tasks;
+use crate::asynchronous::io::Socket;
 
 /// A source of connections.
 pub trait Listener {

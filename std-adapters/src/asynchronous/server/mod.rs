@@ -1,6 +1,5 @@
 //! The server: one application, many connections.
 
-mod answers;
 mod app;
 mod broadcast;
 mod connection;
@@ -12,17 +11,14 @@ mod driver_waker;
 pub(super) mod http;
 mod inner;
 mod input;
-mod joined_io;
 mod listener;
 mod mrtr;
 mod output;
 mod pending_responses;
 mod reply;
-mod socket;
 
 use super::tasks;
 
-pub use answers::InputResponse;
 pub use app::{
     App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING,
     MAX_RUNNING, SUBSCRIPTIONS,
@@ -30,8 +26,7 @@ pub use app::{
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
-pub use joined_io::JoinedIo;
+pub use input::InputResponse;
 pub use listener::{Listener, accept, serve};
 pub use mrtr::{MAX_INPUT_RESPONSES, StateProtector};
 pub use reply::{Failure, MAX_PANIC_TEXT, PanicReport, Reply};
-pub use socket::Socket;

@@ -91,9 +91,8 @@ impl PendingResponse {
                         server.respond_error(handle, &RpcError::internal(why), tx)
                     }
                     other => {
-                        let error = other
-                            .as_error()
-                            .unwrap_or(RpcError::internal("Request was abandoned"));
+                        let error =
+                            other.as_error().unwrap_or(RpcError::internal("Request was abandoned"));
                         server.respond_error(handle, &error, tx)
                     }
                 }

@@ -156,7 +156,10 @@ pub(super) async fn hear<D: Connect>(
         let fed = feed(events, &mut chunk);
         without_event += fed;
         if without_event / MAX_EVENT > shared.http.max_message {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "no event within 16 times HttpTransport::max_message"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no event within 16 times HttpTransport::max_message",
+            ));
         }
     }
 }

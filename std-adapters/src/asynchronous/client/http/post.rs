@@ -13,7 +13,7 @@ use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState, within};
 use super::wire::Wire;
 use super::{listen, reconnect, tools};
-use crate::asynchronous::client::guard;
+use crate::asynchronous::panics::{caught, caught_future};
 
 /// What has been tried already.
 #[derive(Default)]
@@ -203,8 +203,7 @@ async fn exchange_messages<D: Connect>(
             }
             shared.drain(wire).await;
             if post.id().is_some() {
-                unusable(shared, exchange, "request accepted (HTTP 202) without a response")
-                    .await;
+                unusable(shared, exchange, "request accepted (HTTP 202) without a response").await;
             }
             Ok(Next::Done)
         }
@@ -255,7 +254,7 @@ async fn unauthorized<D: Connect>(
 ) -> io::Result<Next> {
     if let Some(authorize) = shared.http.authorize.as_ref().filter(|_| !tried.authorization)
         && let Some(token) =
-            guard::outcome(guard::call(|| authorize(challenge.clone()))).await.flatten()
+            caught_future(caught(|| authorize(challenge.clone())).ok()).await.flatten()
     {
         tried.authorization = true;
         shared.with(|state| state.token = Some(token));
@@ -298,9 +297,9 @@ async fn refused<D: Connect>(
                 shared.report(Diagnostic::Redirected(&target));
                 Next::Again
             }
-            Err(error) => Next::Failed(Failed::Unusable(format!(
-                "redirected to `{location}`: {error}"
-            ))),
+            Err(error) => {
+                Next::Failed(Failed::Unusable(format!("redirected to `{location}`: {error}")))
+            }
         });
     }
     let error = shared.with(|state| state.session.json_rpc_error(&body));

@@ -19,7 +19,7 @@ use super::jobs::Job;
 use super::queue::Queue;
 use super::tools::ToolTable;
 use super::wire::Wire;
-use crate::asynchronous::client::guard;
+use crate::asynchronous::panics::{caught, caught_future};
 
 pub(super) struct TransportState<D: Connect> {
     pub(super) http: HttpTransport<D>,
@@ -85,11 +85,16 @@ impl Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ToolDropped { name, reason } => {
-                write!(f, "tool `{}` removed from the list: {}", Printable::new(name), Printable::new(reason))
+                write!(
+                    f,
+                    "tool `{}` removed from the list: {}",
+                    Printable::new(name),
+                    Printable::new(reason)
+                )
             }
-            Self::SessionRenewed => {
-                f.write_str("session ended by the server; a new one was opened, without its subscriptions")
-            }
+            Self::SessionRenewed => f.write_str(
+                "session ended by the server; a new one was opened, without its subscriptions",
+            ),
             Self::Redirected(target) => write!(f, "redirected to {}", Printable::new(target)),
             Self::Refused(failure) => write!(f, "message rejected: {failure}"),
             Self::TooLong => f.write_str("message is longer than HttpTransport::max_message"),
@@ -127,7 +132,7 @@ impl<D: Connect> TransportState<D> {
 
     pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
         if let Some(on_diagnostic) = &self.http.on_diagnostic {
-            let _ = guard::call(|| on_diagnostic(diagnostic));
+            let _ = caught(|| on_diagnostic(diagnostic));
         }
     }
 
@@ -178,9 +183,7 @@ impl<D: Connect> TransportState<D> {
                 }
                 Err(mcp_sansio::SendError::TooLarge) => head.resize(head.len() * 2, 0),
                 Err(_) => {
-                    return Err(
-                        "invalid character in a header field of the request",
-                    );
+                    return Err("invalid character in a header field of the request");
                 }
             }
         }
@@ -198,9 +201,9 @@ impl<D: Connect> TransportState<D> {
                 return Ok(wire);
             }
         }
-        let connecting = guard::call(|| self.http.connector.connect(self.http.address.clone()));
+        let connecting = caught(|| self.http.connector.connect(self.http.address.clone())).ok();
         let connecting = async {
-            guard::outcome(connecting)
+            caught_future(connecting)
                 .await
                 .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
         };

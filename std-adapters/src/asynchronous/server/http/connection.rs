@@ -29,9 +29,9 @@ use super::legacy_sse::{LegacyStream, endpoint};
 use super::sender::Sender;
 use super::server_instance::{ServerInstance, Taken};
 use super::session::Session;
-use super::timer::later;
 use super::wire::{Next, Wire};
 use super::{post, stateless, stream};
+use crate::asynchronous::timer::later;
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(
@@ -140,11 +140,7 @@ where
             return self.answer_old(&head).await;
         }
         if path != options.path {
-            return self.refuse(&Rejection::new(
-                404,
-                ErrorCode::InvalidRequest,
-                "Not found",
-            ));
+            return self.refuse(&Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
         }
         if head.method == "OPTIONS" {
             // A preflight: a browser sends it before it sends a token.
@@ -399,11 +395,7 @@ where
                 self.sender.empty(202, &mut self.wire.out);
                 Ok(())
             }
-            _ => self.refuse(&Rejection::new(
-                405,
-                ErrorCode::InvalidRequest,
-                "Method not allowed",
-            )),
+            _ => self.refuse(&Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed")),
         }
     }
 
@@ -426,11 +418,8 @@ where
     fn deny(self, denied: &AuthorizationError) -> io::Result<()> {
         let options = &self.shared.options;
         self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
-        let message = if denied.status == 403 {
-            "Insufficient scope"
-        } else {
-            "Authentication required"
-        };
+        let message =
+            if denied.status == 403 { "Insufficient scope" } else { "Authentication required" };
         self.refuse(&Rejection::new(denied.status, ErrorCode::InvalidRequest, message))
     }
 

@@ -15,7 +15,6 @@ mod session;
 mod sessions;
 mod stateless;
 mod stream;
-mod timer;
 mod wire;
 
 pub use auth::{AuthorizationError, Credentials, ProtectedResource};

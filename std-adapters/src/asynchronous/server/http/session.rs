@@ -19,7 +19,7 @@ use super::super::reply::{Failure, Reply};
 use super::options::HttpOptions;
 use super::server_instance::ServerInstance;
 use super::stateless::poll_timer;
-use super::timer::{LazyTimer, later};
+use crate::asynchronous::timer::{LazyTimer, later};
 
 pub(super) struct Session<F, const N: usize, const S: usize> {
     pub(super) id: SessionId,

@@ -15,8 +15,8 @@ use super::super::reply::{Failure, Reply};
 use super::options::HttpOptions;
 use super::sender::Sender;
 use super::server_instance::{ServerInstance, Taken};
-use super::timer::LazyTimer;
 use super::wire::Wire;
+use crate::asynchronous::timer::LazyTimer;
 
 /// Serves it until all is said, or until the client has gone away.
 ///

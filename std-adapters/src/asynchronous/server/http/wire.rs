@@ -13,7 +13,7 @@ use mcp_sansio::http::codec::{CONTINUE, HttpError, Part, RequestReader};
 
 use super::bodies::ParamsReservation;
 use super::head::Head;
-use super::timer::{LazyTimer, later};
+use crate::asynchronous::timer::{LazyTimer, later};
 
 pub(super) struct Wire<T> {
     stream: T,

@@ -1,18 +1,19 @@
-//! Waiting until a time that mostly moves away before it comes.
+//! A timer whose deadline is usually postponed before it fires.
 
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+#[cfg(feature = "http")]
+use std::time::Duration;
+use std::time::Instant;
 
 use async_io::Timer;
 
-/// A timer that is set again only to an earlier time; when it goes off before what is waited for by
-/// then, it is set to that. A connection that is busy sets one every half a minute, not one for
-/// each request.
+/// Timer that is set to an earlier time at once, but to a later one only when it fires. A busy
+/// connection sets it once in half a minute, not once for each request.
 pub(super) struct LazyTimer {
     timer: Timer,
-    /// What it is set to.
+    /// Time that `timer` is set to.
     at: Option<Instant>,
 }
 
@@ -21,7 +22,7 @@ impl LazyTimer {
         Self { timer: Timer::never(), at: None }
     }
 
-    /// Whether this time has come; wakes when it does, or earlier.
+    /// Returns whether this time has come. Otherwise the task is woken then, or earlier.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
         loop {
             let at = match self.at {
@@ -43,10 +44,11 @@ impl LazyTimer {
     }
 }
 
-/// When `duration` has passed after `start`. More than thirty years mean never: no clock of a
-/// system counts so far, and none overflows.
+/// Returns `start` plus `duration`, at most thirty years: no system clock overflows by that.
+#[cfg(feature = "http")]
 pub(super) fn later(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration.min(NEVER)).unwrap_or(start)
 }
 
+#[cfg(feature = "http")]
 const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
