@@ -160,7 +160,7 @@ impl<const N: usize> State<N> {
         }
     }
 
-    /// Closes the connection on behalf of the application.
+    /// Closes the connection for the application.
     pub(super) fn close(&mut self) {
         if matches!(self.phase, Phase::Connecting | Phase::Connected(_)) {
             self.end(Phase::Closing);

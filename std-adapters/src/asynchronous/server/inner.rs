@@ -20,7 +20,7 @@ pub(super) struct ConnectionInner<const N: usize, const S: usize> {
     /// Waker of the task that drives the connection.
     pub(super) driver: Arc<DriverWaker>,
     /// Principal of the client, if an authorization check returned one.
-    #[cfg_attr(not(feature = "http"), expect(dead_code))] // nobody checks it on a stream
+    #[cfg_attr(not(feature = "http"), expect(dead_code))] // streams have no authorization
     pub(super) principal: Option<Arc<str>>,
     /// Bytes of parameters of the requests in flight.
     params: Arc<AtomicUsize>,

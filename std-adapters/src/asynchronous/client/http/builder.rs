@@ -1,4 +1,4 @@
-//! What is settled before a connection.
+//! Configuration of the HTTP transport.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,8 @@ use super::connector::{Address, Connect, TcpConnector};
 use super::stream::HttpStream;
 use super::transport_state::{Diagnostic, TransportState};
 
-/// A server behind a URL, and how to speak with it: `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
+/// A server behind a URL, and the options of its connections:
+/// `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
 #[derive(Clone)]
 pub struct HttpTransport<D = TcpConnector> {
     pub(super) address: Address,
@@ -33,17 +34,17 @@ pub(super) type Authorizing = Pin<Box<dyn Future<Output = Option<String>> + Send
 pub(super) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
 
 impl HttpTransport {
-    /// The server at this URL, over TCP.
+    /// Creates a transport for the server at this URL, over TCP.
     ///
     /// # Errors
-    /// It is no URL that begins with `http://` or `https://` and names a host.
+    /// If the URL does not start with `http://` or `https://`, or names no valid host.
     pub fn new(url: &str) -> Result<Self, UrlError> {
         Self::with_connector(url, TcpConnector)
     }
 }
 
 impl<D: Connect> HttpTransport<D> {
-    /// The server at this URL, over connections that `connector` makes.
+    /// Creates a transport for the server at this URL, over connections that `connector` makes.
     ///
     /// # Errors
     /// As [`new`](HttpTransport::new).
@@ -68,23 +69,23 @@ impl<D: Connect> HttpTransport<D> {
         })
     }
 
-    /// A field for the head of every request: what a gateway in front of the server wants.
+    /// Adds a header field to every request, e.g. for a gateway in front of the server.
     #[must_use]
     pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.fields.push((name.into(), value.into()));
         self
     }
 
-    /// The token that every request is authorized with: `Authorization: Bearer ...`.
+    /// Sets the bearer token of every request: `Authorization: Bearer ...`.
     #[must_use]
     pub fn bearer(self, token: impl Into<String>) -> Self {
         Self { token: Some(token.into()), ..self }
     }
 
-    /// Who finds a token when a server answers with 401 or 403: is given the field
-    /// `WWW-Authenticate`, empty where there was none
-    /// ([`challenges`](mcp_sansio::http::client::challenges) reads it), and returns a token, with
-    /// which the request is sent once more. `None`: the request fails.
+    /// Sets the function that obtains a token when a server responds with 401 or 403. It gets the
+    /// field `WWW-Authenticate`, empty if there is none
+    /// ([`challenges`](mcp_sansio::http::client::challenges) parses it), and returns a token, with
+    /// which the request is sent once more. With `None` the request fails.
     #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
@@ -93,7 +94,7 @@ impl<D: Connect> HttpTransport<D> {
         Self { authorize: Some(Arc::new(move |challenge| Box::pin(authorize(challenge)))), ..self }
     }
 
-    /// Who is told what would go unseen otherwise.
+    /// Sets the function that gets diagnostics that belong to no call.
     #[must_use]
     pub fn on_diagnostic(
         self,
@@ -102,8 +103,8 @@ impl<D: Connect> HttpTransport<D> {
         Self { on_diagnostic: Some(Arc::new(on_diagnostic)), ..self }
     }
 
-    /// The longest message accepted, in bytes; memory is taken as messages need it. Default:
-    /// [`MAX_MESSAGE`].
+    /// Limits the length of a received message, in bytes. Buffers grow as messages need it.
+    /// Default: [`MAX_MESSAGE`].
     #[must_use]
     pub fn max_message(self, max_message: usize) -> Self {
         Self { max_message: max_message.max(1024), ..self }
@@ -115,16 +116,16 @@ impl<D: Connect> HttpTransport<D> {
         Self { connect_timeout, ..self }
     }
 
-    /// Limits the time in which the server accepts a message without an answer (a notification, or
-    /// the answer to one of its requests), and begins another session. After that it counts as
-    /// [refused](Diagnostic::Refused). Requests have time limits of their own
+    /// Limits the time in which the server accepts a message without a response (a notification, or
+    /// the response to one of its requests), or opens another session. After it the message counts
+    /// as [rejected](Diagnostic::Refused). Requests have time limits of their own
     /// ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
         Self { accept_timeout, ..self }
     }
 
-    /// Where it leads, as a URL.
+    /// Returns the URL of the server.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of(&self.target)
@@ -138,15 +139,16 @@ impl<D: Connect> HttpTransport<D> {
         )
     }
 
-    /// A stream for [`Connector::connect`](crate::asynchronous::client::Connector::connect). Nothing is
-    /// connected before there is a message to be sent.
+    /// Creates a stream for
+    /// [`Connector::connect`](crate::asynchronous::client::Connector::connect). It connects when
+    /// there is a message to send.
     #[must_use]
     pub fn connect(self) -> HttpStream<D> {
         HttpStream::new(Arc::new(TransportState::new(self)))
     }
 }
 
-/// Without fields and tokens, which may be secrets.
+/// Omits fields and tokens, which may be secrets.
 impl<D> fmt::Debug for HttpTransport<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport")
@@ -156,9 +158,9 @@ impl<D> fmt::Debug for HttpTransport<D> {
     }
 }
 
-/// The longest message accepted, in bytes, unless said otherwise.
+/// Default of [`HttpTransport::max_message`], in bytes: 16 MiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
-/// Connections that are kept for the next request.
+/// Maximum number of connections that are kept for the next request.
 pub const MAX_IDLE_CONNECTIONS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);

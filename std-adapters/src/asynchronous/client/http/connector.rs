@@ -1,4 +1,4 @@
-//! How connections are made.
+//! Connections to an address: the trait, and TCP.
 
 use std::future::Future;
 use std::io;
@@ -7,24 +7,24 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// Where a connection leads.
+/// Address of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Address {
-    /// A name or an address; of an IPv6 address without brackets.
+    /// Host name or IP address; an IPv6 address without brackets.
     pub host: String,
-    /// Its port.
+    /// Port number.
     pub port: u16,
-    /// Whether the URL begins with `https`: what is returned is a TLS stream then.
+    /// Whether the URL starts with `https`: the stream must use TLS then.
     pub is_secure: bool,
 }
 
-/// Makes connections. A function is one: `|address| async move { .. }`.
+/// Makes connections. Implemented for functions: `|address| async move { .. }`.
 pub trait Connect: Send + Sync + 'static {
-    /// A connection.
+    /// Stream of a connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// Connects.
+    /// Connects to an address.
     fn connect(&self, address: Address) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 }
 
@@ -41,7 +41,7 @@ where
     }
 }
 
-/// Connects over TCP, for URLs that begin with `http://`.
+/// Connects over TCP, for URLs that start with `http://`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpConnector;

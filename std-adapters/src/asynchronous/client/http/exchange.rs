@@ -1,4 +1,4 @@
-//! Answers: one message, or a stream of them and the streams that continue it.
+//! Responses: one message, or an event stream and the streams that resume it.
 
 use std::io;
 
@@ -13,27 +13,27 @@ use super::connector::Connect;
 use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
 
-/// Where what comes goes to.
+/// Destination of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum To {
     Client,
-    /// The same, of a list of tools.
+    /// The client; the message is a list of tools, which is filtered.
     ClientAsTools,
-    /// It was asked for by ourselves: the latest message is kept.
+    /// The transport itself, which sent the request: the latest message is kept.
     Us,
 }
 
-/// What came.
+/// Result of reading a response.
 pub(super) struct Got<S> {
-    /// Whether all has come that was to.
+    /// Whether the response is complete.
     pub(super) is_over: bool,
-    /// The latest message, where it was [for us](To::Us).
+    /// The latest message, if it was [for the transport](To::Us).
     pub(super) message: Vec<u8>,
     /// The connection, with the rest of its response.
     pub(super) wire: Option<Wire<S>>,
 }
 
-/// Reads an answer that is one message.
+/// Reads a response that is one message.
 pub(super) async fn read<D: Connect>(
     shared: &TransportState<D>,
     mut wire: Wire<D::Stream>,
@@ -46,7 +46,7 @@ pub(super) async fn read<D: Connect>(
         let start = body.len() / 2;
         let (prefix, tail) = body.split_at(start);
         take(shared, exchange, Frame::Oversized { prefix, tail }, to, &mut got.message).await;
-        // What the end of it says is not known.
+        // Neither its start nor its end contains an id.
         if !exchange.has_response() {
             unusable(shared, exchange, TOO_LONG).await;
         }
@@ -58,7 +58,7 @@ pub(super) async fn read<D: Connect>(
     Ok(got)
 }
 
-/// Reads an answer that is a stream, and takes it up again as long as there is a way to.
+/// Reads a response that is an event stream, and resumes it as long as possible.
 pub(super) async fn follow<D: Connect>(
     shared: &TransportState<D>,
     wire: Wire<D::Stream>,
@@ -70,7 +70,7 @@ pub(super) async fn follow<D: Connect>(
     let mut current = Some(wire);
     loop {
         if let Some(mut wire) = current.take() {
-            // A stream that is cut off has ended.
+            // An interrupted stream has ended.
             let _ =
                 hear(shared, &mut wire, exchange, &mut events, Vec::new(), to, &mut got.message)
                     .await;
@@ -97,7 +97,7 @@ pub(super) async fn follow<D: Connect>(
     }
 }
 
-/// A GET that takes a stream up again, or begins one. `None` when there is none to be had.
+/// Sends a GET that resumes a stream, or opens one. Returns `None` if the server offers none.
 pub(super) async fn resume<D: Connect>(
     shared: &TransportState<D>,
     exchange: &mut Exchange,
@@ -123,10 +123,10 @@ pub(super) async fn resume<D: Connect>(
     }
 }
 
-/// Reads a stream until it ends, or the answer has come. `chunk` is what was read before.
+/// Reads a stream until it ends, or the response has arrived. `chunk` is what was read before.
 ///
 /// # Errors
-/// The connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
+/// If the connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
 pub(super) async fn hear<D: Connect>(
     shared: &TransportState<D>,
     wire: &mut Wire<D::Stream>,
@@ -145,8 +145,7 @@ pub(super) async fn hear<D: Connect>(
             }
         }
         if exchange.has_response() {
-            // Most servers end the stream at once. Whether this one has is seen without waiting for
-            // it.
+            // Most servers end the stream at once; checked without waiting.
             let _ = poll_once(wire.piece(&mut |_| ())).await;
             return Ok(());
         }
@@ -164,7 +163,7 @@ pub(super) async fn hear<D: Connect>(
     }
 }
 
-/// Puts as much as there is room for into the reader, and says how much that is.
+/// Feeds as much as there is room for to the reader. Returns the number of bytes.
 pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> usize {
     let spare = events.spare();
     let n = chunk.len().min(spare.len());
@@ -176,7 +175,7 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> us
     n
 }
 
-/// Takes a message.
+/// Handles a message.
 async fn take<D: Connect>(
     shared: &TransportState<D>,
     exchange: &mut Exchange,
@@ -206,7 +205,7 @@ async fn take<D: Connect>(
     }
 }
 
-/// The answer is none.
+/// Reports that the response is invalid.
 pub(super) async fn unusable<D: Connect>(
     shared: &TransportState<D>,
     exchange: &Exchange,
@@ -219,7 +218,7 @@ pub(super) async fn unusable<D: Connect>(
     }
 }
 
-/// The length of a stream without an event, in times the longest message, at which the stream is
-/// cut off: comments, and data that is too long.
+/// Maximum length of a stream without an event, as a multiple of the longest message. Comments and
+/// oversized data count.
 const MAX_EVENT: usize = 16;
 const TOO_LONG: &str = "response is longer than HttpTransport::max_message";

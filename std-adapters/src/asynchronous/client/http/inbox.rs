@@ -1,9 +1,9 @@
-//! Messages that have come, as lines, until they are read.
+//! Received messages, as lines, until they are read.
 
 use std::task::Waker;
 
-/// A bounded queue of bytes: who puts a message in waits for room first. It holds up to [`ENOUGH`]
-/// and one message, and as much again that has been read.
+/// A bounded queue of bytes; writers wait for room first. It holds up to [`ENOUGH`] and one
+/// message, and as much again that has been read.
 #[derive(Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ impl Inbox {
         self.read == self.bytes.len()
     }
 
-    /// Whether another message may be put in.
+    /// Returns whether another message may be added.
     pub(super) fn has_room(&self) -> bool {
         self.bytes.len() - self.read < ENOUGH
     }
@@ -32,7 +32,7 @@ impl Inbox {
         self.reader = Some(waker.clone());
     }
 
-    /// Puts a message in. Line breaks in it are white space between its tokens.
+    /// Adds a message. Line breaks in it are white space between its tokens.
     pub(super) fn put(&mut self, message: &[u8]) -> Option<Waker> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(message);
@@ -43,7 +43,7 @@ impl Inbox {
         self.reader.take()
     }
 
-    /// Takes out what fits. Wakes who waits for room.
+    /// Takes as many bytes as fit. Returns the wakers of writers that wait for room.
     pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Vec<Waker>) {
         let rest = self.bytes.get(self.read..).unwrap_or_default();
         let n = rest.len().min(into.len());
@@ -54,10 +54,11 @@ impl Inbox {
         if self.is_empty() {
             self.bytes.clear();
             self.read = 0;
-            // What one long message needed is not kept for ever.
+            // Releases the memory that a long message needed.
             self.bytes.shrink_to(ENOUGH);
         } else if self.read >= ENOUGH.max(self.bytes.len() - self.read) {
-            // It may never be empty. Moving the rest is paid for by what has been read.
+            // The queue may never be empty. Moving the rest is amortized by the bytes that were
+            // read.
             self.bytes.drain(..self.read);
             self.read = 0;
         }
@@ -65,13 +66,13 @@ impl Inbox {
         (n, wakers)
     }
 
-    /// Whoever waits is to look again.
+    /// Returns the waker of the reader.
     pub(super) fn wake_reader(&mut self) -> Option<Waker> {
         self.reader.take()
     }
 }
 
-/// Bytes that may wait to be read before another message is put in.
+/// Number of bytes that may wait before another message is added.
 const ENOUGH: usize = 1 << 20;
 
 #[cfg(test)]
@@ -87,7 +88,7 @@ mod tests {
             assert!(inbox.has_room());
             inbox.put(&message);
             assert_eq!(inbox.take(&mut into).0, into.len());
-            // One message always waits: it is never empty.
+            // One message always waits: the queue is never empty.
             assert!(!inbox.is_empty());
             assert!(inbox.bytes.len() <= 2 * ENOUGH + into.len(), "{}", inbox.bytes.len());
         }

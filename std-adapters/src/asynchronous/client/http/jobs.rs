@@ -1,4 +1,4 @@
-//! What is under way on a stream.
+//! Concurrent jobs of a stream.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,38 +12,38 @@ use super::transport_state::TransportState;
 use super::wire::Wire;
 use super::{listen, post};
 
-/// Something to be done while other things are.
+/// A job that runs concurrently with others.
 pub(super) enum Job<S> {
-    /// To post a message, and to bring its answer.
+    /// Sends a message in a POST, and delivers the response.
     Message(Vec<u8>),
-    /// To hear what belongs to no request.
+    /// Reads the GET stream of a session.
     Listen,
-    /// To hear all that a server of 2024-11-05 says, on a stream that has begun.
+    /// Reads the stream of a server of 2024-11-05, which has begun.
     Older(Box<Begun<S>>),
-    /// To end the session.
+    /// Ends the session.
     Delete,
 }
 
-/// A stream of which something has been read.
+/// A stream of which a part has been read.
 pub(super) struct Begun<S> {
     pub(super) wire: Wire<S>,
     pub(super) exchange: Exchange,
     pub(super) events: EventReader<Vec<u8>>,
-    /// Bytes that were read behind that, for which there was no room.
+    /// Bytes that were read behind it, for which there was no room.
     pub(super) chunk: Vec<u8>,
 }
 
-/// What a job is known by.
+/// Identifies a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Name {
-    /// The id of the request that it brings the answer to.
+    /// A request, by its id.
     Request(String),
-    /// A message without an answer, or the end of the session: it is finished before the stream
+    /// A message without a response, or the end of the session: it completes before the stream
     /// closes.
     Short,
-    /// The stream of what belongs to no request. There is one: that of the latest session.
+    /// The GET stream. There is one: that of the latest session.
     Listen,
-    /// All that a server of 2024-11-05 says.
+    /// The stream of a server of 2024-11-05.
     Older,
 }
 

@@ -1,4 +1,4 @@
-//! Streams that belong to no message, and the end of a session.
+//! GET streams, and the end of a session.
 
 use std::io::{self, ErrorKind};
 
@@ -12,7 +12,7 @@ use super::exchange::{To, feed, follow, hear, resume};
 use super::jobs::{Begun, Job};
 use super::transport_state::{LINGER, TransportState, timeout};
 
-/// Hears what belongs to no request, for as long as the session lasts and the server offers it.
+/// Reads the GET stream of a session, for as long as the session lasts and the server offers it.
 pub(super) async fn listen<D: Connect>(shared: &TransportState<D>) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_get()) else { return };
     if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
@@ -20,7 +20,7 @@ pub(super) async fn listen<D: Connect>(shared: &TransportState<D>) {
     }
 }
 
-/// Hears all that a server of 2024-11-05 says. Its end is that of everything.
+/// Reads the stream of a server of 2024-11-05. Its end ends the connection.
 pub(super) async fn older<D: Connect>(shared: &TransportState<D>, begun: Begun<D::Stream>) {
     let Begun { mut wire, mut exchange, mut events, chunk } = begun;
     let ended =
@@ -29,8 +29,7 @@ pub(super) async fn older<D: Connect>(shared: &TransportState<D>, begun: Begun<D
     shared.finish(ended.err().filter(|error| error.kind() != ErrorKind::UnexpectedEof));
 }
 
-/// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are
-/// to be posted to.
+/// Tries HTTP+SSE (2024-11-05): the stream of such a server starts with the endpoint for messages.
 pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Result<bool> {
     let mut exchange = Exchange::http_sse();
     let head = shared.with(|state| {
@@ -81,7 +80,7 @@ pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Res
     })
 }
 
-/// Ends the session. Whether the server agrees is its own affair.
+/// Ends the session. The server's response is ignored.
 pub(super) async fn delete<D: Connect>(shared: &TransportState<D>) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
     let head = shared.with(|state| {
@@ -99,7 +98,7 @@ pub(super) async fn delete<D: Connect>(shared: &TransportState<D>) {
     .await;
 }
 
-/// The longest URI of an endpoint, in bytes.
+/// Maximum length of the URI of an endpoint, in bytes.
 const MAX_ENDPOINT: usize = 8 << 10;
-/// The most bytes that a server of 2024-11-05 may send before the endpoint event.
+/// Maximum number of bytes before the endpoint event.
 const MAX_BEFORE_ENDPOINT: usize = 64 << 10;

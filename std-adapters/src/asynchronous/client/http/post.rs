@@ -1,4 +1,4 @@
-//! A message on its way: everything between its line and its answer.
+//! POST requests: from a message to its response.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::wire::Wire;
 use super::{listen, reconnect, tools};
 use crate::asynchronous::panics::{caught, caught_future};
 
-/// What has been tried already.
+/// Attempts made for a message.
 #[derive(Default)]
 struct Tried {
     authorization: bool,
@@ -25,29 +25,29 @@ struct Tried {
     redirects: u8,
 }
 
-/// What is to be done after an attempt.
+/// The next step after an attempt.
 enum Next {
     Done,
     Again,
-    /// There is no answer.
+    /// The request failed.
     Failed(Failed),
-    /// There is no way to speak with this server.
+    /// The server cannot be used.
     Hopeless(io::Error),
 }
 
-/// A [`HttpFailure`] that is kept.
+/// An owned [`HttpFailure`].
 pub(super) enum Failed {
     Status(u16),
     Unauthorized(u16, String),
-    /// The body of the response, which has the error.
+    /// Body of the response, which holds a JSON-RPC error.
     Error(Vec<u8>),
     Lost,
     Unusable(String),
 }
 
-/// Posts a message and delivers what comes of it.
+/// Sends a message and delivers the response.
 pub(super) async fn post<D: Connect>(shared: &TransportState<D>, message: &[u8]) {
-    // What has been cut off is no message.
+    // An incomplete message is not sent.
     let Some(post) = OutgoingMessage::parse(message) else { return };
     let mut tried = Tried::default();
     loop {
@@ -67,7 +67,7 @@ pub(super) async fn post<D: Connect>(shared: &TransportState<D>, message: &[u8])
     opened(shared, &post);
 }
 
-/// Another message may follow.
+/// Allows the next message.
 fn opened<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>) {
     if post.is_handshake() {
         shared.with(|state| state.is_opening = false);
@@ -136,7 +136,7 @@ async fn attempt<D: Connect>(
     }
 }
 
-/// What another session would be opened with.
+/// Keeps the messages that open another session.
 fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &OutgoingMessage<'_>, message: &[u8]) {
     if post.has_method("initialize") {
         *opening = [Some(message.to_vec()), None];
@@ -156,7 +156,7 @@ async fn exchange_messages<D: Connect>(
     is_older: bool,
     tried: &mut Tried,
 ) -> io::Result<Next> {
-    // The client keeps the time of its requests, and drops what takes too long.
+    // The client enforces the time limits of its requests, and drops them.
     let patience = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
     let sent = async {
         let mut wire = shared.send("POST", head, message).await?;
@@ -176,7 +176,7 @@ async fn exchange_messages<D: Connect>(
         Ok((wire, head))
     };
     let (mut wire, (status, reply, challenge, location)) = within(patience, sent).await?;
-    // A server of 2024-11-05 answers on its stream.
+    // A server of 2024-11-05 responds on its stream.
     if is_older && (200..=299).contains(&status) {
         opened(shared, post);
         shared.drain(wire).await;
@@ -232,7 +232,7 @@ async fn exchange_messages<D: Connect>(
     }
 }
 
-/// The answer has come, or will not.
+/// Completes a request: the response has arrived, or will not.
 async fn finish<D: Connect>(
     shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
@@ -268,7 +268,7 @@ async fn unauthorized<D: Connect>(
     Ok(Next::Failed(Failed::Unauthorized(status, challenge)))
 }
 
-#[allow(clippy::too_many_arguments)] // what the response was about
+#[allow(clippy::too_many_arguments)] // the request and its response
 async fn refused<D: Connect>(
     shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
@@ -312,13 +312,12 @@ async fn refused<D: Connect>(
     }
     if code == Some(HEADER_MISMATCH) && post.tool_name().is_some() && !tried.another_list {
         tried.another_list = true;
-        // The list says which arguments the head has to repeat.
+        // The list says which arguments are mirrored in header fields.
         if tools::refresh(shared, post).await {
             return Ok(Next::Again);
         }
     }
-    // A server that does not know the version of the message, and says that it does: once that is
-    // worth another try.
+    // The server rejects the version of the message, but lists it as supported: retried once.
     let supported = error.and_then(|error| error.get("data")?.get("supported"));
     let mutual = supported.zip(post.protocol_version()).is_some_and(|(supported, ours)| {
         supported
@@ -338,10 +337,10 @@ async fn refused<D: Connect>(
     }
 }
 
-/// What is read of a response that refuses, in bytes.
+/// Maximum length of an error response, in bytes.
 const MAX_ERROR: usize = 64 << 10;
 const MAX_REDIRECTS: u8 = 4;
-/// 2026-07-28, basic/transports/streamable-http.
+/// Error code of 2026-07-28, basic/transports/streamable-http.
 const HEADER_MISMATCH: i64 = -32020;
-/// 2026-07-28, basic/versioning.
+/// Error code of 2026-07-28, basic/versioning.
 const UNSUPPORTED_VERSION: i64 = -32022;

@@ -1,4 +1,4 @@
-//! Messages that wait to be posted.
+//! Messages that wait to be sent.
 
 use std::collections::VecDeque;
 
@@ -13,15 +13,15 @@ pub(super) struct Queue {
 
 pub(super) struct Queued {
     pub(super) message: Vec<u8>,
-    /// The id of a request, as it is written.
+    /// Id of a request, as JSON.
     pub(super) id: Option<String>,
-    /// Whether it opens a session: nothing else but answers may be on its way then.
+    /// Whether it opens a session: only responses may be sent at the same time.
     opens: bool,
     is_answer: bool,
 }
 
 impl Queue {
-    /// Whether it takes no more.
+    /// Returns whether a limit is reached.
     pub(super) fn is_full(&self) -> bool {
         self.messages.len() >= MAX_MESSAGES || self.bytes >= MAX_BYTES
     }
@@ -38,8 +38,9 @@ impl Queue {
         self.messages.push_back(Queued { message, id, opens, is_answer });
     }
 
-    /// The next that may go. `shorts` are under way that have no answer. What opens a session goes
-    /// first; an answer may be what that waits for.
+    /// Takes the next message that may be sent. `shorts` is the number of those in flight without a
+    /// response. A message that opens a session goes first; it may wait for a response in the
+    /// queue.
     pub(super) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
         let may_go = |queued: &Queued| {
             queued.opens
@@ -52,7 +53,7 @@ impl Queue {
         Some(queued)
     }
 
-    /// Keeps those only.
+    /// Keeps the messages for which `keep` returns true.
     pub(super) fn retain(&mut self, keep: impl Fn(&Queued) -> bool) {
         self.messages.retain(keep);
         self.bytes = self.messages.iter().map(|queued| queued.message.len()).sum();
@@ -65,13 +66,13 @@ impl Queued {
     }
 }
 
-/// Messages that may wait to be posted. With as many, the client has to wait, and with it the
-/// server.
+/// Maximum number of messages that wait to be sent. At the limit the client waits, and the server
+/// with it.
 const MAX_MESSAGES: usize = 256;
-/// Their bytes.
+/// Maximum number of bytes of them.
 const MAX_BYTES: usize = 1 << 20;
-/// Posts under way that have no answer: notifications, and answers to what the server asks.
-/// Requests are limited by the table of the client.
+/// Maximum number of POST requests in flight without a response: notifications, and responses to
+/// the server's requests. Requests are limited by the table of the client.
 pub const MAX_ONE_WAY_POSTS: usize = 16;
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
             Some("7")
         );
         assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());
-        // An answer may be what the opening waits for.
+        // Opening may wait for a response.
         assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_some());
     }
 }

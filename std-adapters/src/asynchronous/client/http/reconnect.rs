@@ -1,4 +1,4 @@
-//! Another session in the place of one that the server has ended (2025-03-26 to 2025-11-25,
+//! Opens another session after the server has ended one (2025-03-26 to 2025-11-25,
 //! basic/transports).
 
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use super::exchange::{To, follow, read};
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState};
 
-/// Begins another session, unless somebody has done that since the session of this generation.
+/// Opens another session, unless that was done since the session of this generation.
 pub(super) async fn renew<D: Connect>(
     shared: &TransportState<D>,
     generation: u32,
@@ -61,7 +61,7 @@ async fn begin<D: Connect>(shared: &TransportState<D>) -> io::Result<()> {
     }
 }
 
-/// Whether this message was answered, or accepted.
+/// Returns whether this message got a response, or was accepted.
 async fn exchange<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> io::Result<bool> {
     let Some(post) = OutgoingMessage::parse(message) else { return Ok(false) };
     let (mut exchange, head) = shared.with(|state| {
@@ -98,7 +98,7 @@ fn ended() -> io::Error {
     )
 }
 
-/// Lets others have their turn, whatever becomes of this one.
+/// Lets the next one try when it is dropped.
 struct Turn<'s, D: Connect>(&'s TransportState<D>);
 
 impl<D: Connect> Drop for Turn<'_, D> {

@@ -1,4 +1,4 @@
-//! The stream of messages that all of it is, seen from the client.
+//! Presents HTTP as a byte stream to the client.
 
 use std::fmt;
 use std::io;
@@ -15,22 +15,22 @@ use super::jobs::{Job, Name, Running};
 use super::transport_state::TransportState;
 use crate::asynchronous::tasks::Tasks;
 
-/// Messages to and from a server behind a URL, a line each. It works while it is read.
+/// Messages to and from a server behind a URL, one a line. It makes progress while it is read.
 pub struct HttpStream<D: Connect = TcpConnector> {
     shared: Arc<TransportState<D>>,
     tasks: Tasks<Name, Running>,
-    /// Those of them that bring no answer.
+    /// Number of tasks without a response.
     shorts: usize,
-    /// A line that has not ended.
+    /// An incomplete line.
     line: Vec<u8>,
     closing: Closing,
 }
 
-/// How far closing has come.
+/// Phase of closing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Closing {
     Open,
-    /// What has no answer is still being sent.
+    /// Messages without a response are still being sent.
     Sending,
     /// The session is being ended.
     Ending,
@@ -42,21 +42,21 @@ impl<D: Connect> HttpStream<D> {
         Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
 
-    /// Lets everything under way go on that wants to, once: what wants to go on at once again waits
-    /// until others had their turn, on this stream and elsewhere.
+    /// Polls every task that was woken, once. A task that wakes itself waits until others have run,
+    /// on this stream and elsewhere.
     fn work(&mut self, cx: &Context<'_>) {
         self.begin();
         for _ in 0..self.tasks.ready().min(ROUNDS) {
             self.poll_one(cx);
             self.begin();
         }
-        // The last poll leaves the waker.
+        // The last poll registers the waker.
         if self.tasks.ready() > 0 || self.poll_one(cx) {
             cx.waker().wake_by_ref();
         }
     }
 
-    /// `false` when no task wants to be polled.
+    /// Returns `false` if no task was woken.
     fn poll_one(&mut self, cx: &Context<'_>) -> bool {
         let polled = self.tasks.poll_next(cx);
         if let Poll::Ready(Some((Name::Short, _))) = polled {
@@ -65,13 +65,13 @@ impl<D: Connect> HttpStream<D> {
         polled.is_ready()
     }
 
-    /// Begins what may begin.
+    /// Starts the jobs that may start.
     fn begin(&mut self) {
         let Self { shared, tasks, shorts, .. } = self;
         for job in shared.with(|state| std::mem::take(&mut state.jobs)) {
             let name = match &job {
                 Job::Listen => {
-                    // The session that the other one belongs to is over.
+                    // The session of the previous GET stream is over.
                     tasks.drop_where(|name| *name == Name::Listen);
                     Name::Listen
                 }
@@ -96,7 +96,7 @@ impl<D: Connect> HttpStream<D> {
         }
     }
 
-    /// Takes a line that the client has written.
+    /// Handles a line that the client has written.
     fn submit(&mut self, mut line: Vec<u8>) {
         line.truncate(line.trim_ascii_end().len());
         let Some(post) = OutgoingMessage::parse(&line) else { return };
@@ -106,7 +106,7 @@ impl<D: Connect> HttpStream<D> {
                 state.queue.retain(|waiting| waiting.id.as_ref() != Some(&cancelled));
                 state.session.revision().is_none() && state.older.is_none()
             });
-            // Ending the exchange is all that there is to do in 2026-07-28. Before, it was nothing.
+            // In 2026-07-28 closing the exchange is the cancellation. In older revisions it is not.
             self.tasks.drop_where(|name| matches!(name, Name::Request(id) if *id == cancelled));
             if is_modern {
                 return;
@@ -115,7 +115,7 @@ impl<D: Connect> HttpStream<D> {
         self.shared.with(|state| state.queue.push(line));
     }
 
-    /// Takes lines until as many wait as may, and says how many bytes that was.
+    /// Takes lines until the queue is full. Returns the number of bytes.
     fn take(&mut self, bytes: &[u8]) -> usize {
         let mut taken = 0;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -181,7 +181,7 @@ impl<D: Connect> AsyncWrite for HttpStream<D> {
         Poll::Ready(Ok(taken))
     }
 
-    /// What was written is on its way; this helps it along.
+    /// Written lines are sent without a flush; this makes progress.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.get_mut().work(cx);
         Poll::Ready(Ok(()))
@@ -190,7 +190,7 @@ impl<D: Connect> AsyncWrite for HttpStream<D> {
     fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.closing == Closing::Open {
-            // Nobody waits for answers any more.
+            // Responses are not needed any more.
             this.tasks.drop_where(|name| *name != Name::Short);
             this.shared.with(|state| {
                 state.queue.retain(|waiting| waiting.id.is_none());
@@ -227,5 +227,5 @@ impl<D: Connect> fmt::Debug for HttpStream<D> {
     }
 }
 
-/// The number of tasks that are polled before others have their turn.
+/// Number of tasks that are polled before the stream yields.
 const ROUNDS: usize = 64;

@@ -1,4 +1,4 @@
-//! Which arguments of which tools are repeated in heads (2026-07-28, server/tools).
+//! Arguments of tools that are mirrored in header fields (2026-07-28, server/tools).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,19 +13,19 @@ use super::exchange::{To, follow, read};
 use super::transport_state::{Diagnostic, TransportState};
 use crate::asynchronous::client::pages::{Cursors, MAX_LIST};
 
-/// The input schemas that annotate something, by the names of their tools.
+/// Input schemas with annotations, by the names of their tools.
 #[derive(Default)]
 pub(super) struct ToolTable {
     schemas: HashMap<String, OwnedJson>,
-    /// Of names and schemas.
+    /// Bytes of names and schemas.
     bytes: usize,
 }
 
-/// A list without the tools that break a rule.
+/// A list without the tools that have invalid annotations.
 pub(super) struct Sound {
-    /// What it becomes; `None` where nothing was taken out.
+    /// The new message; `None` if nothing was removed.
     pub(super) message: Option<Vec<u8>>,
-    /// Names, and rules.
+    /// Names of the removed tools, with the reasons.
     pub(super) dropped: Vec<(String, &'static str)>,
 }
 
@@ -40,7 +40,7 @@ impl ToolTable {
         }
     }
 
-    /// Takes in a page of the list of tools, as it came.
+    /// Reads a page of the list of tools, as received.
     pub(super) fn take(&mut self, message: &[u8]) -> Sound {
         let mut sound = Sound { message: None, dropped: Vec::new() };
         let Some(text) = std::str::from_utf8(message).ok() else { return sound };
@@ -73,7 +73,7 @@ impl ToolTable {
             }
         }
         if !sound.dropped.is_empty() {
-            // The list is a part of the text.
+            // The list is a slice of the text.
             let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
             let (before, rest) = text.split_at(at);
             let after = &rest[list.as_str().len()..];
@@ -83,8 +83,8 @@ impl ToolTable {
     }
 }
 
-/// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
-/// when that fails.
+/// Reads the whole list of tools again, with the credentials and capabilities of this call. Returns
+/// `false` if that fails.
 pub(super) async fn refresh<D: Connect>(
     shared: &TransportState<D>,
     call: &OutgoingMessage<'_>,
@@ -100,7 +100,7 @@ pub(super) async fn refresh<D: Connect>(
     let mut cursors = Cursors::default();
     let mut bytes = 0;
     for page in 0..MAX_PAGES {
-        // Numbers are for the client's own requests.
+        // Numeric ids are used by the client's own requests.
         let cursor_member =
             cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         let request = format!(
@@ -130,7 +130,7 @@ pub(super) async fn refresh<D: Connect>(
     false
 }
 
-/// The answer to a request of ours.
+/// Sends a request of the transport itself. Returns the response.
 async fn ask<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> Option<Vec<u8>> {
     let post = OutgoingMessage::parse(message)?;
     let (mut exchange, head) = shared.with(|state| {
@@ -157,9 +157,9 @@ async fn ask<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> Option<V
     got.is_over.then_some(got.message)
 }
 
-/// Tools whose annotations are kept; of more, calls are sent without what they should repeat.
+/// Maximum number of tools with annotations. Calls of others are sent without mirrored fields.
 const MAX_TOOLS: usize = 10_000;
-/// Bytes of their names and schemas.
+/// Maximum number of bytes of their names and schemas.
 const MAX_SCHEMAS: usize = 4 << 20;
 const MAX_PAGES: u32 = 1000;
 
@@ -181,7 +181,7 @@ mod tests {
     fn c7_schemas_are_kept_up_to_their_limit_in_bytes() {
         let mut tools = ToolTable::default();
         for name in 0..100 {
-            // The same again takes no more.
+            // Repeated pages take no more room.
             for _ in 0..2 {
                 tools.take(&page(name, 100_000));
             }

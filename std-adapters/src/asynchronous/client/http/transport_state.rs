@@ -1,4 +1,4 @@
-//! What all exchanges of a stream share.
+//! State that all exchanges of a stream share.
 
 use std::fmt::{self, Display};
 use std::future::{Future, poll_fn};
@@ -28,56 +28,56 @@ pub(super) struct TransportState<D: Connect> {
 
 pub(super) struct State<S> {
     pub(super) session: HttpSession,
-    /// How many sessions there have been.
+    /// Number of sessions so far.
     pub(super) generation: u32,
     /// The messages that have opened the session, to open another one with.
     pub(super) opening: [Option<Vec<u8>>; 2],
-    /// Somebody is opening another session.
+    /// Whether another session is being opened.
     pub(super) is_renewing: bool,
     pub(super) renewal_wakers: Vec<Waker>,
     /// Path and query of the server.
     pub(super) target: String,
-    /// Where a server of 2024-11-05 wants its messages.
+    /// Endpoint for messages of a server of 2024-11-05.
     pub(super) older: Option<String>,
     pub(super) token: Option<String>,
     pub(super) tools: ToolTable,
     pub(super) inbox: Inbox,
     /// Messages that wait to be sent.
     pub(super) queue: Queue,
-    /// Whether a message is on its way that no other may overtake.
+    /// Whether a message is in flight that no other may overtake.
     pub(super) is_opening: bool,
-    /// What is to be begun beside the messages.
+    /// Jobs to be started.
     pub(super) jobs: Vec<Job<S>>,
     idle: Vec<Wire<S>>,
-    /// Why there is nothing any more, if that is an error.
+    /// The error that ended the stream.
     pub(super) failed: Option<io::Error>,
     pub(super) has_ended: bool,
 }
 
-/// Takes a field.
+/// Writes a header field.
 type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
 
-/// What would go unseen otherwise.
+/// Diagnostics that belong to no call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Diagnostic<'n> {
-    /// A tool was taken out of the list, for its annotations break a rule (2026-07-28,
-    /// server/tools).
+    /// A tool was removed from a list because of invalid annotations (2026-07-28, server/tools).
     ToolDropped {
-        /// Its name.
+        /// Name of the tool.
         name: &'n str,
-        /// The rule.
+        /// The rule that is violated.
         reason: &'n str,
     },
-    /// The server had ended the session; another one has been begun. What was subscribed to, and
-    /// the level of the log, is gone.
+    /// The server had ended the session, and another one was opened. Subscriptions and the log
+    /// level are lost.
     SessionRenewed,
-    /// The server has redirected us to this path.
+    /// The server redirected requests to this path.
     Redirected(&'n str),
-    /// The server does not take something that has no answer: a notification, or the answer to a
-    /// question of its own.
+    /// The server rejected a message without a response: a notification, or the response to one of
+    /// its requests.
     Refused(HttpFailure<'n>),
-    /// A message that is no answer was longer than what is read, and is lost.
+    /// A message that is not a response was longer than
+    /// [`HttpTransport::max_message`](super::HttpTransport::max_message), and is lost.
     TooLong,
 }
 
@@ -125,7 +125,7 @@ impl<D: Connect> TransportState<D> {
         Self { http, state: Mutex::new(state) }
     }
 
-    /// Borrows the state, never across an await.
+    /// Locks the state; never held across an await.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<D::Stream>) -> R) -> R {
         call(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -136,7 +136,7 @@ impl<D: Connect> TransportState<D> {
         }
     }
 
-    /// What errors begin with.
+    /// Returns the URL, the prefix of error messages.
     pub(super) fn url(&self) -> String {
         self.with(|state| self.http.url_of(&state.target))
     }
@@ -151,8 +151,7 @@ impl<D: Connect> TransportState<D> {
         }
     }
 
-    /// The head of a request. `None` when it cannot be written: what the application has set is no
-    /// field.
+    /// Returns the head of a request. `None` if a field that the application has set is invalid.
     pub(super) fn head(
         &self,
         state: &State<D::Stream>,
@@ -189,7 +188,7 @@ impl<D: Connect> TransportState<D> {
         }
     }
 
-    /// Sends a request, on a connection that waits for one or on a new one.
+    /// Sends a request, on an idle connection or on a new one.
     pub(super) async fn send(
         &self,
         method: &str,
@@ -215,7 +214,7 @@ impl<D: Connect> TransportState<D> {
         Ok(wire)
     }
 
-    /// A connection whose response has been read may be used again.
+    /// Keeps a connection whose response has been read.
     pub(super) fn release(&self, mut wire: Wire<D::Stream>) {
         if wire.rest() {
             self.with(|state| {
@@ -227,14 +226,14 @@ impl<D: Connect> TransportState<D> {
         }
     }
 
-    /// Reads what is left of a response and keeps the connection, if that is not much.
+    /// Reads the rest of a response and keeps the connection, if the rest is short.
     pub(super) async fn drain(&self, mut wire: Wire<D::Stream>) {
         if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
             self.release(wire);
         }
     }
 
-    /// Hands a message to the client, as soon as there is room.
+    /// Delivers a message to the client, as soon as there is room.
     pub(super) async fn deliver(&self, message: &[u8]) {
         poll_fn(|cx| {
             self.with(|state| {
@@ -250,12 +249,12 @@ impl<D: Connect> TransportState<D> {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// There is no way to go on.
+    /// Ends the stream with an error.
     pub(super) fn fail(&self, error: io::Error) {
         self.finish(Some(error));
     }
 
-    /// There is nothing more to come.
+    /// Ends the stream.
     pub(super) fn finish(&self, error: Option<io::Error>) {
         let waker = self.with(|state| {
             state.failed = state.failed.take().or(error);
@@ -266,7 +265,7 @@ impl<D: Connect> TransportState<D> {
     }
 }
 
-/// The same, but no longer than that; `Duration::MAX` is no limit.
+/// Limits the time of a future; `Duration::MAX` is no limit.
 pub(super) async fn timeout<R>(
     limit: std::time::Duration,
     future: impl Future<Output = R>,
@@ -279,7 +278,7 @@ pub(super) async fn timeout<R>(
     .await
 }
 
-/// The same of something that can fail.
+/// As [`timeout`], for a fallible future.
 pub(super) async fn within<R>(
     limit: std::time::Duration,
     future: impl Future<Output = io::Result<R>>,
@@ -287,9 +286,9 @@ pub(super) async fn within<R>(
     timeout(limit, future).await.and_then(|result| result)
 }
 
-/// What the head of a request takes at first.
+/// Initial size of the head of a request.
 const HEAD: usize = 1024;
-/// What is read of a response that nobody wants, in bytes, to keep its connection.
+/// Maximum number of bytes of an unneeded response that are read to keep its connection.
 const MAX_DRAINED: usize = 64 << 10;
-/// How long that may take.
+/// Maximum time for that.
 pub(super) const LINGER: std::time::Duration = std::time::Duration::from_secs(1);

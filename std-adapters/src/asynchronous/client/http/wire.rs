@@ -1,4 +1,4 @@
-//! One connection: a request out, its response in, and the next.
+//! One connection: its requests and responses, one after the other.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -15,9 +15,9 @@ pub(super) struct Wire<S> {
     reader: ResponseReader<Vec<u8>>,
     idle_since: Instant,
     was_used: bool,
-    /// Whether the response has been read to its end.
+    /// Whether the response has been read completely.
     is_over: bool,
-    /// Steps since others had their turn.
+    /// Steps since the last yield.
     steps: u8,
 }
 
@@ -33,16 +33,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Sends a request. That the server takes no more is no error yet, for it may have answered
-    /// before it had read everything; on a connection that was used before it is one, since
-    /// that may have been closed meanwhile.
+    /// Sends a request. On a new connection a write error is ignored, because the server may have
+    /// responded before it has read everything; on a reused one it is an error, because the server
+    /// may have closed it meanwhile.
     pub(super) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
         if !self.reader.expect_response(method) {
             return Err(ErrorKind::NotConnected.into());
         }
         self.is_over = false;
         let was_used = std::mem::replace(&mut self.was_used, true);
-        // Small ones leave in one piece.
+        // Small bodies are written together with the head.
         let written = if body.len() <= 16 << 10 {
             self.stream.write_all(&[head, body].concat()).await
         } else {
@@ -66,7 +66,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// The head of the response, looked at by `look`.
+    /// Reads the head of the response and passes it to `look`.
     pub(super) async fn head<R>(
         &mut self,
         look: impl FnOnce(&ResponseHead<'_>) -> R,
@@ -85,7 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// The next piece of the body, handed to `take`. `false` at its end.
+    /// Passes the next piece of the body to `take`. Returns `false` at its end.
     pub(super) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
         while !self.is_over {
             self.give_way().await;
@@ -108,7 +108,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(false)
     }
 
-    /// The whole body. What is longer than `limit` is cut off there, and `true`.
+    /// Reads the whole body. A body longer than `limit` is cut off there, and the result is `true`.
     pub(super) async fn body(&mut self, limit: usize) -> io::Result<(Vec<u8>, bool)> {
         let mut body = Vec::new();
         while self.piece(&mut |piece| body.extend_from_slice(piece)).await? {
@@ -120,8 +120,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok((body, false))
     }
 
-    /// Lets others have their turn after some steps: a server that never pauses must hold up
-    /// neither them nor time limits.
+    /// Yields after some steps: a server that never pauses must not starve others or delay
+    /// timeouts.
     async fn give_way(&mut self) {
         self.steps += 1;
         if self.steps >= STEPS {
@@ -149,13 +149,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Whether another request can be sent on it; from now on it waits for one.
+    /// Returns whether another request can be sent on the connection, which is idle from now on.
     pub(super) fn rest(&mut self) -> bool {
         self.idle_since = Instant::now();
         self.reader.is_reusable()
     }
 
-    /// Whether it can still be used: it has not waited for long, and the server has not closed it.
+    /// Returns whether the connection can still be used: it was idle only for a short time, and the
+    /// server has not closed it.
     pub(super) fn is_fresh(&mut self) -> bool {
         if self.idle_since.elapsed() > MAX_REST {
             return false;
@@ -175,12 +176,11 @@ fn cut(fault: HttpError) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, fault)
 }
 
-/// The longest head of a response, in bytes.
+/// Maximum length of the head of a response, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// How long a connection may wait for the next request. Servers close them after five seconds and
-/// more.
+/// Maximum idle time of a connection. Servers close them after five seconds and more.
 const MAX_REST: Duration = Duration::from_secs(4);
-/// Reads and pieces of a body in a row before others have their turn.
+/// Reads and pieces of a body in a row before the task yields.
 const STEPS: u8 = 16;
-/// What is read at once, in bytes.
+/// Maximum number of bytes of a read.
 const READ: usize = 16 << 10;

@@ -1,15 +1,15 @@
-//! Who sends a request: the part of the authorization specification that a resource server has
-//! (2025-06-18 and later, basic/authorization).
+//! Bearer tokens and protected resource metadata: the resource server's part of the authorization
+//! specification (2025-06-18 and later, basic/authorization).
 
 use mcp_sansio::http::{RequestHead, SingleValue};
 use serde::Serialize;
 
-/// What a request says about who sends it.
+/// Credentials of a request.
 #[derive(Debug)]
 pub struct Credentials<'r> {
-    /// The bearer token, if there is one.
+    /// Bearer token, if there is exactly one `Authorization` field with one.
     pub token: Option<&'r str>,
-    /// The whole head.
+    /// Head of the request.
     pub head: &'r RequestHead<'r>,
 }
 
@@ -31,7 +31,7 @@ impl<'r> Credentials<'r> {
     }
 }
 
-/// Why a request is denied.
+/// The reason why a request is denied, and its HTTP response.
 #[derive(Clone, Debug)]
 pub struct AuthorizationError {
     pub(super) status: u16,
@@ -40,38 +40,38 @@ pub struct AuthorizationError {
 }
 
 impl AuthorizationError {
-    /// 401: there is no token, and one is needed.
+    /// 401: authentication is required, and there is no token.
     #[must_use]
     pub fn missing_token() -> Self {
         Self { status: 401, error: None, scope: None }
     }
 
-    /// 401: the token is none of ours, was made out for another server, or has expired.
+    /// 401: the token is unknown, issued for another server, or expired.
     #[must_use]
     pub fn invalid_token() -> Self {
         Self { status: 401, error: Some("invalid_token"), scope: None }
     }
 
-    /// 403: the token is good, but not for this. `scope` is what it takes: `files:read
-    /// files:write`.
+    /// 403: the token is valid, but its scope is insufficient. `scope` is the required one, e.g.
+    /// `files:read files:write`.
     #[must_use]
     pub fn insufficient_scope(scope: impl Into<String>) -> Self {
         Self { status: 403, error: Some("insufficient_scope"), scope: Some(scope.into()) }
     }
 
-    /// 400: the request for authorization is malformed.
+    /// 400: the credentials are malformed.
     #[must_use]
     pub fn invalid_request() -> Self {
         Self { status: 400, error: Some("invalid_request"), scope: None }
     }
 
-    /// The scopes that a client should ask for.
+    /// Sets the scope that a client should request.
     #[must_use]
     pub fn scope(self, scope: impl Into<String>) -> Self {
         Self { scope: Some(scope.into()), ..self }
     }
 
-    /// The value of `WWW-Authenticate`.
+    /// Returns the value of `WWW-Authenticate`.
     pub(super) fn challenge(&self, resource: Option<&ProtectedResource>) -> String {
         let metadata = resource.map(ProtectedResource::url);
         let parts = [
@@ -87,12 +87,12 @@ impl AuthorizationError {
     }
 }
 
-/// Leaves out what a quoted string cannot have.
+/// Removes the characters that a quoted string cannot contain.
 fn quoted(text: &str) -> String {
     text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).collect()
 }
 
-/// Where a client gets a token for this server (RFC 9728).
+/// Protected resource metadata: where a client gets a token for this server (RFC 9728).
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectedResource {
     resource: String,
@@ -103,7 +103,8 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// The URL of the endpoint as clients know it, `https://mcp.example.com/mcp`, and of the server that gives out tokens for it.
+    /// Creates the metadata. `resource` is the public URL of the endpoint, e.g.
+    /// `https://mcp.example.com/mcp`; `authorization_server` is the issuer of its tokens.
     #[must_use]
     pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
         Self {
@@ -114,34 +115,34 @@ impl ProtectedResource {
         }
     }
 
-    /// And another server that does.
+    /// Adds an authorization server.
     #[must_use]
     pub fn authorization_server(mut self, url: impl Into<String>) -> Self {
         self.authorization_servers.push(url.into());
         self
     }
 
-    /// The scopes that tokens can have.
+    /// Sets the supported scopes.
     #[must_use]
     pub fn scopes(self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Where it is served: the well-known path, and behind it path and query of the resource (RFC
-    /// 9728, 3.1).
+    /// Returns the URL of the metadata: the well-known path, followed by path and query of the
+    /// resource (RFC 9728, 3.1).
     fn url(&self) -> String {
         let (origin, path, query) = self.split();
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
 
-    /// Whether a request for this path asks for it: with the path of the resource, or without. The
-    /// query makes no difference, since there is only one resource.
+    /// Returns whether a path is that of the metadata, with or without the path of the resource.
+    /// The query is ignored, because there is only one resource.
     pub(super) fn is_at(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|rest| rest.is_empty() || rest == self.split().1)
     }
 
-    /// Scheme and host, path, and query with its question mark. The slash of a resource that has no
-    /// other path is left out.
+    /// Returns scheme and host, path, and query with its question mark. A path of a single slash is
+    /// empty.
     fn split(&self) -> (&str, &str, &str) {
         let host = self.resource.find("://").map_or(0, |at| at + 3);
         let (url, query) =

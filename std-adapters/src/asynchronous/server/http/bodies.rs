@@ -1,4 +1,4 @@
-//! The common budget of bytes for the bodies of requests.
+//! Byte budget shared by the bodies of all requests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -9,10 +9,10 @@ use super::super::driver_waker::WakerSet;
 /// The bytes that the bodies of all connections take, from the first read until neither the body
 /// nor a handler's copy of it is needed any more.
 ///
-/// A body that finds no room waits, and is not read further. Room for the longest body is reserved
-/// for one connection at a time, so that bodies that have begun, each with a part of the room, do
-/// not wait for each other. Bodies of [`SMALL`] bytes are not counted: the answer that a handler
-/// waits for can be read while handlers hold all of the room.
+/// A body without room waits, and is not read further. Room for the longest body is reserved for
+/// one connection at a time, so that partly read bodies do not wait for each other. Bodies of up to
+/// [`SMALL`] bytes are not counted, so that the response that a handler waits for can be read while
+/// handlers hold all of the room.
 pub(super) struct Bodies {
     limit: usize,
     max_body: usize,
@@ -22,17 +22,17 @@ pub(super) struct Bodies {
 #[derive(Default)]
 struct State {
     taken: usize,
-    /// The body that may use what is reserved.
+    /// The body that may use the reserve.
     preferred: Option<u64>,
-    /// In the order in which the bodies began.
+    /// Waiting bodies, in the order in which they started.
     waiting: WakerSet,
 }
 
-/// A body's share of the budget, which is given back when it is dropped.
-pub(super) struct ParamsReservation {
+/// Share of a body in the budget, returned when it is dropped.
+pub(super) struct BodyShare {
     bodies: Arc<Bodies>,
     bytes: usize,
-    /// Its number, as soon as it has taken or waited for anything.
+    /// Number of the body, once it has taken or waited for room.
     number: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl Bodies {
         Self { limit, max_body: max_body.min(limit), state: Mutex::default() }
     }
 
-    /// The longest body, in bytes.
+    /// Returns the maximum length of a body, in bytes.
     pub(super) const fn max_body(&self) -> usize {
         self.max_body
     }
@@ -51,19 +51,18 @@ impl Bodies {
     }
 }
 
-impl ParamsReservation {
-    /// The share of a body of which nothing has been read.
+impl BodyShare {
+    /// Creates the share of a body of which nothing has been read.
     pub(super) fn new(bodies: &Arc<Bodies>) -> Self {
         Self { bodies: Arc::clone(bodies), bytes: 0, number: None }
     }
 
-    /// The share that the handlers of the body's messages keep, if there is one.
+    /// Converts it to the share that the handlers of the body's messages hold, if there is one.
     pub(super) fn into_held(self) -> Option<BodyReservation> {
         (self.bytes > 0).then(|| Arc::new(self) as BodyReservation)
     }
 
-    /// Takes room for a body that is `len` bytes long by now. `Pending` wakes when there may be
-    /// room.
+    /// Takes room for a body of which `len` bytes are read.
     pub(super) fn poll_take(&mut self, len: usize, cx: &mut Context<'_>) -> Poll<()> {
         if len <= SMALL.max(self.bytes) {
             return Poll::Ready(());
@@ -71,7 +70,7 @@ impl ParamsReservation {
         let bodies = &*self.bodies;
         let wanted = len.next_multiple_of(BLOCK).min(bodies.max_body).max(len) - self.bytes;
         let mut state = bodies.lock();
-        // A number, and the place in the queue that belongs to it.
+        // Also assigns a number and a place in the queue.
         state.waiting.wait(&mut self.number, cx.waker());
         let is_first = state.waiting.first() == self.number;
         let common = (bodies.limit - bodies.max_body).saturating_sub(state.taken);
@@ -89,7 +88,7 @@ impl ParamsReservation {
         Poll::Ready(())
     }
 
-    /// The body is complete: it keeps room for its length only.
+    /// Shrinks the share of a complete body to its length.
     pub(super) fn complete(&mut self, len: usize) {
         if self.number.is_none() {
             return;
@@ -104,7 +103,7 @@ impl ParamsReservation {
         self.leave(state);
     }
 
-    /// Waits no more, and lets those try that may be able to go on.
+    /// Leaves the queue, and wakes the bodies that may continue.
     fn leave(&self, mut state: MutexGuard<'_, State>) {
         if let Some(number) = self.number {
             state.waiting.leave(number);
@@ -116,13 +115,13 @@ impl ParamsReservation {
     }
 }
 
-impl Drop for ParamsReservation {
+impl Drop for BodyShare {
     fn drop(&mut self) {
         self.complete(0);
     }
 }
 
-/// The longest body that is not counted, in bytes.
+/// Maximum length of a body that is not counted, in bytes.
 const SMALL: usize = 4 << 10;
-/// The bytes that are taken from the budget at once.
+/// Bytes that are taken from the budget at once.
 const BLOCK: usize = 16 << 10;

@@ -1,4 +1,4 @@
-//! One connection: one request after the other.
+//! One HTTP connection: its requests, one after the other.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -22,7 +22,7 @@ use super::super::connection_handle::WaitForRoom;
 use super::super::context::{BodyReservation, Context};
 use super::super::reply::{Failure, Reply};
 use super::auth::AuthorizationError;
-use super::bodies::ParamsReservation;
+use super::bodies::BodyShare;
 use super::endpoint_state::{EndpointState, ShutdownSignal, new_id};
 use super::head::Head;
 use super::legacy_sse::{LegacyStream, endpoint};
@@ -97,7 +97,7 @@ where
     }
 }
 
-/// One request, and what answers it.
+/// One request and its response.
 struct Exchange<'x, A, T, F, const N: usize, const S: usize> {
     shared: &'x EndpointState<A, F, N, S>,
     wire: &'x mut Wire<T>,
@@ -119,7 +119,7 @@ where
             return self.refuse(&refused);
         }
         if let SingleValue::Value(origin) = head.fields.single("origin") {
-            // It was checked: it may see what it asked for.
+            // The origin was checked.
             self.sender.add("access-control-allow-origin", origin.to_owned());
             self.sender
                 .add("access-control-expose-headers", "mcp-session-id, www-authenticate".into());
@@ -143,11 +143,10 @@ where
             return self.refuse(&Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
         }
         if head.method == "OPTIONS" {
-            // A preflight: a browser sends it before it sends a token.
+            // A preflight: browsers send it without credentials.
             return self.preflight(&head);
         }
-        // Before everything else that may be wrong with it: a client that tries out where it is
-        // learns that it needs a token.
+        // Checked before anything else, so that a client without a token always gets 401.
         let principal = match options.check(&head) {
             Ok(principal) => principal.map(Arc::<str>::from),
             Err(denied) => return self.deny(&denied),
@@ -155,7 +154,7 @@ where
         if let Err(refused) = self.shared.endpoint.check_head(&head) {
             return self.refuse(&refused);
         }
-        let mut reserve_params = ParamsReservation::new(&self.shared.bodies);
+        let mut reserve_params = BodyShare::new(&self.shared.bodies);
         let body =
             match self.wire.body(self.head, options.read_timeout, &mut reserve_params).await? {
                 Next::Got(body) => body,
@@ -206,8 +205,8 @@ where
         }
     }
 
-    /// A request that has no session. It is the only one that its client's server ever sees, unless
-    /// they come in a batch, as in older revisions.
+    /// Serves a request without a session. Its server instance sees only this request, or this
+    /// batch in older revisions.
     async fn alone(
         self,
         messages: Messages<'_>,
@@ -313,7 +312,7 @@ where
         .await
     }
 
-    /// HTTP+SSE: a GET opens the stream, POSTs bring the messages.
+    /// Serves HTTP+SSE: GET opens the stream, POST sends messages.
     async fn answer_old(self, head: &RequestHead<'_>) -> io::Result<()> {
         let (shared, options) = (self.shared, &self.shared.options);
         if head.method == "OPTIONS" {
@@ -352,7 +351,7 @@ where
                 .await
             }
             "POST" => {
-                let mut reserve_params = ParamsReservation::new(&shared.bodies);
+                let mut reserve_params = BodyShare::new(&shared.bodies);
                 let body = match self
                     .wire
                     .body(self.head, options.read_timeout, &mut reserve_params)
@@ -371,8 +370,8 @@ where
                 let mut taken = Taken::default();
                 let mut waiting = WaitForRoom::new(&*instance.inner);
                 let due = later(Instant::now(), options.read_timeout);
-                // There is room soon, as the stream is written out, unless its client does not
-                // read: then this one waits until its time is over.
+                // There is room once the stream has been written; if its client does not read, this
+                // request times out.
                 let took = poll_fn(|cx| {
                     instance.take_in(&shared.app, 0, &mut messages, held.as_ref(), &mut taken);
                     if taken.is_all {
@@ -435,7 +434,8 @@ where
         Ok(())
     }
 
-    /// A body that nobody will read ends the connection, unless all of it is there.
+    /// Closes the connection after the response, unless an unread body has been received
+    /// completely.
     fn leave_body(&mut self) {
         if !self.wire.skip_body() {
             self.sender.close();
@@ -457,5 +457,5 @@ fn fault_of(fault: HttpError) -> Rejection<'static> {
     }
 }
 
-/// The seconds after which a client that was refused for lack of room may try again.
+/// `Retry-After` of requests that were rejected for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";

@@ -1,4 +1,4 @@
-//! What all connections have in common: the application, how it is served, and its sessions.
+//! State of an endpoint: the application, its options and its sessions.
 
 use std::io;
 use std::ops::Deref;
@@ -14,7 +14,7 @@ use super::legacy_sse::LegacyStreams;
 use super::options::HttpOptions;
 use super::sessions::Sessions;
 
-/// What all connections have in common.
+/// State that all connections of an endpoint share.
 pub(super) struct EndpointState<A, F, const N: usize, const S: usize> {
     pub(super) app: A,
     pub(super) options: HttpOptions,
@@ -24,12 +24,12 @@ pub(super) struct EndpointState<A, F, const N: usize, const S: usize> {
     pub(super) bodies: Arc<Bodies>,
 }
 
-/// Wakes a connection that waits for a request when all have to end.
+/// Wakes a connection that waits for a request when the application shuts down.
 #[derive(Default)]
 pub(super) struct ShutdownSignal(Mutex<Option<Waker>>);
 
 impl ShutdownSignal {
-    /// Who is to be woken.
+    /// Keeps the waker of the connection.
     pub(super) fn set(&self, waker: &Waker) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
@@ -64,7 +64,7 @@ where
     }
 }
 
-/// A name that nobody can guess.
+/// Returns an unguessable session id.
 pub(super) fn new_id() -> io::Result<SessionId> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)

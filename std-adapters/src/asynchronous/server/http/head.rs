@@ -1,4 +1,4 @@
-//! The head of a request, kept while its body is read.
+//! Head of a request, kept while its body is read.
 
 use std::ops::Range;
 
@@ -6,18 +6,18 @@ use mcp_sansio::http::codec::IncomingRequest;
 use mcp_sansio::http::{Fields, RequestHead};
 
 pub(super) struct Head {
-    /// Method, target, and then the fields, one behind the other.
+    /// Method, target and fields, concatenated.
     bytes: Vec<u8>,
     method: Range<usize>,
     target: Range<usize>,
     fields: Vec<Field>,
     pub(super) is_http_1_0: bool,
     pub(super) expects_continue: bool,
-    /// How long the body is, where that is known.
+    /// Length of the body, if known.
     pub(super) content_length: Option<usize>,
 }
 
-/// Where a field is.
+/// Position of a field.
 struct Field {
     name: Range<usize>,
     value: Range<usize>,

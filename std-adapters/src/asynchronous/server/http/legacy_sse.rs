@@ -1,5 +1,4 @@
-//! HTTP+SSE (2024-11-05): everything that the server says goes out on one stream, and what the
-//! client says comes in requests of their own.
+//! HTTP+SSE (2024-11-05): one stream from the server, and POST requests from the client.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +8,7 @@ use mcp_sansio::http::server::SessionId;
 use super::options::HttpOptions;
 use super::server_instance::ServerInstance;
 
-/// The streams that are open.
+/// The open streams.
 pub(super) struct LegacyStreams<F, const N: usize, const S: usize>(
     Mutex<HashMap<String, LegacyStream<F, N, S>>>,
 );
@@ -24,7 +23,7 @@ impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
         Self(Mutex::default())
     }
 
-    /// Whether no more may be opened for this principal.
+    /// Returns whether a limit of streams is reached for this principal.
     pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         let all = self.lock();
         let own = || all.values().filter(|legacy| legacy.principal == *principal).count();
@@ -32,7 +31,7 @@ impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
             || principal.is_some() && own() >= options.max_sessions_per_principal
     }
 
-    /// The peer that a message is for: the query says which.
+    /// Returns the instance that a message is for, by the query of its target.
     pub(super) fn find(
         &self,
         query: Option<&str>,
@@ -44,7 +43,7 @@ impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
         Some(Arc::clone(&legacy.instance))
     }
 
-    /// Takes a stream in, for as long as the result lives.
+    /// Adds a stream, for as long as the result exists.
     pub(super) fn open(&self, id: SessionId, legacy: LegacyStream<F, N, S>) -> Open<'_, F, N, S> {
         self.lock().insert(id.as_str().to_owned(), legacy);
         Open { all: self, id }
@@ -63,12 +62,12 @@ pub(super) struct Open<'s, F, const N: usize, const S: usize> {
 impl<F, const N: usize, const S: usize> Drop for Open<'_, F, N, S> {
     fn drop(&mut self) {
         let legacy = self.all.lock().remove(self.id.as_str());
-        // Apart from the lock: handlers are dropped.
+        // Outside of the lock, because handlers are dropped.
         drop(legacy);
     }
 }
 
-/// Where messages are to be sent.
+/// Returns the target for messages.
 pub(super) fn endpoint(path: &str, id: SessionId) -> String {
     format!("{path}?{PARAMETER}{}", id.as_str())
 }

@@ -1,4 +1,4 @@
-//! The server over HTTP: connections, sessions, and what lies between them.
+//! HTTP server: connections, sessions and exchanges.
 
 mod auth;
 mod bodies;

@@ -1,4 +1,4 @@
-//! A POST into a session.
+//! POST requests in a session.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,9 +19,9 @@ use super::session::Session;
 use super::stateless::COMMENT;
 use super::wire::Wire;
 
-/// Takes the body in and writes what answers it. `opened` is called when the messages have been
-/// taken in and before anything is written.
-#[allow(clippy::too_many_arguments)] // what a request consists of
+/// Processes the body and writes the response. `opened` is called after the messages have been
+/// processed and before anything is written.
+#[allow(clippy::too_many_arguments)] // the parts of a request
 pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     options: &HttpOptions,
@@ -83,14 +83,14 @@ where
     served.await
 }
 
-/// The connection of an exchange, for as long as there is one.
+/// Connection of an exchange, while there is one.
 struct Attached<'s, F, const N: usize, const S: usize> {
     session: &'s Session<F, N, S>,
     exchange: u32,
 }
 
 impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
-    /// Moves what there is. `true` when it was anything.
+    /// Moves pending output. Returns whether there was any.
     fn take(
         &self,
         taken: Taken,
@@ -104,7 +104,7 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         let streams = &mut *streams;
         let line = streams.lines.get_mut(&self.exchange).filter(|line| !line.is_detached);
         let Some(line) = line else {
-            // The session has ended, or the stream is read on another connection.
+            // The session has ended, or another connection reads the stream.
             let mut tx = mcp_sansio::TxBuffer::for_http_response(Vec::new(), 1024);
             if !sender.is_open() && Rejection::session_not_found().write(&mut tx).is_ok() {
                 sender.take(&mut tx, true, out, |_| {});

@@ -1,15 +1,15 @@
-//! From the buffer of an exchange to the response that it becomes.
+//! Writes the HTTP response of an exchange.
 
 use mcp_sansio::TxBuffer;
 use mcp_sansio::http::codec::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK};
 use mcp_sansio::http::server::{BodyKind, OutgoingResponse};
 
-/// One response, as far as it has been written.
+/// One response, and how much of it has been written.
 pub(super) struct Sender {
     stage: Stage,
     is_http_1_0: bool,
     keeps_alive: bool,
-    /// Whether it answers a HEAD: a head as for a GET, and no body (RFC 9110, 9.3.2).
+    /// Whether the request is a HEAD: a head as for a GET, and no body (RFC 9110, 9.3.2).
     is_head: bool,
     fields: Vec<(&'static str, String)>,
 }
@@ -31,7 +31,7 @@ impl Sender {
         Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head: false, fields }
     }
 
-    /// Whether the response answers a HEAD.
+    /// Sets whether the request is a HEAD.
     pub(super) fn answers_head(&mut self, is_head: bool) {
         self.is_head = is_head;
     }
@@ -40,28 +40,28 @@ impl Sender {
         self.fields.push((name, value));
     }
 
-    /// Nothing will be read behind this request.
+    /// Closes the connection after this response.
     pub(super) fn close(&mut self) {
         self.keeps_alive = false;
     }
 
-    /// Whether all of the response has been written.
+    /// Returns whether all of the response has been written.
     pub(super) fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
 
-    /// Whether a head has been written, and no end.
+    /// Returns whether a head has been written, and no end.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Chunks | Stage::UntilClose)
     }
 
-    /// Whether the connection can be used for another response behind this one.
+    /// Returns whether the connection can be used for another response.
     pub(super) fn keeps_alive(&self) -> bool {
         self.keeps_alive && self.stage == Stage::Done
     }
 
-    /// Moves what the exchange has written; `is_over` when nothing more will come. `taken` is shown
-    /// what leaves as events.
+    /// Moves the pending output of the exchange; `is_over` if there will be no more. `taken` sees
+    /// the bytes of events.
     pub(super) fn take(
         &mut self,
         tx: &mut TxBuffer<Vec<u8>>,
@@ -89,7 +89,7 @@ impl Sender {
         self.chunk(tx.pending(), out);
         tx.advance(usize::MAX);
         if tx.is_truncated() {
-            // Without an end, so that the client sees that it is none.
+            // Without an end, so that the client sees an incomplete response.
             self.keeps_alive = false;
             self.stage = Stage::Done;
         } else if is_over && !tx.is_mid_frame() {
@@ -97,14 +97,14 @@ impl Sender {
         }
     }
 
-    /// Begins a stream of events before there is any.
+    /// Starts an event stream before there are any events.
     pub(super) fn begin_events(&mut self, out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
             self.head(OutgoingResponse::EVENT_STREAM, None, out);
         }
     }
 
-    /// Answers with a status and nothing else.
+    /// Writes a response without a body.
     pub(super) fn empty(&mut self, status: u16, out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
             self.head(OutgoingResponse::empty(status), Some(0), out);
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// Answers with a body that is known.
+    /// Writes a response with a JSON body.
     pub(super) fn json(&mut self, status: u16, body: &[u8], out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
             self.head(OutgoingResponse { status, body: BodyKind::Json }, Some(body.len()), out);
@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// A part of a body whose length is not known.
+    /// Writes a chunk of a body of unknown length.
     pub(super) fn chunk(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if bytes.is_empty() || self.is_head {
             return;
@@ -141,7 +141,7 @@ impl Sender {
         }
     }
 
-    /// Ends such a body.
+    /// Ends a body of unknown length.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if self.stage == Stage::Chunks {
             self.body(LAST_CHUNK, out);
@@ -178,8 +178,7 @@ impl Sender {
         if let Some(connection) = connection {
             writer = writer.field("connection", connection);
         }
-        // Nothing goes into it that could fail: what clients have sent is checked before it is
-        // repeated.
+        // Cannot fail: values from clients are checked before they are written.
         let written = writer.finish(length).unwrap_or(0);
         out.truncate(start + written);
     }

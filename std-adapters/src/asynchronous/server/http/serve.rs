@@ -1,4 +1,4 @@
-//! Everybody who connects.
+//! Accept loop.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,12 +14,15 @@ use super::connection;
 use super::endpoint_state::EndpointState;
 use super::options::HttpOptions;
 
-/// Serves an application over HTTP to everybody who connects, in this one future. It ends when the
-/// application [shuts down](super::super::Broadcaster::shut_down), after the last connection has.
+/// Serves an application over HTTP: accepts connections, and serves all of them in the returned
+/// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and
+/// the last connection has ended.
+///
+/// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
 /// # Errors
-/// Of the operating system, while it accepts connections; no lack of resources, as long as there
-/// are connections that may end.
+/// I/O errors of the operating system while accepting. Lack of resources is only an error while
+/// there are no connections; otherwise it is retried.
 pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
     app: A,
     listener: L,
@@ -34,7 +37,7 @@ where
     let shared = &EndpointState::new(app, options);
     let mut connections = Tasks::new();
     let mut sessions = Tasks::new();
-    // A task as well, so that the listener is only asked when it has something to say.
+    // A task as well, so that the listener is only polled when it was woken.
     let mut acceptor = Tasks::new();
     acceptor.insert((), accept_stream(&shared.app, &listener));
     poll_fn(|cx| {
@@ -52,7 +55,7 @@ where
                 }
                 _ => {}
             }
-            // How a connection ended is of no interest to the others.
+            // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
             is_still &= served.is_pending();
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
@@ -85,5 +88,5 @@ where
     .await
 }
 
-/// How many connections are looked after before others of the same thread have their turn.
+/// Number of polls in a row before other tasks of the thread run.
 const POLLS: usize = 64;

@@ -1,4 +1,4 @@
-//! A client's server and its handlers, whichever connections its messages come on.
+//! The server of one client and its handlers, independent of connections.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,29 +14,29 @@ use super::super::dispatcher::Dispatcher;
 use super::super::inner::ConnectionInner;
 use super::super::reply::{Failure, Reply};
 
-/// `M` requests in flight, of whatever number the handlers know.
+/// A server with tables for `M` requests in flight.
 pub(super) struct ServerInstance<F, const M: usize, const S: usize> {
     pub(super) inner: Arc<ConnectionInner<M, S>>,
     dispatcher: Mutex<Dispatcher<F>>,
     broadcaster: Broadcaster,
     receiver_id: OnceLock<u64>,
-    /// Whether the client has sent `initialized`.
+    /// Whether the client has sent `notifications/initialized`.
     is_initialized: AtomicBool,
 }
 
-/// How taking messages in went.
+/// Progress of processing messages.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Taken {
-    /// Whether all of them are.
+    /// Whether all messages have been processed.
     pub(super) is_all: bool,
-    /// Whether something was wrong with one.
+    /// Whether a message violated the protocol.
     pub(super) has_fault: bool,
-    /// Whether the next is a request that waits until there are fewer.
+    /// Whether the next message is a request that must wait because a limit is reached.
     pub(super) is_held: bool,
 }
 
 impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
-    /// `tx` is for what belongs to no exchange.
+    /// `tx` is the buffer for messages that belong to no exchange.
     pub(super) fn new<H, const N: usize>(
         app: &App<H, N, S>,
         tx: TxBuffer<Vec<u8>>,
@@ -52,8 +52,8 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
         }
     }
 
-    /// From now on it is told of changes, and of the end. Whoever is done at once need not be.
-    /// `true` the first time: the end may have come before.
+    /// Registers for changes and shutdown; not needed by requests that complete at once. Returns
+    /// `true` the first time: the application may be shutting down already.
     pub(super) fn join(&self) -> bool {
         let mut is_new = false;
         self.receiver_id.get_or_init(|| {
@@ -64,7 +64,7 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
         is_new
     }
 
-    /// Whether the client has sent `notifications/initialized`.
+    /// Returns whether the client has sent `notifications/initialized`.
     pub(super) fn is_initialized(&self) -> bool {
         self.is_initialized.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
         self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody is there any more: handlers are dropped.
+    /// Drops all handlers and closes the server.
     pub(super) fn close(&self) {
         self.dispatcher().drop_all();
         self.inner.close();
@@ -86,8 +86,8 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
 impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     ServerInstance<F, M, S>
 {
-    /// Takes messages in, as far as there is room for what the core answers by itself. `held` is
-    /// kept as long as the handlers that they begin.
+    /// Processes messages, as far as there is room for the responses of the core. `held` is kept as
+    /// long as the handlers that they start.
     pub(super) fn take_in<H, const N: usize>(
         &self,
         app: &App<H, N, S>,
@@ -137,21 +137,21 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let (is_still, next_due) = self.is_still(&dispatcher);
         drop(dispatcher);
         let is_sooner = next_due.is_some_and(|next| due.is_none_or(|due| next < due));
-        // Whoever drives it looks after time limits, and after what belongs to other exchanges.
-        // Where all was answered at once there is neither.
+        // The driver handles timeouts and the output of other exchanges. It need not be woken if
+        // everything completed at once.
         if !(was_still && is_still) || is_sooner {
             self.inner.driver.notify();
         }
     }
 
-    /// Whether nothing is under way, and when something is due nevertheless.
+    /// Returns whether nothing is in flight, and the next timeout.
     fn is_still(&self, dispatcher: &Dispatcher<F>) -> (bool, Option<Instant>) {
         let is_idle = dispatcher.is_sent() && dispatcher.is_idle(&self.inner);
         let mut state = self.inner.lock();
         (is_idle && state.is_silent(), state.server.poll_timeout())
     }
 
-    /// Has everything go on that can. `false` when nothing did.
+    /// One pass over handlers, timeouts and output. Returns whether there was progress.
     pub(super) fn round<H, const N: usize>(&self, app: &App<H, N, S>) -> bool
     where
         H: Fn(context::Context<N, S>) -> F,

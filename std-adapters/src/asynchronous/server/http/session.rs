@@ -1,4 +1,4 @@
-//! A session of a legacy client: what outlives the connections that its messages come on.
+//! Session of a legacy client. It outlives connections.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -28,29 +28,30 @@ pub(super) struct Session<F, const N: usize, const S: usize> {
     streams: Mutex<Streams>,
 }
 
-/// The session's streams: one for each exchange that is open, and its own, whose number is 0.
+/// Streams of a session: one for each open exchange, and the standalone GET stream, which has
+/// number 0.
 pub(super) struct Streams {
     pub(super) replay: ReplayBuffer<Vec<u8>>,
     pub(super) lines: BTreeMap<u32, Line>,
     own: StreamRecorder,
-    /// How much of the session's own stream has been sent.
+    /// Position of the GET stream in the replay buffer.
     pub(super) own_cursor: ReplayCursor,
-    /// Which of those that wanted the session's own stream came last.
+    /// Number of the latest connection that took the GET stream.
     pub(super) holder: u64,
-    /// Connections that wait for something to be recorded: at most one waker for each.
+    /// Connections that wait for recorded events: at most one waker each.
     pub(super) readers: WakerSet,
-    /// Connections.
+    /// Number of connections.
     pub(super) attached: usize,
-    /// When something happened last.
+    /// Time of the last activity.
     active: Instant,
     exchanges: u32,
     pub(super) is_over: bool,
 }
 
-/// The stream of an exchange.
+/// Stream of an exchange.
 pub(super) struct Line {
     pub(super) recording: StreamRecorder,
-    /// Whether its connection is gone: what comes is only recorded.
+    /// Whether its connection is gone, so that output is only recorded.
     pub(super) is_detached: bool,
     pub(super) waker: Option<Waker>,
 }
@@ -84,16 +85,16 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         }
     }
 
-    /// Never taken before that of the link, where both are.
+    /// Never locked before the state of `inner`, where both are needed.
     pub(super) fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new exchange.
+    /// Opens an exchange.
     pub(super) fn open_exchange(&self, max_pending: usize, options: &HttpOptions) -> NonZeroU32 {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
-        // Four billion requests later the first ones have long been answered.
+        // Wraps after four billion requests, when the first ones are long finished.
         streams.exchanges = streams.exchanges.checked_add(1).unwrap_or(1);
         let exchange = NonZeroU32::new(streams.exchanges).unwrap_or(NonZeroU32::MIN);
         let key = exchange.get();
@@ -110,7 +111,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         exchange
     }
 
-    /// Its connection is gone, or has written all of it.
+    /// Detaches the connection of an exchange, which is lost or has written everything.
     pub(super) fn leave_exchange(&self, exchange: u32) {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
@@ -123,18 +124,18 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         if is_over && exchange != 0 {
             state.outputs.close(exchange);
             streams.lines.remove(&exchange);
-            // Those that were replaying it come to its end.
+            // Connections that replay the exchange reach its end.
             streams.readers.take().for_each(Waker::wake);
             return;
         }
         if let Some(line) = streams.lines.get_mut(&exchange) {
             (line.is_detached, line.waker) = (true, None);
         }
-        // Whoever drives it removes what is over.
+        // The driver removes exchanges that are over.
         state.notify_driver();
     }
 
-    /// A client that has lost a stream takes it up again.
+    /// Resumes a lost stream.
     pub(super) fn resume(&self, after: EventId) -> Option<ReplayCursor> {
         let mut streams = self.streams();
         let cursor = streams.replay.read_after(after);
@@ -150,7 +151,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         is_known.then_some(cursor)
     }
 
-    /// Ends it: what is under way is dropped.
+    /// Ends the session: handlers are dropped.
     pub(super) fn end(&self) {
         let mut streams = self.streams();
         streams.is_over = true;
@@ -166,8 +167,8 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         self.instance.inner.driver.notify();
     }
 
-    /// Records what has no connection, and wakes the connections of what has. `true` when anything
-    /// moved.
+    /// Records output without a connection, and wakes the connections of the rest. Returns whether
+    /// anything was recorded.
     fn distribute(&self) -> bool {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
@@ -215,7 +216,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         moved
     }
 
-    /// When it has been of no use for too long.
+    /// Returns the time at which an unused session ends.
     fn ends_at(&self, options: &HttpOptions) -> Option<Instant> {
         let is_used = self.instance.inner.lock().server.open_requests() > 0;
         let streams = self.streams();
@@ -228,7 +229,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize> Session<F, N, S> {
-    /// Has its handlers go on, and time pass, until it ends.
+    /// Drives the handlers and timeouts of the session until it ends.
     pub(super) async fn drive<H>(&self, app: &App<H, N, S>, options: &HttpOptions)
     where
         H: Fn(Context<N, S>) -> F,
@@ -260,8 +261,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     return Poll::Pending;
                 }
             }
-            // A handler whose client has gone is never stopped by a full buffer: others have their
-            // turn.
+            // Yields: a handler whose client has gone is never stopped by a full buffer.
             cx.waker().wake_by_ref();
             Poll::Pending
         })
@@ -269,5 +269,5 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     }
 }
 
-/// The rounds of a session in a row before others have their turn.
+/// Rounds in a row before the task yields.
 const ROUNDS: usize = 16;

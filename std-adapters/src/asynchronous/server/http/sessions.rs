@@ -1,4 +1,4 @@
-//! All sessions, and how many there may be.
+//! Table of sessions, and their limits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,15 +8,15 @@ use mcp_sansio::http::server::SessionId;
 use super::options::HttpOptions;
 use super::session::Session;
 
-/// The sessions that are open: at most [`HttpOptions::max_sessions`], and of each principal at most
+/// The open sessions: at most [`HttpOptions::max_sessions`], and of each principal at most
 /// [`HttpOptions::max_sessions_per_principal`].
 pub(super) struct Sessions<F, const N: usize, const S: usize>(Mutex<State<F, N, S>>);
 
 struct State<F, const N: usize, const S: usize> {
     by_id: HashMap<String, Entry<F, N, S>>,
-    /// Those that are not driven yet.
+    /// Sessions that are not driven yet.
     fresh: Vec<Arc<Session<F, N, S>>>,
-    /// The number of sessions opened so far, which numbers them.
+    /// Number of sessions opened so far.
     opened: u64,
     new: New,
     by_principal: HashMap<Option<Arc<str>>, Own>,
@@ -27,15 +27,15 @@ struct Entry<F, const N: usize, const S: usize> {
     number: u64,
 }
 
-/// The sessions of a principal.
+/// Sessions of a principal.
 #[derive(Default)]
 struct Own {
     count: usize,
     new: New,
 }
 
-/// Sessions by their numbers, the oldest first, whose clients may not have sent `initialized` yet.
-/// Those that have are removed when they are found.
+/// Sessions by number, oldest first, whose clients may not have sent `initialized`. Others are
+/// removed when they are found.
 type New = BTreeMap<u64, SessionId>;
 
 impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
@@ -49,12 +49,12 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
         }))
     }
 
-    /// Sessions that have been opened and are to be driven.
+    /// Takes the sessions that have been opened and must be driven.
     pub(super) fn fresh(&self) -> Vec<Arc<Session<F, N, S>>> {
         std::mem::take(&mut self.lock().fresh)
     }
 
-    /// The session of this id, if it belongs to this principal.
+    /// Returns the session with this id, if it belongs to this principal.
     pub(super) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
         let state = self.lock();
         let entry =
@@ -62,16 +62,15 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
         Some(Arc::clone(&entry.session))
     }
 
-    /// Whether one more may be opened for this principal, perhaps in the place of one whose client
-    /// has not sent `initialized`.
+    /// Returns whether a session can be opened for this principal, possibly by replacing one whose
+    /// client has not sent `initialized`.
     pub(super) fn has_room(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         let mut state = self.lock();
         !state.is_full(principal, options) || state.oldest_new(principal, options).is_some()
     }
 
-    /// Takes a session in, to be driven. At a limit, the oldest session whose client has not sent
-    /// `initialized` ends: one of the same principal at the limit for a principal, any at the
-    /// other.
+    /// Adds a session. At a limit, it replaces the oldest session whose client has not sent
+    /// `initialized`: one of the same principal at the limit for principals, otherwise any.
     pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &HttpOptions) {
         let mut state = self.lock();
         let is_full = state.is_full(&session.principal, options);
@@ -88,16 +87,16 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
             .insert(session.id.as_str().to_owned(), Entry { session: Arc::clone(session), number });
         state.fresh.push(Arc::clone(session));
         drop(state);
-        // Apart from the lock: handlers are dropped.
+        // Outside of the lock, because handlers are dropped.
         if let Some(replaced) = replaced {
             replaced.end();
         }
     }
 
-    /// Forgets a session that has ended.
+    /// Removes a session that has ended.
     pub(super) fn forget(&self, id: SessionId) {
         let session = self.lock().remove(id);
-        // Apart from the lock: handlers are dropped.
+        // Outside of the lock, because handlers are dropped.
         drop(session);
     }
 
@@ -111,15 +110,15 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
         self.by_id.len() >= options.max_sessions || self.has_all_its_own(principal, options)
     }
 
-    /// Whether this principal has as many as it may have.
+    /// Returns whether the limit for this principal is reached.
     fn has_all_its_own(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         principal.is_some()
             && self.by_principal.get(principal).map_or(0, |own| own.count)
                 >= options.max_sessions_per_principal
     }
 
-    /// The session that ends when another one is opened at a limit. Each session is looked at once
-    /// after its client has sent `initialized`.
+    /// Returns the session that is replaced at a limit. Each session is visited once after its
+    /// client has sent `initialized`.
     fn oldest_new(
         &mut self,
         principal: &Option<Arc<str>>,

@@ -1,5 +1,4 @@
-//! A peer whose only connection this is: a request that stands alone, or the stream of an old
-//! client. It ends with the connection.
+//! Server instances that live as long as one connection: stateless requests, and HTTP+SSE streams.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -18,11 +17,11 @@ use super::server_instance::{ServerInstance, Taken};
 use super::wire::Wire;
 use crate::asynchronous::timer::LazyTimer;
 
-/// Serves it until all is said, or until the client has gone away.
+/// Serves an instance until all output is written, or the client is gone.
 ///
-/// `messages` are those of the request; without any the stream ends only with the connection or the
-/// application.
-#[allow(clippy::too_many_arguments)] // what a request consists of
+/// `messages` are those of a stateless request; without any it is a stream, which ends only with
+/// the connection or the application.
+#[allow(clippy::too_many_arguments)] // the parts of a request
 pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     options: &HttpOptions,
@@ -47,7 +46,7 @@ where
                 instance.take_in(app, 1, messages, held, &mut taken);
             }
             let is_first = std::mem::take(&mut is_first);
-            // Taking messages in is a round, too.
+            // Processing messages includes a round.
             let mut moved = !(is_first && taken.is_all) && instance.round(app);
             if wire.out.is_empty() {
                 let has_to_end = instance.dispatcher().is_over(is_endless);
@@ -70,7 +69,7 @@ where
                 }
             }
             if !sender.is_done() {
-                // Before the client hears anything that it could take as told.
+                // Before the client gets any output, so that it misses no change after it.
                 moved |= instance.join();
             }
             let had = !wire.out.is_empty();
@@ -108,8 +107,8 @@ where
     served.await
 }
 
-/// Sets the timer to what is due next; whether it is. A time limit that was looked at and has
-/// passed waits for room and not for time; one that has passed since is due.
+/// Sets the timer to the next deadline. Returns whether one is due. A deadline that was handled
+/// already waits for room, not for time; one that has passed since is due.
 pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     timer: &mut LazyTimer,
@@ -137,5 +136,5 @@ pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     timer.poll(cx, due)
 }
 
-/// Says nothing.
+/// SSE comment, sent as a keep-alive.
 pub(super) const COMMENT: &[u8] = b":\n\n";

@@ -1,4 +1,4 @@
-//! A GET: a session's own stream, or one that was lost.
+//! GET requests: the standalone stream of a session, or a stream that is resumed.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,7 +16,7 @@ use super::session::Session;
 use super::stateless::COMMENT;
 use super::wire::Wire;
 
-/// Writes events until the stream is over, somebody else takes it, or the client has gone away.
+/// Writes events until the stream ends, another connection takes it over, or the client is gone.
 pub(super) async fn serve<T, F, const N: usize, const S: usize>(
     broadcaster: &Broadcaster,
     options: &HttpOptions,
@@ -35,12 +35,12 @@ where
         let (stream, cursor) = resumed.unwrap_or((0, streams.own_cursor));
         if stream == 0 {
             streams.holder += 1;
-            // Who had it before ends.
+            // Ends the connection that had the stream before.
             streams.readers.take().for_each(std::task::Waker::wake);
         }
         (stream, cursor, streams.holder)
     };
-    // It is not known any more when the session has ended.
+    // Not known after the session has ended.
     let revision = session.instance.inner.lock().server.legacy_revision();
     sender.begin_events(&mut wire.out);
     let served = poll_fn(|cx| {
@@ -73,7 +73,7 @@ where
                                 sender.chunk(other, &mut wire.out);
                                 moved = true;
                             }
-                            // What answers a request ends with it.
+                            // The stream of a request ends with its response.
                             Ok(None) => {
                                 if stream != 0 && !streams.lines.contains_key(&stream) {
                                     sender.end(&mut wire.out);
@@ -117,10 +117,10 @@ where
     served.await
 }
 
-/// A connection that a session has, for as long as it has it.
+/// Counts a connection of a session, while it exists.
 struct Attached<'s, F, const N: usize, const S: usize> {
     session: &'s Session<F, N, S>,
-    /// Among those that wait for something to be recorded.
+    /// Place among the connections that wait for recorded events.
     place: Option<u64>,
 }
 
@@ -139,12 +139,12 @@ impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
             streams.readers.leave(place);
         }
         drop(streams);
-        // Counted as an event.
+        // Counts as activity.
         self.session.leave_exchange(0);
     }
 }
 
-/// How much is written at once.
+/// Maximum number of bytes written at once.
 const MOST: usize = 64 << 10;
 
 #[cfg(test)]
@@ -229,7 +229,7 @@ mod tests {
                 assert!(stream.as_mut().poll(&mut cx).is_pending());
             }
             assert_eq!(session.streams().readers.len(), 1);
-            // The timers keep some as well.
+            // Timers keep some wakers as well.
             assert!(Arc::strong_count(&counted) <= 10, "{}", Arc::strong_count(&counted));
         }
         let streams = session.streams();

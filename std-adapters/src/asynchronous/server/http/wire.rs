@@ -1,4 +1,4 @@
-//! A connection's bytes: requests in, and what is to be written out.
+//! Bytes of a connection: requests in, responses out.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -11,43 +11,42 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, HttpError, Part, RequestReader};
 
-use super::bodies::ParamsReservation;
+use super::bodies::BodyShare;
 use super::head::Head;
 use crate::asynchronous::timer::{LazyTimer, later};
 
 pub(super) struct Wire<T> {
     stream: T,
     pub(super) reader: RequestReader<Vec<u8>>,
-    /// Whether the request has been read to its end.
+    /// Whether the current request has been read completely.
     is_read: bool,
-    /// What is to be written, and how much of it has been.
+    /// Output, and how much of it has been written.
     pub(super) out: Vec<u8>,
     written: usize,
     is_flushed: bool,
-    /// The number of bytes sent ahead for which there was no room.
+    /// Number of pipelined bytes for which there was no room.
     dropped: usize,
-    /// The reads and writes that are left before others have their turn.
+    /// Reads and writes that are left before the task yields.
     pub(super) turns: Arc<Turns>,
-    /// When something was written last.
+    /// Time of the last write.
     pub(super) wrote_at: Instant,
-    /// Set while the client does not take what there is for it, or only little of it.
+    /// Set while the client reads nothing, or only little.
     stuck: Option<Stuck>,
-    /// For whatever is waited for here.
+    /// Timer of all waits here.
     pub(super) timer: LazyTimer,
 }
 
-/// The most reads and writes of a stream while its connection is polled once. A client that sends
-/// or reads without a pause does not keep others waiting.
+/// Limits the reads and writes of a connection in one poll, so that a client that sends or reads
+/// without a pause does not starve others.
 pub(super) struct Turns(AtomicUsize);
 
 impl Turns {
-    /// The connection is polled.
+    /// Resets the count at the start of a poll.
     pub(super) fn begin(&self) {
         self.0.store(TURNS, Ordering::Relaxed);
     }
 
-    /// Takes one. `false` when there is none left: the connection is polled again when others have
-    /// had their turn.
+    /// Counts one. Returns `false` if none is left: the task is polled again after others.
     fn take(&self, cx: &Context<'_>) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         self.0.store(left.saturating_sub(1), Ordering::Relaxed);
@@ -61,14 +60,14 @@ impl Turns {
 /// A client that does not read, or slowly.
 struct Stuck {
     since: Instant,
-    /// The number of bytes that it has taken nevertheless.
+    /// Number of bytes that it has read nevertheless.
     taken: usize,
 }
 
-/// What a connection says next.
+/// Result of waiting for input.
 pub(super) enum Next<R> {
     Got(R),
-    /// Nothing: it has ended, or is silent for too long.
+    /// The connection has ended, or was idle for too long.
     End,
     HttpError(HttpError),
     /// There was no room for a body in time.
@@ -92,7 +91,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// The head of the next request; `Err` of `stop` when that is ready before anything has come.
+    /// Reads the head of the next request. Returns `Err` of `stop` if that completes before any
+    /// input.
     pub(super) async fn head(
         &mut self,
         timeout: Duration,
@@ -121,19 +121,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// The body that belongs to a head. It is read as far as its share of the room for all bodies
-    /// goes.
+    /// Reads the body that belongs to a head, as far as its share of the budget goes.
     pub(super) async fn body(
         &mut self,
         head: &Head,
         timeout: Duration,
-        reserve_params: &mut ParamsReservation,
+        reserve_params: &mut BodyShare,
     ) -> io::Result<Next<Vec<u8>>> {
-        // In one piece, as long as that is short: a length is only what a client claims.
+        // Reserved at once only if short: a length is only a claim of the client.
         let mut body =
             Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
-        // As far as it is known, and not so much that a connection which is idle later keeps more
-        // than others need.
+        // Limited, so that an idle connection does not keep a large buffer.
         self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
         let due = later(Instant::now(), timeout);
         if head.expects_continue {
@@ -168,7 +166,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// Passes by what is there of a body. Whether that is all of it.
+    /// Skips the received part of a body. Returns whether that is all of it.
     pub(super) fn skip_body(&mut self) -> bool {
         while let Ok(Some(part)) = self.reader.next_part() {
             self.is_read |= part == Part::End;
@@ -176,7 +174,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         self.is_read
     }
 
-    /// 0 also when it is due.
+    /// Returns 0 also when the time is due.
     fn poll_read(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
         while self.turns.take(cx) {
             match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
@@ -189,19 +187,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 other => return other,
             }
         }
-        // The timer is not asked while there is always something to read.
+        // The timer is not polled while there is always input.
         if due <= Instant::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
     }
 
-    /// Whether the client has gone away while it waits for its answer. What it sends ahead is kept
-    /// for later as far as there is room; the rest is read nevertheless, since the end of the
-    /// connection is only seen behind it. A client that sends more than [`MAX_DROPPED`] ahead
-    /// counts as gone.
+    /// Returns whether the client has gone while it waits for its response. Pipelined input is kept
+    /// as far as there is room; the rest is read and dropped, because the end of the connection is
+    /// only seen behind it. A client that sends more than [`MAX_DROPPED`] bytes counts as gone.
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
         let mut dropped = [0; 4096];
         while self.turns.take(cx) {
             let spare = self.reader.spare();
-            // Bytes behind dropped ones are not the beginning of a request.
+            // Bytes behind dropped ones are not the start of a request.
             let is_kept = self.dropped == 0 && !spare.is_empty();
             match Pin::new(&mut self.stream)
                 .poll_read(cx, if is_kept { spare } else { &mut dropped })
@@ -222,12 +219,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         false
     }
 
-    /// Whether another request can be read: nothing of what was sent ahead is missing.
+    /// Returns whether no pipelined input was dropped, so that another request can be read.
     pub(super) fn is_whole(&self) -> bool {
         self.dropped == 0
     }
 
-    /// Writes what is to be written. `Ready` when all of it is.
+    /// Writes pending output. `Ready` when all of it is written.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.out.get(self.written..) {
             if !self.turns.take(cx) {
@@ -265,23 +262,23 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         Poll::Ready(Ok(()))
     }
 
-    /// When there is something to do about silence: `keep_alive` after the last byte, and
-    /// `patience` after the client has stopped to read.
+    /// Returns the time of the next action on an idle connection: `keep_alive` after the last byte,
+    /// or `patience` after the client has stopped reading.
     pub(super) fn silent_until(&self, keep_alive: Duration, patience: Duration) -> Instant {
         self.stuck
             .as_ref()
             .map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, patience))
     }
 
-    /// Whether the client takes nothing any more, although there is something.
+    /// Returns whether the client reads nothing any more, although output is pending.
     pub(super) fn is_stuck(&self, patience: Duration) -> bool {
         self.stuck.as_ref().is_some_and(|stuck| stuck.since.elapsed() >= patience)
     }
 
-    /// Writes all that is to be written.
+    /// Writes all pending output.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`] when the client [is stuck](Self::is_stuck).
+    /// [`ErrorKind::TimedOut`] if the client [is stuck](Self::is_stuck).
     pub(super) async fn flush(&mut self, patience: Duration) -> io::Result<()> {
         poll_fn(|cx| {
             let written = self.poll_write(cx);
@@ -295,8 +292,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         .await
     }
 
-    /// Ends the connection. What the client still sends is read for a while, so that the system
-    /// does not throw away what it has not read yet.
+    /// Closes the connection. Input is read for a while longer, so that the operating system does
+    /// not discard output that the client has not read.
     pub(super) async fn close(&mut self, patience: Duration) -> io::Result<()> {
         self.flush(patience).await?;
         let due = later(Instant::now(), patience.min(LINGER));
@@ -332,25 +329,24 @@ impl Stuck {
         Self { since: Instant::now(), taken: 0 }
     }
 
-    /// `None` when it has taken enough in its time.
+    /// Returns `None` if it has read enough in its time.
     fn and_took(self, bytes: usize) -> Option<Self> {
         let taken = self.taken + bytes;
         (taken < LEAST_TAKEN).then_some(Self { taken, ..self })
     }
 }
 
-/// The most reads and writes of a stream while its connection is polled once.
+/// Maximum number of reads and writes in one poll.
 const TURNS: usize = 16;
-/// The least that a client takes in its time of what there is for it, in bytes.
+/// Minimum number of bytes that a client must read in its time.
 const LEAST_TAKEN: usize = 4 << 10;
-/// The most that is read and dropped of what a client sends ahead, in bytes, beyond the longest
-/// head, which is kept.
+/// Maximum number of pipelined bytes that are dropped, beyond the longest head, which is kept.
 const MAX_DROPPED: usize = 1 << 20;
-/// The longest head, in bytes.
+/// Maximum length of a head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// The longest body that room is made for before it is there, in bytes.
+/// Maximum length of a body that is reserved at once, in bytes.
 const SHORT_BODY: usize = 128 << 10;
-/// The most that is read of a body at once, in bytes, unless a head was longer.
+/// Maximum number of bytes of a body that are read at once, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
-/// How long what is sent after the end is still read.
+/// Time in which input is still read after the end.
 const LINGER: Duration = Duration::from_millis(500);
