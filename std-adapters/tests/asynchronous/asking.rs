@@ -1,4 +1,4 @@
-//! Handlers that ask their client, in both eras.
+//! Handlers that request input from their client, in both eras.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -34,7 +34,7 @@ fn name(answer: &InputResponse) -> Result<String, Failure> {
         .to_string())
 }
 
-/// Two rounds, of which the second depends on the first, then two questions at once.
+/// Two rounds, the second depending on the first, then two input requests at once.
 async fn interview(ctx: Context) -> Result<Reply, Failure> {
     let first = name(&ctx.request_input("first", form("First name?")).await?)?;
     let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
@@ -53,7 +53,7 @@ async fn interview(ctx: Context) -> Result<Reply, Failure> {
     ctx.reply(&TextResult::new(&format!("{said}, {first} {last}, of {roots} roots")))
 }
 
-/// What a client answers to a question of [`interview`].
+/// The client's response to an input request of [`interview`].
 fn answer_to(question: &Value) -> Value {
     let accept = |name: &str| json!({"action": "accept", "content": {"name": name}});
     match question["method"].as_str().unwrap() {
@@ -68,7 +68,7 @@ fn answer_to(question: &Value) -> Value {
 }
 
 #[test]
-fn mrtr_01_one_handler_asks_in_both_eras() {
+fn mrtr_01_one_handler_requests_input_in_both_eras() {
     let app = App::new(&CONFIG, interview).catalog(&CATALOG);
     for sizes in [WIDE, (7, 3), (1, 1)] {
         let (text, end) = talk(&app, sizes, async move |mut client| {
@@ -102,8 +102,7 @@ fn mrtr_01_one_handler_asks_in_both_eras() {
                     .map(|(key, question)| (key.clone(), answer_to(question)))
                     .collect();
                 params = json!({"name": "ask", "inputResponses": answers});
-                // A client carries the state, where there is one, and never what it has answered
-                // before.
+                // The client sends the state back, if there is one, and never repeats responses.
                 if let Some(state) = answer["result"].get("requestState") {
                     params["requestState"] = state.clone();
                 }
@@ -127,7 +126,7 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
         let first = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
         assert_eq!(first["result"]["inputRequests"].as_object().unwrap().len(), 2, "{first}");
         assert_eq!(first["result"].get("requestState"), None);
-        // Delivery in part: the rest is asked for.
+        // A partial delivery: the rest is requested again.
         let answers = json!({"one": {"action": "accept", "content": {"name": "A"}}});
         let second = client
             .ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers})))
@@ -139,8 +138,8 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
     });
 }
 
-/// A request whose handler asks costs no more than a constant times its length: up to the limit a
-/// comparison with each answer is one, beyond it there is none.
+/// A request whose handler requests input costs no more than a constant times its length: up to the
+/// limit each response is compared, beyond it the request is rejected before.
 #[test]
 fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
     let answers = |from: usize, to: usize| -> serde_json::Map<String, Value> {
@@ -157,7 +156,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
             let refused = client.ask(&request).await;
             assert_eq!(refused["error"]["code"], -32602, "{members}: {refused}");
         }
-        // As many as there may be are kept for the next round, each once.
+        // As many as allowed are kept for the next round, each once.
         let mut text = modern(
             2,
             "tools/call",
@@ -176,7 +175,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
             1,
             "{state}"
         );
-        // What comes back counts with what is new.
+        // Responses that were kept count together with new ones.
         let params =
             json!({"name": "ask", "requestState": state, "inputResponses": answers(1_000, 1_002)});
         assert_eq!(client.ask(&modern(3, "tools/call", params)).await["error"]["code"], -32602);
@@ -265,7 +264,7 @@ fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
         }
     })
     .catalog(&CATALOG)
-    // With this little room it is written in pieces.
+    // With so little room it is written in pieces.
     .max_pending(1024);
     talk(&app, (16, 16), async move |mut client| {
         client.initialize().await;
@@ -281,7 +280,7 @@ fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
 }
 
 #[test]
-fn what_is_remembered_comes_back_and_an_answer_without_it_does_not_count() {
+fn request_state_is_returned_and_a_response_without_it_does_not_count() {
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG).state_protector(Backwards);
@@ -316,7 +315,7 @@ async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, seale
     assert_eq!(without["result"]["resultType"], "input_required");
 }
 
-/// No protection at all, but it shows.
+/// Reverses the text: no protection, but visible.
 struct Backwards;
 
 impl StateProtector for Backwards {

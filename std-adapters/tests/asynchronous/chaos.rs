@@ -1,5 +1,4 @@
-//! Everything at once, by chance: whatever happens, each request is answered once, or was
-//! cancelled.
+//! Random mix of everything: each request is answered once, or was cancelled.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -19,7 +18,7 @@ use crate::{CATALOG, CONFIG};
 const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
-/// Does what its arguments say.
+/// Does what the arguments of the call say.
 async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
     struct Alive(Rc<Cell<i32>>);
     impl Drop for Alive {
@@ -40,7 +39,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
         0 => {}
         1 => drop(ctx.request_input("a", question()).await?),
         2 => drop(ctx.request_inputs([("a", question()), ("b", question())]).await?),
-        // Asks, and does not always wait for the answer.
+        // Requests input, and does not always wait for the response.
         _ => {
             let soon = async {
                 for _ in 0..=number("steps") {
@@ -111,8 +110,7 @@ fn each_request_is_answered_once_or_was_cancelled() {
                     _ => {}
                 }
             }
-            // Nothing is left over: what comes before this answer belongs to what was cancelled, or
-            // dropped.
+            // Messages before this response belong to requests that were cancelled or dropped.
             client.send(&legacy(1000, "ping", json!({}))).await;
             loop {
                 let message = client.next().await;
@@ -136,7 +134,7 @@ fn receive(message: &Value, open: &mut BTreeSet<u32>, cancelled: &mut BTreeSet<u
     assert!(open.remove(&id) || cancelled.remove(&id), "{message}");
 }
 
-/// Numbers by chance (xorshift), the same for the same seed.
+/// Pseudo-random numbers (xorshift), the same for the same seed.
 struct Chance(u64);
 
 impl Chance {
@@ -148,5 +146,5 @@ impl Chance {
     }
 }
 
-/// Enough for each size of the pipe a few times.
+/// Enough to use each size of the pipe a few times.
 const SEEDS: u64 = 60;

@@ -1,4 +1,4 @@
-//! A client that writes and reads lines, and the applications that it talks to.
+//! A client that writes and reads lines, and the applications that it tests.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -31,7 +31,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.read.extend_from_slice(&byte);
     }
 
-    /// The next message; nothing at the end.
+    /// Returns the next message; `None` at the end.
     pub(crate) async fn line(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
@@ -57,13 +57,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.next().await
     }
 
-    /// The same for a message whose text matters.
+    /// As [`ask`](Self::ask), for a message whose exact text matters.
     pub(crate) async fn ask_text(&mut self, message: &str) -> Value {
         self.stream.write_all(format!("{message}\n").as_bytes()).await.unwrap();
         self.next().await
     }
 
-    /// `initialize` at 2025-11-25, as a client that can be asked everything.
+    /// `initialize` at 2025-11-25, with all capabilities for input requests.
     pub(crate) async fn initialize(&mut self) {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
@@ -75,7 +75,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
     }
 }
 
-/// Runs a client against one connection of the application, and says how the connection ended.
+/// Runs a client against one connection of the application. Returns how the connection ended.
 pub(crate) fn talk<A, H, F, const N: usize, const S: usize, T>(
     app: A,
     (capacity, chunk): (usize, usize),
@@ -88,12 +88,12 @@ where
 {
     let (server, end) = pipe(capacity, chunk);
     let connection = Connection::new(app, server);
-    // Without a look at sockets after each step, of which there are none.
+    // The streams are in memory, so no reactor is needed.
     let (output, ended) = future::block_on(future::zip(client(Client::new(end)), connection));
     (output, ended.unwrap())
 }
 
-/// A modern request, from a client that can be asked everything.
+/// A modern request, with all capabilities for input requests.
 pub(crate) fn modern(id: u32, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -115,5 +115,5 @@ pub(crate) fn cancel(id: u32) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 }
 
-/// Wide enough that nothing waits.
+/// Large enough that nothing waits.
 pub(crate) const WIDE: (usize, usize) = (1 << 20, 1 << 20);

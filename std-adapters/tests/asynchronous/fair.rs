@@ -1,5 +1,5 @@
-//! Peers that take as much as they can, beside one that does not. Polls, reads, writes and lines
-//! are counted, not seconds.
+//! Peers that use as much as they can, beside an ordinary one. Polls, reads, writes and lines are
+//! counted, not seconds.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -20,14 +20,14 @@ use crate::client::{Client, call};
 use crate::pipe::{Pipe, pipe};
 use crate::{CATALOG, CONFIG};
 
-/// What a hostile peer does with its stream.
+/// Behaviour of a hostile peer.
 #[derive(Clone, Copy, PartialEq)]
 enum Manner {
-    /// Always has more to say, and takes whatever it is told.
+    /// Always sends, and reads everything.
     NeverPauses,
-    /// Always has more to say, and takes nothing.
+    /// Always sends, and reads nothing.
     NeverReads,
-    /// Says and takes one byte at a time, but always has one.
+    /// Sends and reads one byte at a time, without a pause.
     Drips,
 }
 
@@ -40,7 +40,7 @@ struct Counts {
 
 struct Hostile {
     manner: Manner,
-    /// What it says first, and then for ever.
+    /// Sent once, and then repeated for ever.
     text: Vec<u8>,
     again: usize,
     at: usize,
@@ -131,7 +131,7 @@ fn p1_a_poll_of_a_connection_reads_takes_in_and_writes_a_bounded_number_of_times
     }
 }
 
-/// A listener that has had all its connections at once.
+/// A listener with connections that all arrive at once.
 struct Door(RefCell<Vec<Box<dyn Stream>>>);
 
 trait Stream: AsyncRead + AsyncWrite + Unpin {}
@@ -185,7 +185,7 @@ fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
 }
 
 #[test]
-fn p1_who_never_reads_is_let_go_beside_others_that_are_busy() {
+fn p1_a_client_that_never_reads_is_disconnected_beside_busy_ones() {
     let calls = format!("{}\n", call(1, "echo", json!({})));
     let counts = Rc::new(Counts::default());
     let streams: Vec<Box<dyn Stream>> = vec![

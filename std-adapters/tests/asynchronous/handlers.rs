@@ -1,4 +1,4 @@
-//! What handlers can do, and what is done with them.
+//! Handlers: results, errors, cancellation.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::pipe;
 use crate::{CATALOG, CONFIG};
 
-/// Says what the client says.
+/// Returns the argument.
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
     let text = ctx
         .arguments()
@@ -26,13 +26,13 @@ async fn echo(ctx: Context) -> Result<Reply, Failure> {
         .ok_or(Failure::invalid_arguments("text must be a string"))?;
     for step in 1..=2 {
         ctx.progress(&Progress::of(step).total(2)).await?;
-        // Goes away, and comes back.
+        // Yields once.
         future::yield_now().await;
     }
     ctx.reply(&TextResult::new(&text.to_string()))
 }
 
-/// Counts how many of it there are.
+/// Counts its instances.
 struct Guard(Rc<Cell<u32>>);
 
 impl Guard {
@@ -155,7 +155,7 @@ fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_nothing_is_answered
         client.ask(&legacy(3, "ping", json!({}))).await;
         assert_eq!(alive.get(), 2);
         client.send(&cancel(1)).await;
-        // The next that comes is not the answer to what was cancelled.
+        // The next message is not a response to the cancelled request.
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
         assert_eq!(alive.get(), 1);
     });
@@ -193,7 +193,7 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
 }
 
 #[test]
-fn each_failure_is_told_in_its_own_way() {
+fn each_failure_becomes_its_own_error() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         Err(
             match ctx
@@ -240,7 +240,7 @@ fn each_failure_is_told_in_its_own_way() {
 }
 
 #[test]
-fn handlers_may_log_and_are_told_when_nobody_waits_any_more() {
+fn handlers_can_log_and_see_that_their_request_is_gone() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         ctx.log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
         assert!(!ctx.is_gone());
@@ -254,7 +254,7 @@ fn handlers_may_log_and_are_told_when_nobody_waits_any_more() {
         assert_eq!(client.next().await["id"], 1);
     });
 
-    // On a thread, where nothing drops it.
+    // On a thread, where it is not dropped.
     let (sender, context) = smol::channel::bounded(1);
     let app = App::new(&CONFIG, move |ctx: Context| {
         sender.try_send(ctx).unwrap();
@@ -280,7 +280,7 @@ fn handlers_may_log_and_are_told_when_nobody_waits_any_more() {
 }
 
 #[test]
-fn what_happens_can_be_looked_at() {
+fn the_observer_sees_every_event() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let app = App::new(&CONFIG, echo).catalog(&CATALOG).observer({
         let seen = seen.clone();
@@ -339,7 +339,7 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
         assert_eq!(methods, [json!("notifications/tools/list_changed"), Value::Null]);
         let update = two.next().await;
         assert_eq!(update["params"]["uri"], "test://r");
-        // Another of the same would come first.
+        // A repeated notification would arrive before this response.
         assert_eq!(two.ask(&call(2, "nobody", json!({}))).await["id"], 2);
     };
     let (ended, ()) = smol::block_on(future::zip(
@@ -376,7 +376,7 @@ fn connections_are_send_when_their_handlers_are() {
     fn assert_send<T: Send + 'static>(_: &T) {}
     let app = Arc::new(App::new(&CONFIG, echo).catalog(&CATALOG));
     assert_send(&Connection::new(app, pipe(1, 1).0));
-    // And these need not be.
+    // Not `Send`.
     let count = Rc::new(Cell::new(0));
     let app = App::new(&CONFIG, |ctx: Context| {
         let count = count.clone();

@@ -1,4 +1,4 @@
-//! Room and time: full buffers, deadlines, silence, the end.
+//! Limits of room and time: full buffers, deadlines, idle connections, shutdown.
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
@@ -33,7 +33,7 @@ fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
     for capacity in [1, 7, 4096] {
         talk(&app, (capacity, usize::MAX), async |mut client| {
             client.initialize().await;
-            // Far more than both directions hold: the server goes on reading while it cannot write.
+            // Far more than both directions hold: the server reads on while it cannot write.
             for id in 1..=100 {
                 client.send(&call(id, "echo", json!({"text": text}))).await;
             }
@@ -87,7 +87,8 @@ fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_
             for id in 1..=6 {
                 client.send(&call(id, "echo", json!({"len": id * 1000}))).await;
             }
-            // Comes while the answer may have begun: then it is finished.
+            // The cancellation arrives when the response may have been started; it is finished
+            // then.
             client.send(&cancel(1)).await;
             client.send(&legacy(7, "ping", json!({}))).await;
             let mut ids = Vec::new();
@@ -140,7 +141,7 @@ fn deadlines_answer_with_an_error_and_drop_the_handler() {
     })
     .catalog(&CATALOG);
     talk(&app, WIDE, async |mut client| {
-        // Nothing comes in meanwhile: only the timer wakes it.
+        // There is no input meanwhile: only the timer wakes the connection.
         let expired = client.ask(&call(1, "wait", json!({}))).await;
         assert_eq!(expired["error"]["code"], -32603, "{expired}");
         assert!(dropped.get());
@@ -169,7 +170,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
     .idle_timeout(Duration::from_millis(200));
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
-        // Long after the silence began.
+        // Long after the last activity.
         smol::Timer::after(Duration::from_millis(450)).await;
         release.send(()).await.unwrap();
         assert_eq!(client.next().await["id"], 1);
@@ -182,7 +183,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
 
 #[test]
 fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
-    // The second holds back more than there is room for, so its request stays in flight.
+    // The second has more output than there is room for, so its request stays in flight.
     for len in [100, 100_000] {
         let app = App::new(&CONFIG, echo)
             .catalog(&CATALOG)
@@ -191,7 +192,7 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
         let (server, mut client) = pipe(64, 64);
         let written = async move {
             let line = format!("{}\n", call(1, "echo", json!({"text": "x".repeat(len)})));
-            // On a machine that is busy, the silence may come in the middle.
+            // On a busy machine the connection may end in the middle.
             let _ = client.write_all(line.as_bytes()).await;
             client
         };
@@ -231,7 +232,7 @@ fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
                 let tool = if id % 2 == 0 { "wait" } else { "echo" };
                 lines += &format!("{}\n", call(id, tool, json!({"text": "x"})));
             }
-            // The last has no end.
+            // The last line is unterminated.
             let (mut input, mut output) = (Vec::new(), lines.trim_end().as_bytes());
             let client = &mut client;
             poll_fn(|cx| {
@@ -307,7 +308,7 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
     let mut client = Client::new(client);
     let mut connection = Connection::new(&app, server);
     smol::block_on(async {
-        // It sleeps.
+        // It waits.
         assert!(future::poll_once(&mut connection).await.is_none());
         app.broadcaster().shut_down();
         assert_eq!(connection.await.unwrap(), ConnectionEnd::ShutDown);
@@ -333,10 +334,10 @@ fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit(
     });
 }
 
-/// A stream whose flush never ends, and once takes longer than a time limit that is due next.
+/// A stream whose flush never completes, and once takes longer than the next deadline.
 struct SlowToFlush {
     pipe: Pipe,
-    /// When the first time limit passes, and by when the second has.
+    /// Time of the first deadline, and a time after the second.
     from: Rc<Cell<Option<(Instant, Instant)>>>,
     flushes: u32,
 }
@@ -367,8 +368,8 @@ impl AsyncWrite for SlowToFlush {
         if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now())
         {
             self.flushes += 1;
-            // The first time, the timer has yet to be looked at. The second time nothing is due by
-            // now, but will be at the end of this call.
+            // At first the timer has not been polled. The second time nothing is due yet, but will
+            // be at the end of this call.
             if self.flushes == 2 && first < second {
                 std::thread::sleep(second.saturating_duration_since(Instant::now()));
             }
@@ -411,7 +412,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
         let second = Instant::now();
         client.send(&call(2, "wait", json!({}))).await;
         future::yield_now().await;
-        // It leaves its time limit behind, which is earlier than that of the second.
+        // Its deadline stays behind, and is earlier than that of the second.
         release.send(()).await.unwrap();
         assert_eq!(client.next().await["id"], 1);
         let margin = Duration::from_millis(20);
@@ -442,7 +443,7 @@ fn d4_single_bytes_do_not_keep_a_connection() {
     .catalog(&CATALOG)
     .idle_timeout(Duration::from_millis(50))
     .max_pending(1024);
-    // One that never ends its line, and one that never ends reading its answer.
+    // One client never ends its line, and one never finishes reading its response.
     for request in [None, Some(call(1, "echo", json!({})))] {
         let (dripped, end) = talk(&app, (64, 64), async |mut client| {
             if let Some(request) = &request {
@@ -502,7 +503,7 @@ fn s8_the_longest_time_limits_mean_never() {
     });
 }
 
-/// Every limit on memory has a value that no arithmetic overflows with.
+/// Limits on memory may have any value without an arithmetic overflow.
 #[test]
 fn s8_the_largest_limits_are_no_limits() {
     let app = App::new(&CONFIG, echo)

@@ -1,5 +1,5 @@
-//! The smol adapter's server: over pipes in memory, where everything can be brought about on
-//! purpose, and over sockets.
+//! Tests of the asynchronous server: over pipes in memory, where every order of events can be
+//! arranged, and over sockets.
 
 mod asking;
 mod chaos;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::client::{WIDE, call, cancel, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
-/// Takes some turns, and counts how many of it there are.
+/// Yields a few times, and counts its instances.
 async fn slow(
     ctx: Context,
     running: Rc<Cell<usize>>,
@@ -34,8 +34,7 @@ async fn slow(
 
 #[test]
 fn b1_two_hundred_calls_at_once_are_all_answered() {
-    // As they are by default, with fewer places than calls, and with room for few bytes of
-    // parameters.
+    // With the defaults, with fewer entries than calls, and with room for few bytes of parameters.
     for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let (handler_running, handler_most) = (running.clone(), most.clone());
@@ -59,8 +58,8 @@ fn b1_two_hundred_calls_at_once_are_all_answered() {
                         format!("{request}\n")
                     })
                     .collect();
-                // It writes and does not read meanwhile; what is held back for it has room for all
-                // answers.
+                // The client writes and does not read meanwhile; the output buffer has room for all
+                // responses.
                 client.stream.write_all(lines.as_bytes()).await.unwrap();
                 let mut ids = BTreeSet::new();
                 while ids.len() < 200 {
@@ -98,7 +97,8 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
         for id in 1..=6 {
             client.send(&call(id, "wait", json!({"n": id}))).await;
         }
-        // One that has not begun is cancelled, and never begins. A listen takes no seat.
+        // A request that has not started is cancelled, and never starts. A listen does not count as
+        // running.
         client.send(&cancel(4)).await;
         let listen =
             modern(7, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
@@ -116,7 +116,7 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
 const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
-/// Asks where it is told to, and waits for ever otherwise.
+/// Requests input for one tool, and otherwise never completes.
 async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
     if ctx.name() == "wait" {
         pending::<()>().await;
@@ -133,7 +133,7 @@ fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() 
         client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
         let question = client.ask(&legacy(2, "tools/call", json!({"name": "ask"}))).await;
         assert_eq!(question["method"], "elicitation/create");
-        // The table is full, and the answer stands behind another request.
+        // The table is full, and the response is behind another request.
         client.send(&legacy(3, "tools/call", json!({"name": "ask"}))).await;
         let accepted = json!({"action": "accept", "content": {"name": "x"}});
         client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accepted})).await;
@@ -158,7 +158,7 @@ fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
         .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
-        // At the front it is taken in at once, and the next request finds a place.
+        // At the front it is processed at once, and the next request finds room.
         for message in [
             call(1, "wait", json!({})),
             call(2, "wait", json!({})),
@@ -168,7 +168,7 @@ fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
             client.send(&message).await;
         }
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
-        // Behind a request without a place, it waits until that is refused.
+        // Behind a request without room, it waits until that is rejected.
         for message in [call(5, "wait", json!({})), cancel(2), call(6, "ask", json!({}))] {
             client.send(&message).await;
         }
@@ -196,7 +196,7 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
             client.send(&legacy(id, "tools/call", json!({"name": "wait"}))).await;
         }
         // While the third waits nothing is read, so the client is pinged; then the third is
-        // refused.
+        // rejected.
         let (mut ping, mut refused) = (Value::Null, Value::Null);
         while ping.is_null() || refused.is_null() {
             let message = client.next().await;
@@ -229,7 +229,7 @@ fn b1_a_full_table_ends_with_its_client() {
             client.send(&call(id, "wait", json!({}))).await;
         }
         client.stream.close().await.unwrap();
-        // Those that have a place are dropped, the others refused: nobody is left to wait for.
+        // Admitted requests are dropped, the others rejected: nothing is left to wait for.
         for id in 3..=5 {
             assert_eq!(client.next().await["id"], id);
         }

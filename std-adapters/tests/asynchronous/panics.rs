@@ -1,4 +1,4 @@
-//! What panics ends alone.
+//! A panic ends only what caused it.
 
 use std::cell::RefCell;
 use std::future::{Future, pending};
@@ -31,7 +31,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Panics when it is written down.
+/// Panics when it is serialized.
 struct Unspeakable;
 
 impl Serialize for Unspeakable {
@@ -60,7 +60,7 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>
             ctx.reply(&json!({"content": []}))
         }),
         "ask" => Box::pin(async move {
-            // Its payload panics once more.
+            // Its payload panics as well.
             std::panic::panic_any(Bomb("payload"));
         }),
         _ => Box::pin(async move { ctx.reply(&TextResult::new("fine")) }),
@@ -78,7 +78,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
                 panic.name.clone(),
                 panic.message.clone(),
             ));
-            // This one is not told.
+            // This panic is not reported.
             panic!("in the observer of panics");
         }
     });
@@ -96,7 +96,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
                 "what it says is not for clients"
             );
         }
-        // In the middle of a message of its own, of which nothing is seen.
+        // In the middle of a message of its own, which is discarded.
         let failed = client.ask(&legacy(4, "tools/call", json!({"name": "change"}))).await;
         assert_eq!(
             (&failed["id"], &failed["error"]["code"]),
@@ -106,7 +106,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         // While its future is dropped.
         client.send(&call(5, "wait", json!({}))).await;
         client.send(&cancel(5)).await;
-        // And everything else goes on.
+        // Everything else continues.
         assert_eq!(
             client.ask(&call(6, "echo", json!({}))).await["result"]["content"][0]["text"],
             "fine"
@@ -131,7 +131,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
 }
 
 #[test]
-fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
+fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
     struct Broken;
     impl StateProtector for Broken {
         fn protect(&self, _: &Request<'_>, _: &str) -> String {
@@ -173,10 +173,10 @@ fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
     assert_eq!(*told.lock().unwrap(), ["observer", "close", "observer", "open", "observer"]);
 }
 
-/// Streams that were put there, one after the other.
+/// A listener with a queue of streams.
 struct Door(RefCell<Vec<Breaking>>);
 
-/// A stream that may panic in the middle of a connection.
+/// A stream that can panic in the middle of a connection.
 struct Breaking(Pipe, bool);
 
 impl mcp_sansio_adapters::asynchronous::Listener for &Door {

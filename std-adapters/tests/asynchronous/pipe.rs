@@ -1,4 +1,4 @@
-//! A stream in memory, whose two directions hold a few bytes each.
+//! A stream in memory, whose two directions hold a limited number of bytes each.
 
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Result};
@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// One end of it.
+/// One end of a pipe.
 pub(crate) struct Pipe {
     input: Arc<Mutex<Direction>>,
     output: Arc<Mutex<Direction>>,
-    /// The most that a read or write moves.
+    /// Maximum number of bytes of a read or write.
     chunk: usize,
 }
 
@@ -24,7 +24,7 @@ struct Direction {
     writer: Option<Waker>,
 }
 
-/// Both ends. Each direction holds `capacity` bytes, and no call moves more than `chunk`.
+/// Creates both ends. Each direction holds `capacity` bytes, and no call moves more than `chunk`.
 pub(crate) fn pipe(capacity: usize, chunk: usize) -> (Pipe, Pipe) {
     let direction = || {
         let bytes = VecDeque::with_capacity(capacity.min(4096));

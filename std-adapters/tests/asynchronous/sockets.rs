@@ -1,4 +1,4 @@
-//! Over real sockets.
+//! Real sockets.
 
 use std::future::Future;
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ async fn connect(address: std::net::SocketAddr) -> Client<Async<TcpStream>> {
     Client::new(Async::<TcpStream>::connect(address).await.unwrap())
 }
 
-/// Until the clients are done.
+/// Serves until the clients are done.
 fn run<T>(
     server: impl Future<Output = std::io::Result<()>>,
     clients: impl Future<Output = T>,
@@ -39,7 +39,7 @@ fn run<T>(
     })
 }
 
-/// A thousand, or as many as files may be open for both ends.
+/// A thousand, or as many as the limit of open files allows for both ends.
 #[cfg(unix)]
 fn as_many_as_possible() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -59,7 +59,7 @@ fn a_thousand_connections_at_once_are_all_served() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let (here, gate, all_here) = (here.clone(), gate.clone(), all_here.clone());
         async move {
-            // Nobody is answered before everybody has asked.
+            // No response is sent before all requests have arrived.
             if here.fetch_add(1, Ordering::Relaxed) + 1 == many {
                 all_here.send(()).await?;
             }
@@ -92,7 +92,7 @@ fn a_thousand_connections_at_once_are_all_served() {
     });
 }
 
-/// Bytes of this process in memory.
+/// Resident memory of this process, in bytes.
 #[cfg(unix)]
 fn resident() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -101,7 +101,7 @@ fn resident() -> Option<usize> {
 }
 
 #[test]
-fn one_more_than_the_limit_waits_until_somebody_leaves() {
+fn connections_beyond_the_limit_wait_until_one_ends() {
     let most = AtomicUsize::new(0);
     let app = App::new(&CONFIG, |ctx: Context| {
         most.fetch_max(ctx.broadcaster().connections(), Ordering::Relaxed);
@@ -116,7 +116,7 @@ fn one_more_than_the_limit_waits_until_somebody_leaves() {
         two.ask(&call(1, "echo", json!({}))).await;
         let mut three = connect(address).await;
         three.send(&call(3, "echo", json!({}))).await;
-        // The others go on as ever.
+        // The others continue.
         for id in 2..20 {
             one.ask(&call(id, "echo", json!({}))).await;
         }
@@ -129,7 +129,7 @@ fn one_more_than_the_limit_waits_until_somebody_leaves() {
 }
 
 #[test]
-fn a_busy_connection_and_a_slow_handler_delay_nobody_else() {
+fn a_busy_connection_and_a_slow_handler_delay_no_other() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         match ctx.name() {
             "wait" => std::future::pending().await,

@@ -1,4 +1,4 @@
-//! What servers ask: one handler for both eras.
+//! Input requests: one handler for both eras.
 
 use std::cell::RefCell;
 use std::future::pending;
@@ -25,7 +25,7 @@ const WHO: RequestedSchema<'_> =
 const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
 
 async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
-    // A person takes their time.
+    // A user takes some time.
     future::yield_now().await;
     match question.as_input_request() {
         InputRequest::Elicit(_) => {
@@ -38,7 +38,7 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
     }
 }
 
-/// A server with a tool that greets whom it has asked for, with the roots if it is called so.
+/// A server with a tool that requests a name, or the roots if it is called `roots`.
 struct Greeter {
     is_modern: bool,
     asked: Vec<(Call, RequestHandle)>,
@@ -123,7 +123,7 @@ fn greet(
 }
 
 #[test]
-fn one_handler_answers_both_eras_and_the_request_is_sent_again_by_itself() {
+fn one_handler_serves_both_eras_and_the_request_is_sent_again() {
     for (config, expected, rounds) in
         [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)]
     {
@@ -185,7 +185,7 @@ fn a_slow_answer_holds_nothing_up() {
                     for _ in 0..10 {
                         assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
                     }
-                    // Only now the person answers.
+                    // Only now the user responds.
                     drop(open);
                 };
                 future::zip(call(&client, "greet"), others).await
@@ -194,7 +194,7 @@ fn a_slow_answer_holds_nothing_up() {
     }
 }
 
-/// Counts how many of it there are.
+/// Counts its instances.
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
@@ -210,7 +210,7 @@ impl Drop for Alive {
     }
 }
 
-/// A handler that never answers, and who counts how many questions it holds.
+/// A handler that never completes, and the number of its open input requests.
 fn never() -> (Arc<AtomicUsize>, Connector) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
@@ -237,7 +237,7 @@ fn a_question_that_the_server_cancels_is_not_answered_any_more() {
     let asked: RefCell<Option<Call>> = RefCell::default();
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
         ServerEvent::Request(request) if tool(request) == "ask" => {
-            // On behalf of nothing, so that it outlives its request.
+            // Without a parent request, so that it outlives the request.
             let question = ClientRequest::elicitation(&ELICIT);
             *asked.borrow_mut() =
                 Some(session.server.request(NOW, &question, &mut session.tx).unwrap());

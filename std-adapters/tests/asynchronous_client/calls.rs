@@ -1,4 +1,4 @@
-//! Calls: several at once, with progress, given up.
+//! Calls: several at once, with progress, cancelled.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_place_is_free_again() {
             ServerEvent::RequestCancelled { .. } => seen.borrow_mut().push("cancelled"),
             _ => {}
         };
-        // One place in the table, so the second call needs that of the first.
+        // The table has one entry, so the second call waits for the first.
         let server = |pipe| serve(pipe, config, script);
         let (result, _) = play_on(
             Connector::<1>::with_table_sizes(&CLIENT),
@@ -133,7 +133,7 @@ fn progress_is_told_as_it_comes_and_before_the_result() {
                 },
             );
             assert_eq!(text(&made.await.unwrap()), "done");
-            // Without being asked, nothing is told.
+            // Without a progress token there is no progress.
             assert_eq!(text(&call(&client, "steps").await.unwrap()), "done");
             told
         });
@@ -168,7 +168,7 @@ fn of_much_progress_that_nobody_looks_at_the_latest_is_kept() {
 }
 
 #[test]
-fn errors_are_the_servers_own_or_ours() {
+fn errors_come_from_the_server_or_the_client() {
     let script = |event: &ServerEvent<'_>, session: &mut Session| {
         if let ServerEvent::Request(request) = event {
             let data = RawJson::from_static(r#"{"why":"so"}"#);

@@ -1,4 +1,4 @@
-//! What servers tell: changes, log messages, notifications.
+//! Notifications of servers: changes, log messages, others.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ const ALL: SubscriptionFilter<'_> = SubscriptionFilter::new()
     .resources_list_changed(true)
     .resource_subscriptions(&URIS);
 
-/// A server that changes what it is called to change.
+/// A server that changes the list that a call names.
 fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>, &mut Session) {
     move |event, session| match event {
         ServerEvent::Listening { request } => *listen.lock().unwrap() = Some(*request),
@@ -57,7 +57,7 @@ fn a_listen_is_a_stream_of_changes_in_both_eras() {
             let mut told = Vec::new();
             for change in ["tools", "prompts", "resources", "resource"] {
                 call(&client, change).await.unwrap();
-                // Of prompts nobody wants to hear.
+                // Changes of prompts are not subscribed to.
                 if change != "prompts" {
                     told.push(listening.next().await.unwrap());
                 }
@@ -71,7 +71,7 @@ fn a_listen_is_a_stream_of_changes_in_both_eras() {
 }
 
 #[test]
-fn what_is_told_again_before_it_was_looked_at_is_told_once() {
+fn repeated_changes_are_reported_once() {
     for config in [&MODERN, &LEGACY] {
         let listen = Mutex::default();
         play(Connector::new(&CLIENT), config, script(&listen), async |client| {
@@ -131,7 +131,7 @@ fn a_listen_keeps_the_connection_open() {
 }
 
 #[test]
-fn what_belongs_to_no_call_is_seen_as_it_comes() {
+fn events_that_belong_to_no_call_reach_on_event() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sees = Arc::clone(&seen);
     let connector = Connector::new(&CLIENT).on_event(move |event| {

@@ -1,5 +1,5 @@
-//! Every stream closes without waiting for a time limit: these are so long that a test that waits
-//! for one hangs.
+//! Every stream closes without waiting for a time limit. The limits are so long that a test that
+//! waits for one hangs.
 
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::script::{call, run, text};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Says what it has been told to the first call, and closes when the client has.
+/// Sends `result` in response to the first call, and closes when the client has closed.
 async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let mut read = [0; 4096];
     assert!(stream.read(&mut read).await.unwrap() > 0);

@@ -1,4 +1,4 @@
-//! How connections end, and what ends with them.
+//! Ends of connections, and of the calls on them.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -24,7 +24,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     }
 }
 
-/// Answers until `count` requests wait for an answer; then it is gone.
+/// Responds until `count` requests are open, then closes.
 async fn serve_until(pipe: Pipe, count: usize) {
     let waiting = Cell::new(0);
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
@@ -104,7 +104,7 @@ fn close_ends_what_waits_and_what_was_sent_arrives() {
 }
 
 #[test]
-fn the_connection_closes_when_nobody_holds_a_client_any_more() {
+fn the_connection_closes_when_the_last_client_is_dropped() {
     let ((), end) = play(Connector::new(&CLIENT), &MODERN, echo, async |client| {
         let other = client.clone();
         drop(client);
@@ -142,7 +142,7 @@ fn calls_end_when_the_connection_is_dropped() {
 }
 
 #[test]
-fn drive_keeps_the_connection_going_while_something_is_done_with_it() {
+fn drive_runs_the_connection_until_the_work_completes() {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
     let (client, connection) = Connector::new(&CLIENT).connect(ours);
     let work = connection.drive(async { text(&call(&client, "echo").await.unwrap()) });
@@ -158,7 +158,7 @@ fn a_server_that_does_not_answer_a_ping_is_given_up() {
         let initialized = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
         let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{initialized}}}\n");
         pipe.write_all(answer.as_bytes()).await.unwrap();
-        // Nothing else from here on.
+        // Sends nothing from here on.
         while pipe.read(&mut [0; 64]).await.unwrap() > 0 {}
     };
     let connector = Connector::new(&PINGING).set_era(Some(Era::Legacy));
@@ -237,7 +237,7 @@ fn a_stream_that_fails_ends_the_connection_and_its_calls() {
 fn a_server_that_takes_nothing_any_more_may_still_say_something() {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
     let (open, gate) = smol::channel::bounded::<()>(1);
-    // One write for the call; the next fails.
+    // One write for the call; the next one fails.
     let broken = Broken { pipe: ours, writes: 1, kind: io::ErrorKind::BrokenPipe };
     let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(broken);
     let server = async {
@@ -248,7 +248,7 @@ fn a_server_that_takes_nothing_any_more_may_still_say_something() {
         theirs.write_all(answer.as_bytes()).await.unwrap();
     };
     let unheard = async {
-        // It is taken, and then the server speaks.
+        // It is accepted, and then the server sends.
         client.notify("notifications/unheard", &RawJson::EMPTY).await.unwrap();
         future::yield_now().await;
         drop(open);

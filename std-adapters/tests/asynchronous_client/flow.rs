@@ -1,4 +1,4 @@
-//! Streams that hold a few bytes, and requests that are longer than everything.
+//! Streams that hold a few bytes, and requests that are longer than all buffers.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ use crate::pipe::pipe;
 use crate::script::{NOW, Session, play_on, serve, text};
 use crate::{CLIENT, LEGACY, MODERN};
 
-/// Says what it is told.
+/// Returns the argument.
 fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     if let ServerEvent::Request(request) = event {
         let said = request.arguments().get("say").and_then(RawJson::as_string).unwrap().to_string();
@@ -38,7 +38,8 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
     let long = "x".repeat(5_000);
     for (capacity, chunk) in [(1, 1), (7, 3), (64, 64)] {
         for config in [&MODERN, &LEGACY] {
-            // Before each answer comes something else, so that both have more to write than fits.
+            // Another message precedes each response, so that both sides have more to write than
+            // fits.
             let script = |event: &ServerEvent<'_>, session: &mut Session| {
                 if matches!(event, ServerEvent::Request(_))
                     && std::ptr::eq(config, &raw const LEGACY)
@@ -92,15 +93,15 @@ fn a_long_request_that_is_dropped_half_sent_leaves_the_line_free() {
         play_on(connector, pipe(100, 100), server, async |client| {
             client.connected().await.unwrap();
             let long = "x".repeat(100_000);
-            // Time for a part of it.
+            // Time to write a part of it.
             let a_while = async {
                 for _ in 0..20 {
                     future::yield_now().await;
                 }
             };
             future::or(async { drop(say(&client, &long).await) }, a_while).await;
-            // The id that was cut off is not used again: the error that answers it, if one does, is
-            // nobody's.
+            // The id of the request that was cut off is not used again: an error response to it is
+            // ignored.
             for _ in 0..3 {
                 assert_eq!(text(&say(&client, "next").await.unwrap()), "next");
             }
@@ -120,7 +121,7 @@ fn a_request_whose_turn_never_came_is_not_sent_when_it_is_dropped() {
     let connector = Connector::new(&CLIENT).max_pending(1024);
     play_on(connector, pipe(100, 100), server, async |client| {
         let long = "x".repeat(50_000);
-        // The second waits behind the first, and is gone before that is through; the third is not
+        // The second waits behind the first, and is dropped before that is sent; the third is not
         // held up by it.
         let dropped = future::or(async { drop(say(&client, "never").await) }, async {
             for _ in 0..20 {
@@ -156,7 +157,7 @@ fn a_ping_that_comes_while_a_long_request_goes_out_is_answered() {
         let (first, second) = future::zip(say(&client, "short"), say(&client, &long)).await;
         assert_eq!(text(&first.unwrap()), "short");
         assert!(text(&second.unwrap()) == long);
-        // Whatever was pinged last is through as well.
+        // The response to the last ping has arrived as well.
         while pongs.get() < 2 {
             future::yield_now().await;
         }

@@ -1,5 +1,5 @@
-//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread. What
-//! is counted is steps, not time.
+//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread. Steps
+//! are counted, not seconds.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -20,13 +20,13 @@ use crate::{CLIENT, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
 
-/// A server that does what a line of text says, for ever.
+/// A server that repeats a line of text for ever.
 struct Hostile {
     kind: Kind,
     said: &'static [u8],
     at: usize,
     steps: Rc<Cell<usize>>,
-    /// Whether it drips now, or lets the client wait.
+    /// Whether it drips now, or makes the client wait.
     drips: bool,
 }
 
@@ -85,7 +85,7 @@ impl AsyncWrite for Hostile {
         self.steps.set(self.steps.get() + 1);
         match self.kind {
             Kind::NeverReads => Poll::Pending,
-            // One byte, as often as one likes.
+            // One byte, without a pause.
             Kind::NeverPauses | Kind::Drips => Poll::Ready(Ok(bytes.len().min(1))),
         }
     }
@@ -105,7 +105,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     }
 }
 
-/// Calls a tool that is longer than what may wait to be written, with a limit in time.
+/// Makes a call that is longer than the output buffer, with a time limit.
 async fn limited(client: &Client, length: usize) -> Result<OwnedJson, CallError> {
     let name = "x".repeat(length);
     client.request("tools/call", &CallToolParams::new(&name), CallOptions::new().limit(SHORT)).await
@@ -131,7 +131,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
                 Connector::new(&CLIENT).set_era(Some(era)).close_timeout(SHORT).max_pending(1024);
             let (hostile, connection) = connector.connect(Hostile::new(kind, said, &steps));
             let hostile = async {
-                // In legacy sessions none of them is ever sent: there is no answer to `initialize`.
+                // In legacy sessions none of them is ever sent: `initialize` gets no response.
                 for length in [1, 10_000] {
                     let result = limited(&hostile, length).await;
                     assert!(
@@ -154,7 +154,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
                 drop(ordinary);
                 most
             };
-            // One future: whatever is woken, all have their turn.
+            // One future: all of them are polled in every round.
             let ordinary = future::zip(
                 future::zip(ordinary, ordinary_connection),
                 serve(theirs, &MODERN, echo),
@@ -162,8 +162,8 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
             let (((most, end), ()), _) =
                 run(future::zip(ordinary, future::zip(hostile, connection)));
             end.unwrap();
-            // A call takes some turns of the executor, and in each the hostile server gets a few
-            // dozens of reads and writes.
+            // A call takes some rounds of the executor, and in each the hostile server gets a few
+            // dozen reads and writes.
             assert!(
                 most < 5_000,
                 "{kind:?} {said:?}: {most} steps of the hostile server during one call of the other"

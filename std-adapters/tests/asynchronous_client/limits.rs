@@ -1,5 +1,5 @@
-//! What a server may make the client keep, filled to the limit; time limits that are none; the
-//! application's code that panics.
+//! Everything that a server can make the client keep, filled to the limit; time limits of
+//! `Duration::MAX`; panics of the application's code.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -21,7 +21,7 @@ use crate::pipe::{Pipe, pipe};
 use crate::script::{call, run, text};
 use crate::{CLIENT, SERVER};
 
-/// Answers each line with lines, until the client closes.
+/// Responds to each line with lines, until the client closes.
 async fn speak(pipe: Pipe, mut answer: impl FnMut(&Value) -> Vec<Value>) {
     let (mut pipe, mut lines) = (pipe, Vec::new());
     let mut read = [0; 4096];
@@ -56,7 +56,7 @@ fn initialized(request: &Value) -> Value {
     )
 }
 
-/// Runs a client against that.
+/// Runs a client against such a server.
 fn play<R>(
     connector: Connector,
     era: Era,
@@ -92,7 +92,7 @@ fn c7_a_list_is_kept_up_to_its_limit_in_bytes() {
 }
 
 #[test]
-fn c7_a_list_that_goes_round_in_circles_is_refused() {
+fn c7_a_list_with_a_repeated_cursor_is_rejected() {
     let asked = Cell::new(0);
     let answer = |request: &Value| {
         asked.set(asked.get() + 1);
@@ -111,7 +111,7 @@ fn c7_the_limit_in_time_is_that_of_the_whole_list() {
     let (ours, mut theirs) = pipe(1 << 16, 1 << 16);
     let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
     let (limit, pause) = (Duration::from_millis(200), Duration::from_millis(20));
-    // Each page comes long before the limit, and all of them long after it.
+    // Each page arrives long before the limit, and all of them long after it.
     let server = async {
         while theirs.read(&mut [0; 4096]).await.unwrap() > 0 {
             asked.set(asked.get() + 1);
@@ -156,7 +156,7 @@ fn c7_reports_of_progress_are_kept_up_to_their_limit_in_bytes() {
                     steps.push(progress.progress.as_i64().unwrap());
                 },
             ));
-            // It is sent, and not looked at again before everything has come.
+            // It is sent, and not polled again before everything has arrived.
             assert!(poll_once(&mut reporting).await.is_none());
             call(&client, "a").await.unwrap();
             assert!(poll_once(&mut reporting).await.is_none());

@@ -1,6 +1,6 @@
-//! The smol adapter's client: over pipes in memory against the core's server in a loop of a few
-//! lines, where everything can be brought about on purpose; against the server of the same adapter;
-//! and over sockets.
+//! Tests of the asynchronous client: over pipes in memory against the core's server in a loop of a
+//! few lines, where every order of events can be arranged; against the asynchronous server; and
+//! over sockets.
 
 mod asking;
 mod calls;
@@ -19,7 +19,7 @@ mod servers;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig, ServerFeatures};
 
-/// Everything that can be declared.
+/// All capabilities.
 const SERVER: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("server", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED

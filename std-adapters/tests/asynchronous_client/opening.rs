@@ -1,4 +1,4 @@
-//! How a conversation begins, and that it may not.
+//! Connecting, and its failures.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     }
 }
 
-/// A server that answers each line by hand, or does not.
+/// A server whose responses are written by hand.
 async fn by_hand(pipe: Pipe, mut answer: impl FnMut(&Value) -> Option<Value>) {
     let mut lines = BufReader::new(pipe);
     let mut line = String::new();
@@ -139,7 +139,7 @@ fn without_a_common_revision_nothing_is_opened() {
         matches!(end, ConnectionEnd::ConnectFailed(ConnectError::NoCommonRevision(_))),
         "{end:?}"
     );
-    // Said to be what the client does not speak.
+    // Set to an era that the client does not support.
     let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(

@@ -1,4 +1,4 @@
-//! A server whose answers a test writes down, and what runs it against a client.
+//! A scripted server, and the driver that runs it against a client.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd
 
 use crate::pipe::{Pipe, pipe};
 
-/// What a script speaks through. Its output grows as needed, so no call has to be repeated.
+/// The server of a script. Its output grows as needed, so no call has to be repeated.
 pub(crate) struct Session {
     pub(crate) server: Server<'static, 8, 8>,
     pub(crate) tx: TxBuffer<Vec<u8>>,
 }
 
-/// The virtual time of all scripts.
+/// Virtual time of all scripts.
 pub(crate) const NOW: Instant = Instant::from_millis(0);
 
 impl Session {
@@ -35,7 +35,7 @@ impl Session {
         let _ = self.server.respond(request, &TextResult::new(text), &mut self.tx).unwrap();
     }
 
-    /// Takes in all that was read.
+    /// Processes all input.
     fn take(
         &mut self,
         rx: &mut RxBuffer<Vec<u8>>,
@@ -55,12 +55,12 @@ impl Session {
     }
 }
 
-/// The name of the tool that is called.
+/// Returns the name of the tool that is called.
 pub(crate) fn tool(request: &Request<'_>) -> String {
     request.name().map_or_else(String::new, |name| name.to_string())
 }
 
-/// Reads, answers, and writes, one after the other, until the client closes.
+/// Reads, responds and writes in turn, until the client closes.
 pub(crate) async fn serve(
     mut pipe: Pipe,
     config: &'static ServerConfig<'static>,
@@ -82,8 +82,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Runs a client against a script, until it drops what it has been given. Says how the connection
-/// ended.
+/// Runs a client against a script, until it drops its arguments. Returns how the connection ended.
 pub(crate) fn play<R>(
     connector: Connector,
     config: &'static ServerConfig<'static>,
@@ -105,7 +104,7 @@ pub(crate) fn play_on<R, const N: usize, F: Future<Output = ()>>(
     (result, end.unwrap())
 }
 
-/// What hangs fails.
+/// Fails a test that hangs.
 pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
     smol::block_on(future::or(async { Some(work.await) }, async {
         Timer::after(Duration::from_secs(30)).await;
@@ -122,7 +121,7 @@ pub(crate) async fn call<const N: usize>(
     client.request("tools/call", &CallToolParams::new(tool), CallOptions::new()).await
 }
 
-/// The text of a tool's result.
+/// Returns the text of a tool's result.
 pub(crate) fn text(result: &OwnedJson) -> String {
     let content = result.as_raw().get("content").and_then(|content| content.elements().next());
     content.and_then(|block| block.get("text")).and_then(RawJson::as_string).unwrap().to_string()

@@ -1,4 +1,4 @@
-//! Against the server of the same adapter, and over sockets.
+//! Against the asynchronous server, and over sockets.
 
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
     }
 }
 
-/// Lists, and calls with progress and a question.
+/// Lists, and calls with progress and an input request.
 async fn visit(client: &Client) {
     let tools = client.list::<Tools>(CallOptions::new()).await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
@@ -126,7 +126,7 @@ fn over_tcp_from_several_threads_through_one_connection() {
     run(async {
         let stream = Async::<TcpStream>::connect(address).await.unwrap();
         let (client, connection) = Connector::new(&CLIENT).on_input_request(answer).connect(stream);
-        // On the global executor, which wants what can change threads.
+        // On the global executor, which requires `Send`.
         let connection = smol::spawn(connection);
         let threads: Vec<_> = (0..4)
             .map(|_| {

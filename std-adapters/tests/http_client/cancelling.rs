@@ -1,4 +1,4 @@
-//! Calls that nobody waits for any more.
+//! Dropped calls.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::scene::{ResponseKind, Seen, call, event, legacy, modern, only, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
-/// Answers a slow call with a stream on which nothing comes, or not at all.
+/// Responds to a slow call with a silent stream, or not at all.
 fn slow(
     otherwise: fn(&Seen) -> ResponseKind,
     with_head: bool,
@@ -23,7 +23,7 @@ fn slow(
     }
 }
 
-/// Begins a slow call, drops it when the server has it, and calls something else.
+/// Starts a slow call, drops it when the server has it, and makes another one.
 async fn begin_and_drop(client: mcp_sansio_adapters::asynchronous::client::Client) -> String {
     client.connected().await.unwrap();
     let arguments = json!({});

@@ -1,4 +1,4 @@
-//! What the heads of requests say.
+//! Header fields of requests.
 
 use mcp_sansio::types::{GetPromptParams, ResourceParams};
 use mcp_sansio::{CallOptions, RawJson};

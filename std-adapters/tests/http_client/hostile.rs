@@ -1,6 +1,6 @@
 //! Servers that never pause, never read, or drip, beside an ordinary one on the same thread; and
-//! what a server may make the client keep or do, filled to the limit. What is counted is steps and
-//! connections, not time.
+//! everything that a server can make the client keep or do, filled to the limit. Steps and
+//! connections are counted, not seconds.
 
 use std::future::Future;
 use std::io;
@@ -24,14 +24,14 @@ use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
 
-/// A connection on which the server says `first`, and then `said` for ever.
+/// A connection on which the server sends `first`, and then `said` for ever.
 struct Hostile {
     kind: Kind,
     first: &'static [u8],
     said: &'static [u8],
     at: usize,
     steps: Arc<AtomicUsize>,
-    /// Whether it drips now, or lets the client wait.
+    /// Whether it drips now, or makes the client wait.
     drips: bool,
 }
 
@@ -103,7 +103,7 @@ const CHUNKED: &str =
 const JSON: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
 const REFUSAL: &str = "HTTP/1.1 500 No\r\nContent-Type: application/json\r\n\r\n";
 
-/// What is said once, and what for ever.
+/// Text that is sent once, and text that is repeated for ever.
 const NOISE: [(&str, &str); 9] = [
     (EVENTS, "data: x\n"),
     (EVENTS, "id: 1\n\n"),
@@ -150,7 +150,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
             let call = client
                 .request("tools/call", &CallToolParams::new("a"), CallOptions::new().limit(SHORT))
                 .await;
-            // A head that is too long, or has no end, is refused before.
+            // A head that is too long, or has no end, is rejected before.
             assert!(
                 matches!(call, Err(CallError::TimedOut | CallError::Server(_))),
                 "{kind:?} {noise:?}: {call:?}"
@@ -167,7 +167,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
     }
 }
 
-/// Makes calls of an ordinary server beside this, and says how many steps were taken during one of
+/// Makes calls to an ordinary server meanwhile. Returns the maximum number of steps during one of
 /// them.
 fn beside(hostile: impl Future, steps: &AtomicUsize) -> usize {
     let mut hostile = Some(Box::pin(hostile));
@@ -214,14 +214,14 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
     }
 }
 
-/// Asks for the roots as often as that.
+/// Requests the roots this many times.
 fn asks(times: usize) -> String {
     (0..times)
         .map(|n| event(&json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"})))
         .collect()
 }
 
-/// Polls others for a while.
+/// Lets other tasks run for a while.
 async fn a_while() {
     for _ in 0..2_000 {
         future::yield_now().await;
@@ -241,7 +241,7 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
             "tools/call" if seen.body["params"]["name"] == "ask" => {
                 ResponseKind::events(&asks(2_000)).hold()
             }
-            // It takes no answer.
+            // It accepts no response.
             "answer" => {
                 count.fetch_add(1, Ordering::Relaxed);
                 ResponseKind::silence()
@@ -295,7 +295,7 @@ fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next
     );
     assert!(played.notices.len() >= 40 - MAX_ONE_WAY_POSTS, "{:?}", played.notices);
     assert!(
-        played.notices.iter().all(|notice| notice.starts_with("a message was refused")),
+        played.notices.iter().all(|notice| notice.starts_with("message rejected")),
         "{:?}",
         played.notices
     );
@@ -333,7 +333,7 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
     assert_eq!(count("GET /mcp"), 11, "{:#?}", played.trace);
     assert_eq!(count("closed: GET /mcp"), 11, "{:#?}", played.trace);
     let at = |wanted: &str| played.trace.iter().rposition(|line| line.starts_with(wanted)).unwrap();
-    // That of each session is closed when the next one has begun.
+    // The stream of each session is closed when the next one has been opened.
     let before_last_call = &played.trace[..at("POST /mcp tools/call")];
     assert!(
         before_last_call.iter().filter(|line| line.starts_with("closed: GET")).count() >= 9,
@@ -385,7 +385,7 @@ fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
             begun.elapsed()
         },
     );
-    // The first is at once.
+    // The first attempt is immediate.
     assert!(played.result >= Duration::from_millis(500), "{:?}", played.result);
 }
 
@@ -433,7 +433,7 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
 }
 
 #[test]
-fn f9_a_dial_that_panics_ends_the_connection_with_an_error() {
+fn f9_a_connector_that_panics_ends_the_connection_with_an_error() {
     struct Never;
     impl mcp_sansio_adapters::asynchronous::client::http::Connect for Never {
         type Stream = crate::pipe::Pipe;

@@ -1,5 +1,5 @@
-//! The client over HTTP, against servers whose answers are written down: what it says, in which
-//! order, and what it makes of what it is told. Over streams in memory, in pieces of several sizes.
+//! Tests of the asynchronous HTTP client against scripted servers: its requests, their order, and
+//! its handling of responses. Over streams in memory, in pieces of several sizes.
 
 mod cancelling;
 mod heads;
@@ -26,5 +26,5 @@ static CLIENT: ClientConfig<'_> = BOTH;
 static MODERN: ClientConfig<'_> = BOTH.revisions(Revisions::only(Revision::LATEST));
 static LEGACY: ClientConfig<'_> = BOTH.revisions(Revisions::only(Revision::V2025_11_25));
 
-/// What a call moves at most.
+/// Maximum number of bytes of a read or write.
 const CHUNKS: [usize; 3] = [1, 7, 1 << 16];

@@ -1,5 +1,4 @@
-//! Servers of 2024-11-05: one stream for all that they say, and an endpoint for all that they are
-//! told.
+//! Servers of 2024-11-05: one stream of the server, and an endpoint for messages.
 
 use serde_json::json;
 
@@ -8,11 +7,11 @@ use mcp_sansio::{Revision, Revisions};
 use crate::scene::{ResponseKind, Seen, answer, call, event, initialized, play};
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY};
 
-/// A server of that time. Everything is known beforehand, for its stream is written in one piece.
+/// A server of 2024-11-05. Its stream is written in one piece, so all of it is known beforehand.
 fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> ResponseKind {
     move |seen| match (seen.method.as_str(), seen.target.as_str()) {
         ("GET", "/mcp") => {
-            // The client counts: the probe was 1, and `initialize` 2.
+            // Ids of the client: the probe was 1, and `initialize` 2.
             let result =
                 event(&json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")}));
             ResponseKind::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
@@ -23,13 +22,13 @@ fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> ResponseKin
 }
 
 #[test]
-fn bc_03_bc_06_old_03_old_05_old_06_what_refuses_to_be_initialized_may_be_older() {
+fn bc_03_bc_06_old_03_old_05_old_06_a_server_that_rejects_initialize_may_be_of_2024_11_05() {
     for (chunk, refusal) in CHUNKS.into_iter().zip([400, 404, 405]) {
         let played = play(&CLIENT, chunk, old("/messages?id=7", refusal), async |client| {
             client.connected().await.map(|opened| opened.revision)
         });
         assert_eq!(played.result.unwrap(), Revision::V2024_11_05);
-        // The old transport is the last thing that is tried.
+        // HTTP+SSE is tried last.
         let expected = [
             "POST /mcp server/discover 2026-07-28 -",
             "POST /mcp initialize - -",
@@ -47,7 +46,7 @@ fn bc_03_bc_06_old_03_old_05_old_06_what_refuses_to_be_initialized_may_be_older(
 }
 
 #[test]
-fn bc_03_what_refuses_otherwise_is_not() {
+fn bc_03_other_errors_do_not_mean_2024_11_05() {
     for status in [402, 409, 410, 415, 422, 429] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
@@ -60,7 +59,7 @@ fn bc_03_what_refuses_otherwise_is_not() {
 }
 
 #[test]
-fn bc_02_before_2025_11_25_any_refusal_was_a_sign() {
+fn bc_02_before_2025_11_25_any_error_means_legacy() {
     static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
         Revisions::only(Revision::V2024_11_05).with(Revisions::only(Revision::V2025_03_26)),
     );
@@ -82,7 +81,7 @@ fn bc_02_before_2025_11_25_any_refusal_was_a_sign() {
 }
 
 #[test]
-fn bc_04_a_modern_error_to_initialize_is_no_sign() {
+fn bc_04_a_modern_error_to_initialize_does_not_mean_2024_11_05() {
     for code in [-32020, -32021, -32022] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
@@ -131,7 +130,7 @@ fn old_03_old_07_what_the_endpoint_may_be() {
 }
 
 #[test]
-fn a_stream_that_does_not_begin_with_an_endpoint_is_none_of_ours() {
+fn a_stream_that_does_not_start_with_an_endpoint_event_is_rejected() {
     for body in
         ["data: {}\n\n", "event: message\ndata: /messages\n\n", "event: other\ndata: x\n\n", ""]
     {

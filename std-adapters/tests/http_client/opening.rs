@@ -1,4 +1,4 @@
-//! How a server is found out, whatever it speaks.
+//! Detection of the server's revision and transport.
 
 use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
 use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connector};
@@ -34,13 +34,13 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
         let expected =
             ["POST /mcp server/discover 2026-07-28 -", "POST /mcp tools/call 2026-07-28 -"];
         assert_eq!(played.trace, expected, "{chunk} {as_events}");
-        // 2026-07-28 has no sessions: there is nothing to end.
+        // 2026-07-28 has no sessions, so there is nothing to end.
         assert_eq!(played.dials, 1, "{chunk} {as_events}");
     }
 }
 
 #[test]
-fn ver_14_ver_16_bc_06_what_is_no_modern_error_leads_to_initialize() {
+fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
     for chunk in CHUNKS {
         for refuse in [
             |_| ResponseKind::status(400),
@@ -87,13 +87,13 @@ fn ver_14_ver_16_bc_06_what_is_no_modern_error_leads_to_initialize() {
 }
 
 #[test]
-fn ver_15_bc_04_a_modern_error_does_not() {
+fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
     for (code, data) in [
         (-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})),
         (-32020, json!({})),
         (-32021, json!({})),
     ] {
-        // Whether it names the request, or could not.
+        // With the id of the request, and without.
         for with_id in [true, false] {
             let data = data.clone();
             let played = play(
@@ -132,7 +132,7 @@ fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
     let played = play(&MODERN, 7, answer, async |client| client.connected().await.map(|_| ()));
     assert!(played.result.is_ok());
     assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"; 2]);
-    // Not for ever.
+    // Not repeated for ever.
     let played = play(&MODERN, 7, refuse, async |client| client.connected().await.map(|_| ()));
     assert!(matches!(played.result, Err(CallError::ConnectFailed(_))));
     assert_eq!(played.trace.len(), 2);
@@ -152,7 +152,7 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
         );
         let played = play(&OLD, 7, answer, async |client| call(&client, "greet", &json!({})).await);
         assert_eq!(played.result.unwrap(), "called");
-        // 2025-03-26 does not know the field.
+        // 2025-03-26 does not have the field.
         let version = if revision == "2025-03-26" { "-" } else { revision };
         let expected = [
             "POST /mcp initialize - -".to_owned(),
@@ -170,7 +170,7 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
 }
 
 #[test]
-fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
+fn errors_that_identify_no_era_fail_connecting() {
     let fail = |answer: fn(&Seen) -> ResponseKind| {
         let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
         assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
@@ -197,7 +197,7 @@ fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
 }
 
 #[test]
-fn an_initialize_that_is_refused_is_said_so() {
+fn a_rejected_initialize_is_reported() {
     let played = play(
         &LEGACY,
         7,

@@ -1,4 +1,4 @@
-//! What HTTP itself refuses: statuses, redirects, tokens.
+//! Rejections by HTTP: statuses, redirects, tokens.
 
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use serde_json::json;
@@ -68,7 +68,7 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
 }
 
 #[test]
-fn a_server_that_wants_to_be_told_who_asks_is_told() {
+fn a_server_that_requires_authentication_gets_a_token() {
     for chunk in CHUNKS {
         let played = play_with(
             Connector::new(&CLIENT),
@@ -153,7 +153,7 @@ fn a_redirect_is_followed_within_the_origin() {
 }
 
 #[test]
-fn what_has_no_answer_and_is_refused_is_told_about() {
+fn rejected_messages_without_a_response_are_reported() {
     let played = play(
         &LEGACY,
         64,

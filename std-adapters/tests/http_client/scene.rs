@@ -1,4 +1,4 @@
-//! A server whose answers a test writes down, and what runs a client against it.
+//! A scripted server, and the driver that runs a client against it.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use smol::Executor;
 
 use crate::pipe::{Pipe, pipe};
 
-/// A request as the server has seen it.
+/// A request as the server has received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) method: String,
@@ -36,12 +36,12 @@ impl Seen {
         value
     }
 
-    /// The method of the message; `answer` for an answer.
+    /// Returns the method of the message; `answer` for a response.
     pub(crate) fn message(&self) -> &str {
         if self.body.is_null() { "-" } else { self.body["method"].as_str().unwrap_or("answer") }
     }
 
-    /// The whole in a line: what was asked for, the revision and the session that the head names.
+    /// Returns one line: method and target, message, and the revision and session of the head.
     fn line(&self) -> String {
         let (version, session) = (
             self.field("mcp-protocol-version").unwrap_or("-"),
@@ -51,7 +51,7 @@ impl Seen {
     }
 }
 
-/// What is answered, and what becomes of the connection then.
+/// A response, and what happens to the connection after it.
 #[derive(Debug)]
 pub(crate) struct ResponseKind {
     status: u16,
@@ -63,11 +63,11 @@ pub(crate) struct ResponseKind {
 
 #[derive(Debug)]
 enum Then {
-    /// The next request.
+    /// The next request follows.
     Next,
-    /// It is cut off before the body has ended.
+    /// The connection is closed before the body has ended.
     Cut,
-    /// The body goes on, and nothing comes.
+    /// The body is left open.
     Hold,
 }
 
@@ -76,7 +76,7 @@ impl ResponseKind {
         Self { status, fields: Vec::new(), body: String::new(), is_chunked: false, end: Then::Next }
     }
 
-    /// Nothing comes, not even a head.
+    /// Nothing is sent, not even a head.
     pub(crate) fn silence() -> Self {
         Self::status(0).hold()
     }
@@ -85,12 +85,12 @@ impl ResponseKind {
         Self::status(200).field("Content-Type", "application/json").body(&body.to_string())
     }
 
-    /// The result of the request that was seen.
+    /// The result of a request.
     pub(crate) fn result(seen: &Seen, result: &Value) -> Self {
         Self::json(&answer(seen, result))
     }
 
-    /// An error of the protocol's.
+    /// A JSON-RPC error.
     pub(crate) fn error(seen: &Seen, status: u16, error: &Value) -> Self {
         let reply = Self::json(&json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error}));
         Self { status, ..reply }
@@ -124,12 +124,12 @@ pub(crate) fn answer(seen: &Seen, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
 }
 
-/// An event with this message.
+/// An SSE event with this message.
 pub(crate) fn event(message: &Value) -> String {
     format!("data: {message}\n\n")
 }
 
-/// What any modern server answers.
+/// The response of any modern server.
 pub(crate) fn modern(seen: &Seen) -> ResponseKind {
     match seen.message() {
         "server/discover" => ResponseKind::result(
@@ -142,8 +142,7 @@ pub(crate) fn modern(seen: &Seen) -> ResponseKind {
     }
 }
 
-/// What any server of 2025-11-25 answers that has sessions and no stream for what belongs to no
-/// request.
+/// The response of any server of 2025-11-25 with sessions and without a GET stream.
 pub(crate) fn legacy(seen: &Seen) -> ResponseKind {
     match (seen.method.as_str(), seen.message()) {
         ("GET", _) => ResponseKind::status(405),
@@ -166,25 +165,25 @@ pub(crate) fn initialized(revision: &str) -> Value {
     json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "1"}})
 }
 
-/// What a tool says.
+/// A tool result with this text.
 pub(crate) fn text(text: &str) -> Value {
     json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
 }
 
-/// What became of it.
+/// Outcome of a run.
 pub(crate) struct Played<R> {
     pub(crate) result: R,
-    /// How the connection ended.
+    /// Reason why the connection ended.
     pub(crate) end: std::io::Result<ConnectionEnd>,
     pub(crate) seen: Vec<Seen>,
-    /// All requests in lines, and the connections that were closed while a body went on.
+    /// All requests as lines, and the connections that were closed in the middle of a body.
     pub(crate) trace: Vec<String>,
     pub(crate) notices: Vec<String>,
-    /// How many connections were made.
+    /// Number of connections.
     pub(crate) dials: usize,
 }
 
-/// The only request with this message.
+/// Returns the only request with this message.
 pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
     let mut all = seen.iter().filter(|seen| seen.message() == message);
     let only = all.next().unwrap_or_else(|| panic!("no {message}: {seen:#?}"));
@@ -192,7 +191,7 @@ pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
     only
 }
 
-/// What a test writes down.
+/// Script of a server.
 type Answering = dyn FnMut(&Seen) -> ResponseKind + Send;
 
 #[derive(Clone)]
@@ -266,7 +265,7 @@ async fn serve(mut pipe: Pipe, world: World) {
     }
 }
 
-/// Says it. `false` when the body goes on.
+/// Writes a response. Returns `false` if the body is left open.
 async fn say(pipe: &mut Pipe, reply: ResponseKind) -> bool {
     if reply.status == 0 {
         return false;
@@ -303,7 +302,7 @@ async fn say(pipe: &mut Pipe, reply: ResponseKind) -> bool {
     matches!(reply.end, Then::Next)
 }
 
-/// Runs a client against a server that answers so.
+/// Runs a client against a server with this script.
 pub(crate) fn play<R>(
     config: &'static ClientConfig<'static>,
     chunk: usize,
@@ -336,7 +335,7 @@ pub(crate) fn play_with<R>(
     let (client, connection) = connector.connect(stream);
     let all = async {
         let played = future::zip(work(client), connection).await;
-        // What the server has not seen yet.
+        // Requests that the server has not read yet.
         while executor.try_tick() {}
         future::yield_now().await;
         while executor.try_tick() {}
@@ -348,7 +347,7 @@ pub(crate) fn play_with<R>(
     Played { result, end, seen, trace, notices, dials: world.dials.load(Ordering::Relaxed) }
 }
 
-/// What hangs fails.
+/// Fails a test that hangs.
 pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
     smol::block_on(future::or(async { Some(work.await) }, async {
         Timer::after(Duration::from_secs(20)).await;
@@ -357,7 +356,7 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
     .expect("it hangs")
 }
 
-/// Calls a tool with these arguments, and says what the tool says.
+/// Calls a tool with these arguments. Returns the text of the result.
 pub(crate) async fn call(
     client: &Client,
     tool: &str,
@@ -377,7 +376,7 @@ fn said(result: &OwnedJson) -> String {
         .unwrap_or_default()
 }
 
-/// The server's error.
+/// Returns the server's error.
 pub(crate) fn error(result: Result<String, CallError>) -> (i64, String) {
     match result {
         Err(CallError::Server(error)) => (error.code, error.message),

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::scene::{ResponseKind, Seen, call, error, initialized, legacy, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
-/// A server that forgets its first session after so many calls.
+/// A server that drops its first session after this many calls.
 fn forgetful(calls: usize) -> impl FnMut(&Seen) -> ResponseKind {
     let (mut sessions, mut served) = (0, 0);
     move |seen| {
@@ -94,7 +94,7 @@ fn a_server_that_forgets_every_session_at_once_is_given_up() {
 }
 
 #[test]
-fn sess_06_without_a_session_404_is_an_answer_like_any_other() {
+fn sess_06_without_a_session_404_is_an_error_like_any_other() {
     let answer = |seen: &Seen| match seen.message() {
         "initialize" => ResponseKind::result(seen, &initialized("2025-11-25")),
         "tools/call" => ResponseKind::status(404),
@@ -122,7 +122,7 @@ fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
 }
 
 #[test]
-fn a_sessions_name_that_is_none_is_no_session() {
+fn an_invalid_session_id_opens_no_session() {
     for name in ["a b", "\u{e9}", ""] {
         let answer = move |seen: &Seen| match seen.message() {
             "initialize" => {

@@ -1,4 +1,4 @@
-//! Streams of events: what is in them, where they break off, and what takes them up again.
+//! Event streams: contents, interruptions, resumption.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -83,7 +83,7 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
             ("GET", _, Some(last)) => {
                 assert_eq!(last, gets.to_string());
                 gets += 1;
-                // Mostly nothing has happened meanwhile.
+                // Mostly there are no new events.
                 let last = if gets < 20 {
                     "data:\n\n".to_owned()
                 } else {
@@ -166,7 +166,7 @@ fn http_40_a_modern_stream_that_breaks_off_is_lost_and_the_call_made_again_has_a
 }
 
 #[test]
-fn http_36_sse_11_what_stands_between_the_messages_is_passed_over() {
+fn http_36_sse_11_everything_between_the_messages_is_ignored() {
     for chunk in CHUNKS {
         let played = play(
             &MODERN,
@@ -235,7 +235,7 @@ fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
     }
 }
 
-/// Says yes to everything.
+/// Accepts every elicitation.
 async fn agree(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }

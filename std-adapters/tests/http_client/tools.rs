@@ -1,4 +1,4 @@
-//! Tools whose arguments heads repeat.
+//! Tools with arguments that are mirrored in header fields.
 
 use mcp_sansio::CallOptions;
 use mcp_sansio_adapters::asynchronous::client::{Client, Tools};
@@ -11,7 +11,7 @@ fn tool(name: &str, properties: &Value) -> Value {
     json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
 }
 
-/// Answers with these tools, in two pages.
+/// Lists these tools, in two pages.
 fn with_tools(
     tools: Vec<Value>,
     otherwise: fn(&Seen) -> ResponseKind,
@@ -111,11 +111,7 @@ fn hdr_36_an_argument_that_no_field_can_carry_is_refused_before_it_is_sent() {
             names(&client).await;
             error(call(&client, "weather", &arguments).await)
         });
-        assert!(
-            played.result.1.contains("an argument that the head repeats"),
-            "{:?}",
-            played.result
-        );
+        assert!(played.result.1.contains("argument with x-mcp-header"), "{:?}", played.result);
         assert!(!played.trace.iter().any(|line| line.contains("tools/call")));
     }
 }
@@ -153,7 +149,7 @@ fn hdr_20_hdr_21_tools_whose_annotations_break_a_rule_are_left_out_and_told_abou
 }
 
 #[test]
-fn hdr_20_before_2026_07_28_annotations_mean_nothing() {
+fn hdr_20_before_2026_07_28_annotations_are_ignored() {
     let answer = with_tools(
         vec![tool("bad", &json!({"a": {"type": "number", "x-mcp-header": ""}})), weather()],
         legacy,
@@ -195,7 +191,7 @@ fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
             played.seen.iter().filter(|seen| seen.message() == "tools/list").collect();
         let calls: Vec<_> =
             played.seen.iter().filter(|seen| seen.message() == "tools/call").collect();
-        // The list is asked for with what the call says of the client.
+        // The list is requested with the client's capabilities of the call.
         let about = |seen: &Seen| {
             seen.body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"].clone()
         };
@@ -204,7 +200,7 @@ fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
         );
         assert_eq!(params(calls[1]), [("Mcp-Param-City", "Bern")]);
 
-        // A server that is never content is believed the second time.
+        // A server that keeps rejecting is believed the second time.
         let answer =
             with_tools(vec![tool("other", &json!({})), weather()], |seen| match seen.message() {
                 "tools/call" => {

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Authentication, hosts and origins.
 
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, ProtectedResource};
@@ -22,7 +22,7 @@ fn guarded() -> Site {
 }
 
 #[test]
-fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token_is_told_where_to_get_one()
+fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_requests_without_a_valid_token_get_a_challenge()
  {
     let site = guarded();
     let metadata =
@@ -51,7 +51,7 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token
             );
         }
     }
-    // Not in the query.
+    // A token in the query does not count.
     let in_query = modern("echo").replace("/mcp", "/mcp?access_token=anna");
     assert_eq!(site.send(&in_query).status, 401);
     assert_eq!(site.send(&modern_with("who", &[("Authorization", "Bearer anna")])).text(), "anna");
@@ -76,14 +76,14 @@ fn d3_401_comes_before_405_406_and_415() {
         let authorized = asked.replace("Host:", "Authorization: Bearer anna\r\nHost:");
         assert_eq!(site.send(&authorized).status, otherwise, "{asked}");
     }
-    // A browser asks without a token what it may do.
+    // A browser sends a preflight without a token.
     for path in ["/mcp", "/sse"] {
         assert_eq!(site.send(&request("OPTIONS", path, &[], "")).status, 204, "{path}");
     }
 }
 
 #[test]
-fn auth_08_auth_10_where_tokens_come_from_is_published() {
+fn auth_08_auth_10_protected_resource_metadata_is_served() {
     let site = guarded();
     for path in
         ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]
@@ -106,7 +106,7 @@ fn auth_08_auth_10_where_tokens_come_from_is_published() {
 }
 
 #[test]
-fn sess_10_a_session_is_of_use_only_to_who_opened_it() {
+fn sess_10_a_session_can_be_used_only_by_its_principal() {
     let site = guarded();
     let with = |request: String, token: &str| {
         request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
@@ -123,7 +123,7 @@ fn sess_10_a_session_is_of_use_only_to_who_opened_it() {
 }
 
 #[test]
-fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
+fn http_03_http_04_http_45_a_page_of_another_origin_is_rejected() {
     let site = Site::new();
     for field in ["Origin: http://evil.example.com", "Origin: null"] {
         let answer = site.send(&modern("echo").replace("Host:", &format!("{field}\r\nHost:")));
@@ -139,7 +139,7 @@ fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
 }
 
 #[test]
-fn a_page_that_was_invited_may_read_what_it_gets() {
+fn a_page_of_an_allowed_origin_may_read_responses() {
     let site = Site::with(
         HttpOptions::new().access(HostPolicy::LOOPBACK.origins(&["https://chat.example.com"])),
     );

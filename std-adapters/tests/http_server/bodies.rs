@@ -1,4 +1,4 @@
-//! The common budget of bytes for request bodies.
+//! Byte budget shared by request bodies.
 
 use std::io::{ErrorKind, Read as _};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Client, Site, modern, post, request};
 
-/// A call that stands alone, with a body of this many bytes more than it needs.
+/// A stateless call whose body has this many bytes more than it needs.
 fn long(tool: &str, bytes: usize) -> String {
     let text = modern(tool);
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
@@ -21,7 +21,7 @@ fn long(tool: &str, bytes: usize) -> String {
     )
 }
 
-/// A call of a session, likewise.
+/// As [`long`], in a session.
 fn long_of(session: &str, tool: &str, bytes: usize) -> String {
     let params = format!(
         r#"{{"name":"{tool}","arguments":{{"x":"{}"}},"_meta":{{"progressToken":"p"}}}}"#,
@@ -31,7 +31,7 @@ fn long_of(session: &str, tool: &str, bytes: usize) -> String {
     post(&[("Mcp-Session-Id", session)], &body)
 }
 
-/// Whether nothing comes for a while.
+/// Returns whether nothing is received for a while.
 fn is_silent(client: &mut Client) -> bool {
     client.stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     let read = client.stream.read(&mut [0]);
@@ -39,7 +39,7 @@ fn is_silent(client: &mut Client) -> bool {
     matches!(read, Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
 }
 
-/// Room for one of the longest bodies, which are of 100,000 bytes.
+/// Room for one body of the maximum length, 100,000 bytes.
 fn narrow() -> HttpOptions {
     HttpOptions::new().body_budget(100_000)
 }
@@ -50,12 +50,12 @@ fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
     let text = long("echo", 80_000);
     let mut first = site.connect();
     first.write(&text[..60_000]);
-    // It has been read as far as it was sent when a request on another connection is answered.
+    // It has been read as far as it was sent once a request on another connection has a response.
     assert!(is_silent(&mut first));
     let mut second = site.connect();
     second.write(&text);
     assert!(is_silent(&mut second));
-    // Short ones are not held up.
+    // Short bodies are not delayed.
     assert_eq!(site.send(&modern("echo")).text(), "done");
     let session = site.open("2025-11-25");
     assert_eq!(
@@ -70,7 +70,7 @@ fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
 #[test]
 fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
     let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
-    // Handlers need what they were asked, for as long as they last.
+    // Handlers keep their parameters for as long as they run.
     let mut busy = site.connect();
     busy.write(&long("wait", 90_000));
     assert_eq!(busy.head().status, 200);
@@ -111,7 +111,7 @@ fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
     for client in &mut clients {
         client.write(&text[..40_000]);
     }
-    // All that there is room for has been taken by parts.
+    // Partly read bodies have taken all of the room.
     assert!(is_silent(clients.last_mut().unwrap()));
     for client in &mut clients {
         client.write(&text[40_000..]);

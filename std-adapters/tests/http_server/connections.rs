@@ -1,4 +1,4 @@
-//! Connections: kept, reused, limited, ended.
+//! Connections: kept alive, reused, limited, ended.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ fn http_1_0_is_answered_with_a_length_or_until_the_end() {
 }
 
 #[test]
-fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
+fn oversized_or_invalid_requests_are_rejected_and_the_connection_closed() {
     let site = Site::new();
     let long = post(&[], &"x".repeat(100_001));
     let refused = [
@@ -69,7 +69,7 @@ fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
     ];
     for (request, status) in refused {
         let mut client = site.connect();
-        // It may be refused before all of it has been sent.
+        // It may be rejected before all of it has been sent.
         let _ = std::io::Write::write_all(&mut client.stream, request.as_bytes());
         let answer = client.answer();
         assert_eq!(
@@ -86,7 +86,7 @@ fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
         modern("echo").replace("Host:", &(fields + "Host:")).as_bytes(),
     );
     assert_eq!(client.answer().status, 431);
-    // Nothing of it has harmed anybody.
+    // Later requests are unaffected.
     assert_eq!(site.send(&modern("echo")).text(), "done");
 }
 
@@ -100,7 +100,7 @@ fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
     assert_eq!(client.head().status, 100);
     client.write(body);
     assert_eq!(client.answer().text(), "done");
-    // Who is refused by the head need not send it.
+    // The body need not be sent if the head is rejected.
     let mut client = site.connect();
     client.write(&format!("{}\r\n\r\n", head.replace("Host: localhost", "Host: evil.example.com")));
     assert_eq!(client.answer().status, 403);
@@ -128,7 +128,7 @@ fn s4_a_head_request_is_answered_without_a_body() {
         (&guarded, metadata, 200),
     ] {
         let mut client = site.connect();
-        // What comes next on the connection is the next answer.
+        // The next bytes on the connection are the next response.
         client.write(&(request("HEAD", target, &[], "") + &request("GET", "/nothing", &[], "")));
         let head = client.head();
         assert_eq!(head.status, status, "{target}");
@@ -175,7 +175,7 @@ fn s7_a_target_may_be_a_whole_url_of_the_host() {
         site.send(&whole(modern("echo")).replace(" /mcp ", &format!(" http://{host} "))).status,
         404
     );
-    // The messages of the old transport go where its stream says: to a path.
+    // The HTTP+SSE stream names the path for messages.
     let mut stream = site.connect();
     stream.write(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
     assert_eq!(stream.head().status, 200);
@@ -212,7 +212,7 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_let_go() {
+fn a_silent_client_is_disconnected() {
     let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(60)));
     let began = Instant::now();
     for beginning in
@@ -237,14 +237,14 @@ fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does
         assert!(Instant::now() < end, "it is still connected");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // What lies in the system's buffers is still there, and then the end.
+    // Data in the system's buffers is still there, and then the end.
     let mut rest = Vec::new();
     let _ = std::io::Read::read_to_end(&mut idle.stream, &mut rest);
     assert!(rest.len() < 12_000_000);
 }
 
 #[test]
-fn silence_on_a_stream_is_filled_with_comments() {
+fn idle_streams_get_comments() {
     let site = Site::with(HttpOptions::new().keep_alive(Duration::from_millis(20)));
     let session = site.open("2025-11-25");
     for request in [modern("wait"), call(&session, 2, "wait"), get(&session, &[])] {
@@ -286,7 +286,7 @@ fn shutting_down_lets_what_is_under_way_finish_and_ends_streams() {
     assert!(rest.contains("\"done\""), "{rest}");
     assert!(listening.chunk().unwrap().contains("\"resultType\":\"complete\""));
     assert!(listening.chunk().is_none());
-    // What comes before the end tells when to come back.
+    // The event before the end carries the retry time.
     let mut rest = String::new();
     while let Some(chunk) = stream.chunk() {
         rest += &chunk;

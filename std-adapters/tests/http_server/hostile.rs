@@ -1,4 +1,5 @@
-//! Clients that never pause, never read or drip: they are let go, and others do not wait for them.
+//! Clients that never pause, never read or drip: their connections are closed, and others do not
+//! wait for them.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,11 +11,11 @@ use crate::site::{call, initialize, modern, post, request};
 
 const SHORT: Duration = Duration::from_millis(50);
 const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-/// How often the server may read from a client or write to it until another one is answered: it
-/// polls 64 connections before the test has its turn, and each reads and writes 16 times at most.
+/// Maximum number of reads and writes of one client before another one gets its response: the
+/// server polls 64 connections before the test runs, and each reads and writes at most 16 times.
 const FEW: usize = 2048;
 
-/// The head of a POST whose body is of this length.
+/// The head of a POST whose body has this length.
 fn sized(len: usize) -> String {
     post(&[], "").replace("Content-Length: 0", &format!("Content-Length: {len}"))
 }
@@ -42,13 +43,13 @@ fn s2_others_are_answered_while_clients_send_without_a_pause() {
     let extended: &'static str =
         Box::leak(format!("1;{}\r\nx\r\n", "a".repeat(240)).into_boxed_str());
     let beginnings = [
-        // In front of a request, in a head, and one request after the other.
+        // In front of a request, in a head, and between requests.
         ("", vec![Then::Flood("\r\n"), Then::Flood("X: y\r\n"), Then::Flood(long)]),
         ("GET / HTTP/1.1\r\nHost: localhost\r\nX: ", vec![Then::Drip("y"), Then::Flood("y")]),
-        // In a body: of a known length, in chunks, with extensions.
+        // In a body: of known length, in chunks, with extensions.
         (&sized(100_000), vec![Then::Drip("x"), Then::Flood("x")]),
         (CHUNKED, vec![Then::Flood("1\r\nx\r\n"), Then::Flood(extended), Then::Drip("1\r\nx\r\n")]),
-        // Behind a refusal, and behind a request that is under way.
+        // Behind a rejection, and behind a request in progress.
         (&sized(100_001), vec![Then::Flood("x"), Then::Drip("x")]),
         (&modern("wait"), vec![Then::Flood("x"), Then::Drip("x")]),
     ];
@@ -78,12 +79,12 @@ fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() 
 }
 
 #[test]
-fn s2_a_client_that_never_pauses_is_let_go_when_its_time_is_over() {
+fn s2_a_client_that_never_pauses_is_disconnected_after_its_time_limit() {
     for beginning in ["GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_owned(), sized(100_000)] {
         let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
         let peer = world.connect(&beginning).then(Then::Drip("y"));
-        // A millisecond for each read: 50 of them take up its time, and as many are read behind the
-        // end at most.
+        // A millisecond for each read: 50 of them use up its time, and at most as many are read
+        // after the end.
         peer.get().pause = Duration::from_millis(1);
         peer.get().most_calls = 300;
         world.until("it is let go", || peer.is_gone());
@@ -91,18 +92,18 @@ fn s2_a_client_that_never_pauses_is_let_go_when_its_time_is_over() {
 }
 
 #[test]
-fn s2_what_comes_behind_a_refusal_is_read_for_a_while_only() {
+fn s2_input_behind_a_rejection_is_read_for_a_limited_time() {
     let mut world = World::new(HttpOptions::new());
     let peer = world.connect(&sized(100_001)).then(Then::Flood("x"));
     peer.get().pause = Duration::from_millis(1);
-    // Half a second, and some.
+    // Half a second and a little more.
     peer.get().most_calls = 1000;
     world.until("it is let go", || peer.is_gone());
     assert_eq!(peer.answers("413"), 1);
 }
 
 #[test]
-fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
+fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
     let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
     let id = session(&mut world);
     let asks = [
@@ -124,7 +125,7 @@ fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
         for ask in &asks {
             let peer = world.connect(ask).takes(takes());
             world.until("it is let go", || peer.is_gone());
-            // A byte each five milliseconds.
+            // A byte every five milliseconds.
             assert!(peer.get().taken.len() <= 20, "{ask}");
         }
     }
@@ -140,7 +141,7 @@ fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
     stream.get().takes = Takes::Nothing;
     let peer = world.connect("");
     let ping = request("POST", &target, &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    // Until nothing more fits into the buffers of the stream, or until that has been let go.
+    // Until the buffers of the stream are full, or it has been closed.
     let refused = || peer.answers("503") + peer.answers("404");
     let mut sent = 0;
     while refused() == 0 {

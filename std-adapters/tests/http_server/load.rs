@@ -1,4 +1,4 @@
-//! Many at once: every answer is the right one, and every change arrives at every stream.
+//! Many at once: every response is the right one, and every change arrives at every stream.
 #![cfg(unix)]
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
         site.hub.tools_changed();
         let id = |number: usize| (round * CONNECTIONS + number + 1000) as u32;
         for (number, client) in connections.iter_mut().enumerate() {
-            // Both eras by turns.
+            // Alternates between the eras.
             let session = &sessions[number % STREAMS];
             client.write(&if number % 2 == 0 {
                 alone(id(number))
@@ -60,7 +60,7 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
         assert_eq!(text["content"]["number"], number);
         assert!(stream.chunk().is_none());
     }
-    // Nothing more was said on them than what was expected.
+    // They got nothing but the expected messages.
     site.hub.shut_down();
     for stream in &mut gets {
         assert!(stream.chunk().is_none());
@@ -71,7 +71,7 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
     }
 }
 
-/// The stream of a session of its own.
+/// Opens the GET stream of a session.
 fn get_stream(site: &Site, session: &str) -> Client {
     let mut stream = site.connect();
     stream.write(&get(session, &[]));
@@ -93,7 +93,7 @@ fn listen(site: &Site, id: usize) -> Client {
     stream
 }
 
-/// The stream of a call that asks, and the question.
+/// Opens the stream of a call that requests input, and returns the input request.
 fn ask(site: &Site, session: &str) -> (Client, Value) {
     let mut stream = site.connect();
     stream.write(&call(session, 5, "ask"));
@@ -117,7 +117,7 @@ fn meta() -> Value {
     json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}})
 }
 
-/// The next event, which must be all of the next chunk.
+/// Returns the next event, which must be all of the next chunk.
 fn event(stream: &mut Client) -> Value {
     let chunk = stream.chunk().expect("the stream goes on");
     let data: Vec<&str> = chunk.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
@@ -133,6 +133,6 @@ fn raise_limit() {
 }
 
 const CONNECTIONS: usize = 500;
-/// Of each of three kinds.
+/// Number of streams of each of three kinds.
 const STREAMS: usize = 34;
 const ROUNDS: usize = 4;

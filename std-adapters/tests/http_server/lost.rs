@@ -1,4 +1,4 @@
-//! Connections that are lost.
+//! Lost connections.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ fn canc_16_a_modern_handler_is_dropped_with_its_connection() {
     site.wait_for(1, 0);
     drop(client);
     site.wait_for(1, 1);
-    // So is one that has not said anything yet.
+    // Also one that has not sent anything yet.
     let mut client = site.connect();
     client.write(&modern("silent"));
     site.wait_for(2, 1);
@@ -22,7 +22,7 @@ fn canc_16_a_modern_handler_is_dropped_with_its_connection() {
 }
 
 #[test]
-fn a_request_that_is_cut_anywhere_is_none_and_harms_nobody() {
+fn an_incomplete_request_is_ignored_and_affects_no_other() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let requests = [modern("echo"), call(&session, 2, "echo"), get(&session, &[])];

@@ -1,5 +1,5 @@
-//! The smol adapter's server over HTTP, on real sockets: what the core alone cannot show. Clients
-//! are blocking sockets, and say every byte themselves.
+//! Tests of the asynchronous HTTP server on real sockets. Clients are blocking sockets and write
+//! every byte themselves.
 
 mod access;
 mod bodies;

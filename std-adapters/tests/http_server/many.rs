@@ -42,7 +42,7 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>
     })
 }
 
-/// A server in a thread of its own, which must end in peace.
+/// A server on a thread of its own, which must shut down cleanly.
 struct Server {
     address: SocketAddr,
     hub: Broadcaster,
@@ -123,7 +123,7 @@ fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
         client.write(&call(&session, id, "wait"));
         client
     });
-    // Until both are in.
+    // Until both have arrived.
     let mut third = Client::to(server.address);
     third.write(&call(&session, 4, "fine"));
     for client in &mut waiting {
@@ -171,7 +171,7 @@ fn f9_a_check_that_panics_ends_its_own_connection() {
     let mut client = Client::to(server.address);
     client.write(&modern_with("fine", &[("Authorization", "Bearer bad")]));
     assert_eq!(client.rest(), "");
-    // On a connection that was there before, and on a new one.
+    // On an existing connection, and on a new one.
     bystander.write(&modern("fine"));
     assert_eq!(bystander.answer().text(), "done");
     assert_eq!(server.ask(&modern("fine")).text(), "done");

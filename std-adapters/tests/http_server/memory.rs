@@ -1,4 +1,4 @@
-//! What clients can make the server keep: each table has a limit, and comes to it here.
+//! Everything that clients can make the server keep: each table is filled to its limit.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,8 +12,8 @@ use mcp_sansio_adapters::asynchronous::{Context, Failure, MAX_RUNNING, Reply};
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
 
-/// Tells of progress until there is no room, and answers how many wakers are kept of a future that
-/// is polled a thousand times, and then of a thousand futures that are dropped.
+/// Reports progress until there is no room. Returns the number of wakers that are kept for one
+/// future that is polled a thousand times, and for a thousand futures that are dropped.
 pub(crate) async fn flood(ctx: &Context) -> Result<Reply, Failure> {
     struct Counted;
 
@@ -49,13 +49,13 @@ fn s5_a_handler_that_waits_for_room_keeps_one_waker() {
     assert_eq!(Site::new().send(&modern("flood")).text(), "1 kept, 0 left");
 }
 
-/// The id of a session whose client has not sent `initialized`.
+/// Opens a session without `initialized`, and returns its id.
 fn begin(site: &Site, token: &str) -> String {
     let answer = site.send(&with(&initialize("2025-11-25"), token));
     answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
 }
 
-/// A request with a token.
+/// Adds a token to a request.
 fn with(request: &str, token: &str) -> String {
     request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
 }
@@ -71,7 +71,7 @@ fn d2_sessions_that_were_never_initialized_end_first() {
     let site = Site::with(HttpOptions::new().max_sessions(3));
     let used = site.open("2025-11-25");
     let begun = [begin(&site, ""), begin(&site, "")];
-    // Each takes the place of the oldest that is only begun.
+    // Each replaces the oldest one without `initialized`.
     let third = begin(&site, "");
     assert_eq!(site.call(&begun[0], 2, "echo").status, 404);
     let fourth = site.open("2025-11-25");
@@ -98,7 +98,7 @@ fn d2_sessions_of_one_principal_leave_room_for_others() {
     };
     let anna = [begin(&site, "anna"), begin(&site, "anna")];
     let otto = begin(&site, "otto");
-    // Her own gives way, although there is room for more.
+    // Her own is replaced, although there is room for more.
     let again = begin(&site, "anna");
     assert_eq!(site.send(&with(&call(&anna[0], 2, "echo"), "anna")).status, 404);
     ready(&anna[1], "anna");
@@ -106,7 +106,7 @@ fn d2_sessions_of_one_principal_leave_room_for_others() {
     assert_eq!(site.send(&with(&initialize("2025-11-25"), "anna")).status, 503);
     assert_eq!(site.send(&with(&call(&otto, 2, "who"), "otto")).text(), "otto");
     let others = [begin(&site, "otto"), begin(&site, "ida")];
-    // Five there are: the oldest of all that are only begun gives way to another principal.
+    // There are five: the oldest of all without `initialized` is replaced by another principal.
     begin(&site, "eva");
     assert_eq!(site.send(&with(&call(&otto, 3, "who"), "otto")).status, 404);
     assert_eq!(site.send(&with(&call(&others[1], 3, "who"), "ida")).text(), "ida");
@@ -159,7 +159,7 @@ fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
     }
     site.wait_for(MAX_RUNNING, 0);
     let more: Vec<_> = (MAX_RUNNING..MAX_RUNNING + 10).map(send).collect();
-    // They have been taken in when another request of the session has been answered.
+    // They have been processed once another request of the session has a response.
     let ping =
         post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(site.send(&ping).status, 200);

@@ -8,7 +8,7 @@ fn old() -> Site {
     Site::with(HttpOptions::new().sse_path("/sse"))
 }
 
-/// Opens a stream, and says where messages go.
+/// Opens a stream, and returns the target for messages.
 fn open(site: &Site) -> (Client, String) {
     let mut stream = site.connect();
     stream.write(&request("GET", "/sse", &[("Accept", "text/event-stream")], ""));
@@ -52,12 +52,12 @@ fn old_01_old_02_old_04_old_08_a_stream_begins_with_where_to_send_and_answers_co
     }
     assert_eq!(all.matches("data: ").count(), 4);
     assert!(!all.contains("id: ") && all.contains("\"done\""), "{all}");
-    // What is no message is answered there as well.
+    // Invalid messages get an error on the stream as well.
     send("nonsense");
     assert!(stream.chunk().unwrap().contains("-32700"));
     site.hub.tools_changed();
     assert!(stream.chunk().unwrap().contains("list_changed"));
-    // The end of the stream is the end of it all.
+    // The end of the stream ends everything.
     send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"wait"}}"#);
     site.wait_for(2, 1);
     drop(stream);
@@ -85,6 +85,6 @@ fn old_05_old_06_bc_05_streams_are_apart_from_each_other_and_there_only_where_th
     let foreign = [("Host", "evil.example.com")];
     assert_eq!(site.send(&request("GET", "/sse", &foreign, "")).status, 403);
     assert_eq!(site.send(&request("POST", &to_first, &foreign, &ping(1))).status, 403);
-    // Not unless it is wanted.
+    // Off by default.
     assert_eq!(Site::new().send(&request("GET", "/sse", &[], "")).status, 404);
 }

@@ -1,5 +1,5 @@
-//! A server and its clients in one thread, without sockets: what a client sends and takes is
-//! written down, and each read and write of the server is counted.
+//! A server and its clients on one thread, without sockets: the input and reading of a client is
+//! scripted, and the reads and writes of the server are counted.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -25,11 +25,11 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-/// A server that goes on as long as a test waits for something.
+/// A server that runs as long as a test waits for something.
 pub(crate) struct World {
     served: Pin<Box<dyn Future<Output = io::Result<()>>>>,
     door: Door,
-    /// How many handlers wait, and how many of them have been dropped or have ended.
+    /// Number of waiting handlers, and of those that were dropped or have ended.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) ended: Arc<AtomicUsize>,
     gate: smol::channel::Sender<()>,
@@ -59,7 +59,7 @@ impl World {
                         let _ = opened.recv().await;
                     }
                     "endless" => {
-                        // Only progress that grows is sent.
+                        // Only increasing progress is sent.
                         for step in 1.. {
                             ctx.progress(&Progress::of(step)).await?;
                         }
@@ -76,7 +76,7 @@ impl World {
         Self { served, door, waiting, ended, gate }
     }
 
-    /// A client that connects, sends this, and reads everything.
+    /// Connects a client that sends this, and reads everything.
     pub(crate) fn connect(&self, sent: &str) -> Peer {
         let peer = Peer(Arc::new(Mutex::new(State {
             sent: sent.bytes().collect(),
@@ -98,12 +98,12 @@ impl World {
         peer
     }
 
-    /// A call of `wait` is answered.
+    /// Lets a call of `wait` complete.
     pub(crate) fn open_gate(&self) {
         self.gate.try_send(()).unwrap();
     }
 
-    /// Has the server go on until something has come to pass.
+    /// Runs the server until a condition holds.
     pub(crate) fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         let mut limit = Timer::after(Duration::from_secs(20));
         smol::block_on(poll_fn(|cx| {
@@ -116,8 +116,8 @@ impl World {
         }));
     }
 
-    /// One request after the other on this connection, each of which is answered with 200. Returns
-    /// the most calls that there were to any of the others until an answer.
+    /// Sends one request after the other on this connection, each of which gets 200. Returns the
+    /// maximum number of reads and writes of any other connection until a response.
     pub(crate) fn ask(
         &mut self,
         peer: &Peer,
@@ -144,24 +144,24 @@ pub(crate) struct Peer(Arc<Mutex<State>>);
 
 pub(crate) struct State {
     sent: VecDeque<u8>,
-    /// What is read behind that.
+    /// Input after that.
     pub(crate) then: Then,
-    /// How long each read takes at least.
+    /// Minimum duration of a read.
     pub(crate) pause: Duration,
     pub(crate) takes: Takes,
-    /// How often the server has read or written, and how often it may before the test fails.
+    /// Number of reads and writes by the server, and the limit at which the test fails.
     pub(crate) calls: usize,
     pub(crate) most_calls: usize,
-    /// What the server has written.
+    /// Output of the server.
     pub(crate) taken: Vec<u8>,
-    /// Whether the server has ended its side.
+    /// Whether the server has closed its side.
     pub(crate) is_closed: bool,
     /// Whether the server has dropped the connection.
     pub(crate) is_gone: bool,
     waker: Option<Waker>,
 }
 
-/// What comes behind what a client has sent.
+/// Input that follows what a client has sent.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     Silence,
@@ -172,13 +172,13 @@ pub(crate) enum Then {
     End,
 }
 
-/// What a client reads.
+/// Reading behaviour of a client.
 pub(crate) enum Takes {
     All,
     Nothing,
     /// One byte at a time, without a pause.
     Bytes,
-    /// One byte at a time, and then nothing for as long.
+    /// One byte at a time, with a pause after each.
     Slowly(Duration, Option<Timer>),
 }
 
@@ -205,7 +205,7 @@ impl Peer {
         }
     }
 
-    /// How many answers of this status there are.
+    /// Returns the number of responses with this status.
     pub(crate) fn answers(&self, status: &str) -> usize {
         self.text().matches(&format!("HTTP/1.1 {status}")).count()
     }
@@ -220,7 +220,7 @@ impl Peer {
 }
 
 impl State {
-    /// Whether the server has read all and waits for more.
+    /// Returns whether the server has read everything and waits for more.
     pub(crate) fn is_silent(&self) -> bool {
         self.sent.is_empty() && self.waker.is_some()
     }
@@ -231,7 +231,7 @@ impl State {
     }
 }
 
-/// The server's end.
+/// The server's end of a connection.
 pub(crate) struct Stream(Peer);
 
 impl Drop for Stream {
@@ -259,7 +259,7 @@ impl AsyncRead for Stream {
             Then::Flood(again) => (again, buf.len()),
             Then::Drip(again) => (again, 1),
         };
-        // Whole ones, so that the next read begins with one again.
+        // Whole repetitions, so that the next read starts with one again.
         let times = (most / again.len()).max(1);
         state.sent.extend(again.repeat(times).bytes());
         let read = most.min(state.sent.len());
@@ -300,7 +300,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// Where clients connect.
+/// Listener of the clients.
 #[derive(Clone, Default)]
 struct Door(Arc<Mutex<(VecDeque<Peer>, Option<Waker>)>>);
 

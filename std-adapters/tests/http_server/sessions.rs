@@ -1,4 +1,4 @@
-//! Sessions, and what outlives connections in them.
+//! Sessions, and their life beyond connections.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
             && answer.body.contains("\"who\""),
         "{answer:?}"
     );
-    // Who cannot be asked is told so before anything else.
+    // A client without the capability is rejected first.
     let answer = site.send(&modern("ask"));
     assert_eq!(answer.status, 400);
     assert!(answer.body.contains("-32021"), "{answer:?}");
@@ -68,7 +68,7 @@ fn http_23_http_25_changes_go_to_the_stream_that_was_opened_last() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let other = site.open("2025-06-18");
-    // Nobody hears it yet.
+    // No stream is open yet.
     site.hub.tools_changed();
     let mut first = site.connect();
     first.write(&get(&session, &[]));
@@ -91,7 +91,7 @@ fn http_23_http_25_changes_go_to_the_stream_that_was_opened_last() {
 }
 
 #[test]
-fn canc_12_sse_09_what_a_lost_connection_missed_is_there_for_who_comes_back() {
+fn canc_12_sse_09_events_after_a_lost_connection_are_replayed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut client = site.connect();
@@ -106,7 +106,7 @@ fn canc_12_sse_09_what_a_lost_connection_missed_is_there_for_who_comes_back() {
     let ids: Vec<_> = answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     assert_eq!(ids, ["3-1", "3-2", "3-3", "3-4"]);
     assert!(answer.body.contains("\"id\":2,\"result\""));
-    // It can be asked for again, as long as it is there.
+    // It can be replayed again, as long as it is in the buffer.
     let once_more = site.send(&get(&session, &[("Last-Event-ID", "3-3")]));
     assert!(
         once_more.body.starts_with("id: 3-4\n") && once_more.body.matches("id: ").count() == 1,
@@ -115,12 +115,12 @@ fn canc_12_sse_09_what_a_lost_connection_missed_is_there_for_who_comes_back() {
 }
 
 #[test]
-fn sse_07_a_handler_may_let_its_connection_go() {
+fn sse_07_a_handler_can_release_its_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let first = site.call(&session, 2, "later");
     assert_eq!(first.body, "id: 3-0\nretry: 1000\ndata:\n\n");
-    // At once, so that it has to wait for the answer.
+    // At once, so that it has to wait for the response.
     let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")]));
     assert_eq!(rest.text(), "let go");
     let old = site.open("2025-06-18");
@@ -169,7 +169,7 @@ fn sess_05_a_session_that_nobody_uses_ends() {
 }
 
 #[test]
-fn there_are_only_so_many_sessions() {
+fn the_number_of_sessions_is_limited() {
     let site = Site::with(HttpOptions::new().max_sessions(2));
     let first = site.open("2025-11-25");
     site.open("2025-11-25");

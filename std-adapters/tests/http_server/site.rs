@@ -1,4 +1,4 @@
-//! A server in a thread of its own, and clients.
+//! A server on a thread of its own, and clients.
 
 use std::future::Future;
 use std::io::{Read as _, Write as _};
@@ -39,7 +39,7 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-/// How many handlers have begun, and how many were dropped or have ended.
+/// Number of handlers that were started, and of those that were dropped or have ended.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) begun: AtomicUsize,
@@ -121,7 +121,7 @@ impl Site {
         Client::to(self.address)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     pub(crate) fn send(&self, request: &str) -> Answer {
         let mut client = self.connect();
         client.write(request);
@@ -144,7 +144,7 @@ impl Site {
         id
     }
 
-    /// Waits until that many handlers have ended.
+    /// Waits until this many handlers have started and ended.
     pub(crate) fn wait_for(&self, begun: usize, ended: usize) {
         let end = Instant::now() + Duration::from_secs(10);
         let counts =
@@ -155,7 +155,7 @@ impl Site {
         }
     }
 
-    /// Ends it, and says whether that went well.
+    /// Shuts the server down, and checks that it ends cleanly.
     pub(crate) fn shut_down(&mut self) {
         self.hub.shut_down();
         if let Some(thread) = self.thread.take() {
@@ -189,7 +189,7 @@ impl Answer {
         self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// The text of a tool's result, whichever way it came.
+    /// Returns the text of a tool's result, from JSON or an event.
     pub(crate) fn text(&self) -> String {
         let json = self.body.rsplit("data: ").next().unwrap();
         let json: serde_json::Value =
@@ -241,18 +241,18 @@ impl Client {
         self.read.drain(..len).collect()
     }
 
-    /// Whether the server has closed the connection, with nothing left to read.
+    /// Returns whether the server has closed the connection, with nothing left to read.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.read.is_empty() && self.more() == 0
     }
 
-    /// All that comes before the connection is closed.
+    /// Returns everything up to the end of the connection.
     pub(crate) fn rest(&mut self) -> String {
         while self.more() > 0 {}
         String::from_utf8(std::mem::take(&mut self.read)).unwrap()
     }
 
-    /// The head of an answer.
+    /// Reads the head of a response.
     pub(crate) fn head(&mut self) -> Answer {
         let head = String::from_utf8(self.until(b"\r\n\r\n")).unwrap();
         let mut lines = head.lines();
@@ -264,7 +264,7 @@ impl Client {
         Answer { status, fields, body: String::new() }
     }
 
-    /// The next chunk of a body; nothing at its end.
+    /// Reads the next chunk of a body; `None` at its end.
     pub(crate) fn chunk(&mut self) -> Option<String> {
         let size = String::from_utf8(self.until(b"\r\n")).unwrap();
         let size = usize::from_str_radix(size.trim(), 16).unwrap();
@@ -272,7 +272,7 @@ impl Client {
         (size > 0).then(|| String::from_utf8(chunk[..size].to_vec()).unwrap())
     }
 
-    /// A whole answer.
+    /// Reads a whole response.
     pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         if answer.field("transfer-encoding") == Some("chunked") {
@@ -318,7 +318,7 @@ pub(crate) fn initialize(version: &str) -> String {
     )
 }
 
-/// A call of a session.
+/// A call in a session.
 pub(crate) fn call(session: &str, id: u32, tool: &str) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"p{id}"}}}}}}"#
@@ -326,7 +326,7 @@ pub(crate) fn call(session: &str, id: u32, tool: &str) -> String {
     post(&[("Mcp-Session-Id", session)], &body)
 }
 
-/// A call that stands alone.
+/// A stateless call.
 pub(crate) fn modern(tool: &str) -> String {
     modern_with(tool, &[])
 }
