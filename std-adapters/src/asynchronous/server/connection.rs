@@ -23,7 +23,7 @@ use super::reply::{Failure, Reply};
 /// connection ends.
 ///
 /// `app` is a reference to an [`App`] or an [`Arc`] of one; `stream` is a socket, or a
-/// [`JoinedIo`](super::JoinedIo) of pipes.
+/// [`JoinedIo`](crate::asynchronous::JoinedIo) of pipes.
 ///
 /// Not cancel safe: dropping it closes the connection and drops its handlers. Polling it from
 /// another task later is fine.
