@@ -1,7 +1,13 @@
-//! Adapters between [`mcp_sansio`] and the world, one feature each. Each has the loop of the README
-//! inside: `stdio`, `embedded-io` and `embedded-io-async` add waiting and time limits to it; `smol`
-//! adds async handlers, a client of many tasks, sockets, and with `http` Streamable HTTP on both
-//! sides.
+//! Servers and clients on top of [`mcp_sansio`]: its state machine with I/O, waiting and timeouts.
+//! One module per kind of I/O, each behind a feature:
+//!
+//! | module | feature | I/O |
+//! | --- | --- | --- |
+//! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
+//! | `asynchronous` | `smol` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
+//! | `asynchronous::http`, `asynchronous::client::http` | `http` | Streamable HTTP and HTTP+SSE |
+//! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
+//! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 
 #![cfg_attr(not(any(feature = "smol", feature = "blocking")), no_std)]
 #![forbid(unsafe_code)]

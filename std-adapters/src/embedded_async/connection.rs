@@ -1,5 +1,4 @@
-//! A server, its output and its slots: what all parts of a connection share, each for the length of a
-//! call.
+//! The state of a connection, which its futures share. Each borrows it for the duration of a call.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -15,10 +14,11 @@ use mcp_sansio::{
 use super::handler::{Context, ContextBackend, Handler};
 use super::read_buffer::ReadBuffer;
 
-/// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
-/// requests in flight and as many handlers, `S` subscribed URIs.
+/// A server on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
+/// transmit buffer, in bytes, `N` the maximum number of requests in flight and of running handlers,
+/// `S` the maximum number of subscribed URIs.
 ///
-/// Large, so build it where it stays: in a `StaticCell`, or in the task that never ends. See the
+/// The value is large: build it in a `StaticCell`, or in a task that never ends. See the
 /// [module](super).
 pub struct Connection<
     'c,
@@ -32,58 +32,57 @@ pub struct Connection<
     pub(super) catalog: Option<&'c Catalog<'c>>,
     pub(super) line_timeout: Option<Duration>,
     config: &'c ServerConfig<'c>,
-    /// Borrowed as long as a port is served. Not in the future that serves, which is moved to
-    /// where it stays.
+    /// Borrowed while a port is served. Not in the future that serves, since that is moved.
     pub(super) rx: RefCell<RxBuffer<[u8; RX]>>,
-    /// Borrowed for the length of a call of the core, never while the application is called.
+    /// Borrowed for the duration of a call of the core, never while the application is called.
     pub(super) state: RefCell<State<'c, H::Job, TX, N, S>>,
 }
 
-/// What goes out, what has come in and not been taken, and what is worked on.
+/// The server, its output, input that has not been handled, and running requests.
 pub(super) struct State<'c, J, const TX: usize, const N: usize, const S: usize> {
     pub(super) server: Server<'c, N, S>,
     pub(super) tx: TxBuffer<[u8; TX]>,
     pub(super) read_buffer: ReadBuffer,
     pub(super) slots: [Slot<J>; N],
     pub(super) changes: [Option<Change<'static>>; MAX_CHANGES],
-    /// Who found no room; until it has some, nobody else writes: a long answer is not kept waiting
-    /// by short ones for ever.
+    /// The writer that found no room. Until it has some, no other may write, so that short
+    /// responses cannot delay a long one for ever.
     writer: Option<Writer>,
-    /// How much may still be pending when that one tries again: each attempt formats its frame
-    /// anew.
+    /// Maximum number of pending bytes at which `writer` tries again, since each attempt serializes
+    /// its frame anew.
     enough: usize,
     /// Handlers that wait for room.
     waiting: [Option<Waker>; N],
-    /// Of whoever polls the connection.
+    /// Waker of the task that polls the connection.
     sleeper: Option<Waker>,
-    /// Whether something was done that another part may have waited for.
+    /// Whether something was done for which another future may wait.
     pub(super) is_touched: bool,
     pub(super) is_in_use: bool,
-    /// Whether lines may wait that have not been taken.
+    /// Whether complete lines may be in the receive buffer.
     pub(super) has_lines: bool,
-    /// Whether bytes have left `tx` and not yet the port.
+    /// Whether bytes have been taken from `tx` that are not written yet.
     pub(super) is_writing: bool,
     pub(super) is_unresponsive: bool,
     pub(super) now: Instant,
 }
 
-/// Who writes.
+/// A user of the transmit buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Writer {
-    /// What takes lines in: what is answered at once.
+    /// The handling of lines, and responses that are sent at once.
     Lines,
-    /// What is due.
+    /// Timeouts that are due.
     Timeouts,
-    /// Changes that subscribers are told of.
+    /// Changes for subscribers.
     Changes,
-    /// The handler of this place, and its answer.
+    /// The handler in this slot, and its response.
     Slot(usize),
 }
 
-/// One of the slots for handlers, of which there are as many as requests may be in flight.
+/// A slot for a running request. There are as many as requests can be in flight.
 pub(super) enum Slot<J> {
     Idle,
-    /// Not looked at yet.
+    /// Not started yet.
     Queued(RequestHandle, J),
     Running(RequestHandle),
     Responding(RequestHandle),
@@ -92,7 +91,7 @@ pub(super) enum Slot<J> {
 impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'c, H, RX, TX, N, S>
 {
-    /// A server with this configuration, and this application.
+    /// Creates a server with this configuration and application.
     #[inline(always)]
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
@@ -107,32 +106,32 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         }
     }
 
-    /// Answers lists and unknown names from this catalog. Without one, the handler gets everything.
+    /// Sets the catalog, which responds to list requests and unknown names. Without one, the
+    /// handler gets every request.
     #[must_use]
     pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
         self.catalog = Some(catalog);
         self
     }
 
-    /// Ends a line where it is after this silence in the middle of it. Default: never, as with
-    /// `Duration::MAX`. Some seconds are right, or less where no person types.
+    /// Sets after how long a silence an unfinished line is ended. Default: never, as with
+    /// `Duration::MAX`. Some seconds are right for people who type, less for programs.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
         self
     }
 
-    /// The application.
+    /// Returns the application.
     #[must_use]
     pub const fn handler(&self) -> &H {
         &self.handler
     }
 
-    /// Has all subscribers told of a change, as soon as there is room. What waits to be told
-    /// already is not told twice. `false` when too many changes wait (eight); then nothing was
-    /// noted.
+    /// Notifies all subscribers of a change as soon as there is room. A change that is queued
+    /// already is not queued twice. Returns `false` and does nothing if eight changes are queued.
     pub fn publish(&self, change: Change<'static>) -> bool {
-        // Borrowed only while an answer is sent, which can tell of a change itself.
+        // Borrowed only while a response is sent, which may publish a change itself.
         let Ok(mut state) = self.state.try_borrow_mut() else { return false };
         if state.changes.contains(&Some(change)) {
             return true;
@@ -145,13 +144,13 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         true
     }
 
-    /// Waits for something that another part of this connection brings about. Needs no waker: whatever
-    /// does so has all parts polled again.
+    /// Waits until another future of this connection has changed the state. Needs no waker, since a
+    /// change makes `serve` poll all futures again.
     pub(super) fn until<T>(mut look: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
     }
 
-    /// Any call of the server that sends: repeated until it is through.
+    /// Makes any call of the server. Repeats it while the buffer is full.
     pub(super) fn send<R>(
         &self,
         writer: Writer,
@@ -163,8 +162,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         })
     }
 
-    /// For a new connection: nothing of the last one is left. What it takes of the stack is given
-    /// back.
+    /// Resets everything for a new connection. Not inlined, so that its stack is freed.
     #[inline(never)]
     pub(super) fn reset(&self) {
         *self.rx.borrow_mut() = RxBuffer::new([0; RX]);
@@ -174,7 +172,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
 }
 
 impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N, S> {
-    // Into its place, and not by way of the stack.
+    // Inlined, so that the value is built in place and not on the stack.
     #[inline(always)]
     const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self {
@@ -196,7 +194,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
         }
     }
 
-    /// A call that sends. `Full` also while it is somebody else's turn.
+    /// Makes a call of the server. Returns `Full` also while another writer has priority.
     pub(super) fn attempt<R>(
         &mut self,
         writer: Writer,
@@ -213,8 +211,8 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
         done
     }
 
-    /// The next event of a line. Whoever's turn it is: most of them write nothing, and a
-    /// cancellation must come through while answers wait.
+    /// Returns the next event of a line, also while another writer has priority: most events write
+    /// nothing, and a cancellation must be handled while responses wait.
     pub(super) fn next_event<'f>(
         &mut self,
         messages: &mut Messages<'f>,
@@ -233,8 +231,8 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
         self.writer.is_none_or(|next| next == writer && self.tx.pending().len() <= self.enough)
     }
 
-    /// Whether nobody waits for what is done in this place: the request was cancelled, has expired,
-    /// or its client has begun anew.
+    /// Returns whether the request of this slot is over: it was cancelled or timed out, or its
+    /// client has connected again.
     pub(super) fn is_over(&self, slot: usize) -> bool {
         self.slots
             .get(slot)
@@ -242,9 +240,9 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
             .is_some_and(|request| !self.server.is_request_open(request))
     }
 
-    /// Whether the next message may be taken in: there is a place for a request, unless handlers
-    /// are at work in all of them. Each place is looked at before the next message, so what is
-    /// done at once is answered at once, and in this order.
+    /// Returns whether the next message may be handled: there is a free slot, or handlers run in
+    /// all of them. New slots are looked at before the next message, so jobs that complete at once
+    /// get their responses at once and in order.
     pub(super) fn may_take(&self) -> bool {
         let is_unsettled =
             |slot| self.is_over(slot) || self.slots.get(slot).is_some_and(Slot::is_queued);
@@ -252,7 +250,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
             && (self.slots.iter().any(Slot::is_idle) || !self.slots.iter().any(Slot::has_answer))
     }
 
-    /// Whether nothing is left that will be answered without further input and without waiting.
+    /// Returns whether no response is left that needs neither further input nor waiting.
     pub(super) fn is_through(&self) -> bool {
         !self.has_lines
             && self.read_buffer.is_empty()
@@ -261,7 +259,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
             && !self.slots.iter().any(Slot::has_answer)
     }
 
-    /// Bytes have left.
+    /// Wakes handlers that wait for room.
     pub(super) fn drained(&mut self) {
         self.is_touched = true;
         for waiting in &mut self.waiting {
@@ -271,7 +269,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
         }
     }
 
-    /// Has the connection look at what was done.
+    /// Wakes the task that polls the connection.
     pub(super) fn touch(&mut self) {
         self.is_touched = true;
         if let Some(sleeper) = &self.sleeper {
@@ -299,7 +297,7 @@ impl<J> Slot<J> {
         matches!(self, Self::Queued(..))
     }
 
-    /// Whether there is an answer that has yet to be sent, or may be as soon as somebody looks.
+    /// Returns whether the slot has a response to send, or may have one once it is polled.
     pub(super) const fn has_answer(&self) -> bool {
         matches!(self, Self::Queued(..) | Self::Responding(_))
     }
@@ -313,7 +311,7 @@ impl<J> Slot<J> {
         }
     }
 
-    /// Takes what was begun, to work on it.
+    /// Takes the job of a queued slot.
     pub(super) fn take(&mut self) -> Option<(RequestHandle, J)> {
         let working = Self::Running(self.request().filter(|_| self.is_queued())?);
         match core::mem::replace(self, working) {
@@ -369,5 +367,5 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 }
 
-/// Changes that may wait to be told.
+/// Maximum number of queued changes.
 const MAX_CHANGES: usize = 8;

@@ -1,18 +1,18 @@
-//! Why a connection failed.
+//! Errors of a connection.
 
 use core::fmt;
 
 use ::embedded_io_async::ErrorKind;
 
-/// Why a connection failed. `R` and `W` are the errors of its reader and its writer.
+/// An error of a connection. `R` and `W` are the errors of its reader and its writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error<R, W> {
-    /// Reading failed, and would again.
+    /// Reading failed permanently.
     Read(R),
     /// Writing failed.
     Write(W),
-    /// The writer takes no more bytes.
+    /// The writer accepts no more bytes.
     WriteZero,
     /// The connection serves another port already.
     InUse,
@@ -23,7 +23,7 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
         match self {
             Self::Read(error) => error.fmt(f),
             Self::Write(error) => error.fmt(f),
-            Self::WriteZero => f.write_str("the port takes no more bytes"),
+            Self::WriteZero => f.write_str("the port accepts no more bytes"),
             Self::InUse => f.write_str("a connection serves one port at a time"),
         }
     }
@@ -31,8 +31,8 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
 
 impl<R: core::error::Error, W: core::error::Error> core::error::Error for Error<R, W> {}
 
-/// Whether nothing more will come, however often it is tried.
-pub(super) fn is_the_end(kind: ErrorKind) -> bool {
+/// Returns whether an error is permanent: further reads would fail too.
+pub(super) fn is_permanent(kind: ErrorKind) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
     matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
 }

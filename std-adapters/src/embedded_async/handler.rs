@@ -1,4 +1,4 @@
-//! What an application is to a connection, and what it is given.
+//! The traits that an application implements, and the context that it gets.
 
 use core::fmt;
 use core::future::{Future, poll_fn};
@@ -12,65 +12,69 @@ use mcp_sansio::{
 
 use super::connection::Writer;
 
-/// An application: what it says to a request at once, or what it keeps of it and does later.
+/// Handles requests: at once, or in a future.
 ///
 /// `N` and `S` are those of the [`Connection`](super::Connection).
 pub trait Handler<const N: usize, const S: usize> {
-    /// What is kept of a request when its line is gone: its arguments, parsed.
+    /// The part of a request that is kept for [`run`](Self::run), e.g. its parsed arguments. The
+    /// line of the request is gone by then.
     type Job;
-    /// What it is answered with; may borrow from the request when it is answered at once.
+    /// The response to a request. May borrow from the request if it is sent at once.
     type Response<'f>: Response<N, S>;
 
-    /// Takes a request in. Lists and unknown names have been answered, where the connection has a
-    /// catalog; `target` is its entry, and lives as long as the request, so an answer may hold what
-    /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments) finds.
+    /// Handles a request, at once or by a job. If the connection has a catalog, list requests and
+    /// unknown names have got their response already, and `target` is the entry of the catalog. It
+    /// lives as long as the request, so a response may contain the error of
+    /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments).
     fn on_request<'f>(
         &self,
         request: &Request<'f>,
         target: Target<'f>,
     ) -> Action<Self::Job, Self::Response<'f>>;
 
-    /// Does what was asked. Dropped when nobody waits for it any more.
+    /// Runs a job. The future is dropped when its request is cancelled or times out, or the
+    /// connection ends.
     fn run(
         &self,
         job: Self::Job,
         ctx: Context<'_>,
     ) -> impl Future<Output = Self::Response<'static>>;
 
-    /// Is shown everything that happens, before it is dealt with.
+    /// Sees every event before it is handled.
     fn on_event(&self, event: &ServerEvent<'_>) {
         let _ = event;
     }
 
-    /// Reading failed; what was lost by it is skipped. The end of a connection is
-    /// [`Error::Read`](super::Error::Read) instead.
+    /// Called when reading failed. The line with the gap is rejected. A permanent error ends
+    /// [`serve`](super::Connection::serve) with [`Error::Read`](super::Error::Read) instead.
     fn on_read_error(&self, error: ErrorKind) {
         let _ = error;
     }
 
-    /// The core refused to send an answer: its `Serialize` fails, or the protocol does not allow
-    /// it. The client has been told that there is none.
+    /// Called when the core rejects a response, because its `Serialize` fails or the protocol does
+    /// not allow it. The client gets an internal error (-32603).
     fn on_send_error(&self, error: SendError) {
         let _ = error;
     }
 }
 
-/// What becomes of a request.
+/// What to do with a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action<J, R> {
-    /// It is answered at once.
+    /// Send the response at once.
     Respond(R),
-    /// It is worked on.
+    /// Pass the job to [`Handler::run`].
     Run(J),
 }
 
-/// An answer, to be sent by the connection.
+/// A response that the connection sends.
 pub trait Response<const N: usize, const S: usize> {
-    /// Sends it: whatever calls of the server it takes, the one that answers `request` last. Called
-    /// again until it is through, so it must say the same each time, or go on where it was.
+    /// Sends the response: any calls of the server, the one that responds to `request` last. It is
+    /// called again until it succeeds, so it must make the same calls each time or continue where
+    /// it stopped.
     ///
     /// # Errors
-    /// Those of the server, untouched.
+    /// Errors of the server, returned unchanged.
     fn send(
         &mut self,
         server: &mut Server<'_, N, S>,
@@ -79,15 +83,15 @@ pub trait Response<const N: usize, const S: usize> {
     ) -> Result<(), SendError>;
 }
 
-/// The time, and a way to wait: six lines around the executor's own.
+/// The time, and waiting for it. A thin wrapper of the timer of the executor.
 pub trait Clock {
-    /// The time. Counts from anywhere, and does not go backwards.
+    /// Returns the time. Must be monotonic; the zero is arbitrary.
     fn now(&self) -> Instant;
-    /// Is done at that time, or soon after. Dropped when there is no need to wait any longer.
+    /// Completes at this time or soon after it. May be dropped before.
     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }
 
-/// What a handler speaks through while it works on a request.
+/// A running request and its connection, as [`Handler::run`] gets them.
 #[derive(Clone, Copy)]
 pub struct Context<'l> {
     pub(super) connection: &'l dyn ContextBackend,
@@ -96,34 +100,35 @@ pub struct Context<'l> {
 }
 
 impl Context<'_> {
-    /// Tells the client how far its request has come, if it asked. Waits while the client does not
-    /// read. What is longer than all room there is, is not sent.
+    /// Sends a progress notification, if the client requested them. Waits while the client does not
+    /// read. A notification longer than the transmit buffer is dropped.
     pub async fn progress(&self, progress: &Progress<'_>) {
-        let _ = self.say(|| self.connection.progress(self, progress)).await;
+        let _ = self.send(|| self.connection.progress(self, progress)).await;
     }
 
-    /// Logs to the client, if it asked for that level. Waits while the client does not read.
+    /// Sends a log message, if the client requested its level. Waits while the client does not
+    /// read.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] where the capability `logging` was not declared,
-    /// [`SendError::TooLarge`] when it is longer than all room there is.
+    /// [`SendError::NotAllowed`] if the capability `logging` was not declared,
+    /// [`SendError::TooLarge`] if the message is longer than the transmit buffer.
     pub async fn log(&self, message: &LogMessage<'_, str>) -> Result<(), SendError> {
-        self.say(|| self.connection.log(self, message)).await.map(|_| ())
+        self.send(|| self.connection.log(self, message)).await.map(|_| ())
     }
 
-    /// [`Connection::publish`](super::Connection::publish)
+    /// Notifies subscribers, see [`Connection::publish`](super::Connection::publish).
     pub fn publish(&self, change: Change<'static>) -> bool {
         self.connection.publish(change)
     }
 
-    /// The request: what cancellations and expiries name.
+    /// Returns the handle of the request, which events of cancellation and timeout contain.
     #[must_use]
     pub const fn request(&self) -> RequestHandle {
         self.request
     }
 
-    /// Frames that leave whole or not at all, so giving it up in the middle leaves nothing behind.
-    async fn say(
+    /// Sends a frame that is written whole or not at all, so this can be dropped at any time.
+    async fn send(
         &self,
         mut call: impl FnMut() -> Result<Delivery, SendError>,
     ) -> Result<Delivery, SendError> {
@@ -133,7 +138,7 @@ impl Context<'_> {
                 self.connection.wait(self.slot, cx.waker());
                 Poll::Pending
             }
-            said => Poll::Ready(said),
+            sent => Poll::Ready(sent),
         })
         .await
     }
@@ -145,7 +150,7 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// A connection as its handlers see it, whatever its sizes.
+/// A connection without its type parameters.
 pub(super) trait ContextBackend {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError>;
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError>;
@@ -154,7 +159,7 @@ pub(super) trait ContextBackend {
     fn release(&self, writer: Writer);
 }
 
-/// Whoever waited for room and waits no more lets others have their turn.
+/// Releases the transmit buffer for other writers when a waiting future is dropped.
 struct ReleaseOnDrop<'c>(&'c Context<'c>);
 
 impl Drop for ReleaseOnDrop<'_> {

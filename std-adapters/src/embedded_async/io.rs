@@ -1,5 +1,5 @@
-//! Between the buffers and the port. What is read and written passes through a chunk, so that no
-//! buffer is borrowed while the port takes its time.
+//! Reading and writing. Bytes pass through a chunk, so that no buffer is borrowed during a read or
+//! a write.
 
 use core::convert::Infallible;
 
@@ -7,48 +7,47 @@ use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
 
 use super::connection::Connection;
-use super::error::{Error, is_the_end};
+use super::error::{Error, is_permanent};
 use super::handler::Handler;
 use super::read_buffer::CHUNK;
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'_, H, RX, TX, N, S>
 {
-    /// Reads, until the input has ended and everything that could be answered has been.
+    /// Reads until the input has ended and all possible responses have been written.
     pub(super) async fn read<R: Read>(&self, mut reader: R) -> Result<(), R::Error> {
         let mut chunk = [0; CHUNK];
         loop {
             match reader.read(&mut chunk).await {
                 Ok(0) => break,
-                Ok(read) => self.take_in(chunk.get(..read).unwrap_or_default()).await,
+                Ok(read) => self.put_bytes(chunk.get(..read).unwrap_or_default()).await,
                 Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
-                Err(error) if is_the_end(error.kind()) => return Err(error),
+                Err(error) if is_permanent(error.kind()) => return Err(error),
                 Err(error) => {
-                    // Stands for what is missing: no text has such a byte, so the line that it is
-                    // in is not taken for what it is not.
+                    // 0xFF is never valid UTF-8, so the damaged line is rejected.
                     if self.is_mid_line() {
-                        self.take_in(&[0xff]).await;
+                        self.put_bytes(&[0xff]).await;
                     }
                     self.handler.on_read_error(error.kind());
-                    // A wire that is cut fails at once, again and again; others want their turn.
+                    // A cut wire may fail at once, again and again: lets other tasks run.
                     yield_now().await;
                 }
             }
         }
         if self.is_mid_line() {
-            // A last line without an end is a line.
-            self.take_in(b"\n").await;
+            // The last line may lack its line end.
+            self.put_bytes(b"\n").await;
         }
         Self::until(|| self.state.borrow().is_through().then_some(())).await;
         Ok(())
     }
 
-    /// Has bytes put into the receive buffer, when there is room.
-    pub(super) async fn take_in(&self, mut bytes: &[u8]) {
+    /// Puts bytes into the read buffer when it has room.
+    pub(super) async fn put_bytes(&self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = Self::until(|| {
                 let state = &mut *self.state.borrow_mut();
-                let rest = state.read_buffer.take_in(bytes, state.now)?;
+                let rest = state.read_buffer.put(bytes, state.now)?;
                 state.is_touched = true;
                 Some(rest)
             })
@@ -60,15 +59,15 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         self.state.borrow().read_buffer.is_mid_line()
     }
 
-    /// Puts what was read where there is room for it.
-    pub(super) fn pour(&self, into: &mut [u8]) -> Option<usize> {
+    /// Moves bytes from the read buffer.
+    pub(super) fn take_bytes(&self, into: &mut [u8]) -> Option<usize> {
         let state = &mut *self.state.borrow_mut();
-        let poured = state.read_buffer.pour(into)?;
+        let taken = state.read_buffer.take(into)?;
         (state.has_lines, state.is_touched) = (true, true);
-        Some(poured)
+        Some(taken)
     }
 
-    /// Writes whatever there is to be written.
+    /// Writes all output. Never completes but with an error.
     pub(super) async fn write<W: Write, R>(
         &self,
         mut writer: W,

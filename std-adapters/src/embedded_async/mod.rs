@@ -22,30 +22,30 @@
 //! struct Kettle<C>(C);
 //! struct Boil {
 //!     cups: u32,
-//! } // what is kept of a request
-//! struct Said(&'static str); // what it is answered with
+//! } // kept of a request
+//! struct Text(&'static str); // its response
 //!
 //! impl<C: Clock, const N: usize, const S: usize> Handler<N, S> for Kettle<C> {
 //!     type Job = Boil;
-//!     type Response<'f> = Said;
+//!     type Response<'f> = Text;
 //!
-//!     fn on_request(&self, request: &Request<'_>, _: Target<'_>) -> Action<Boil, Said> {
+//!     fn on_request(&self, request: &Request<'_>, _: Target<'_>) -> Action<Boil, Text> {
 //!         match request.arguments().get("cups").and_then(|cups| cups.to().ok()) {
 //!             Some(cups @ 1..=9) => Action::Run(Boil { cups }),
-//!             _ => Action::Respond(Said("cups must be 1 to 9")),
+//!             _ => Action::Respond(Text("cups must be 1 to 9")),
 //!         }
 //!     }
 //!
-//!     async fn run(&self, job: Boil, ctx: Context<'_>) -> Said {
+//!     async fn run(&self, job: Boil, ctx: Context<'_>) -> Text {
 //!         for cup in 0..job.cups {
 //!             ctx.progress(&Progress::of(cup).total(job.cups)).await;
 //!             self.0.sleep_until(self.0.now().saturating_add(Duration::from_secs(20))).await;
 //!         }
-//!         Said("It boils")
+//!         Text("The water boils")
 //!     }
 //! }
 //!
-//! impl<const N: usize, const S: usize> Response<N, S> for Said {
+//! impl<const N: usize, const S: usize> Response<N, S> for Text {
 //!     fn send(
 //!         &mut self,
 //!         server: &mut Server<'_, N, S>,
@@ -62,7 +62,7 @@
 //! }
 //! ```
 //!
-//! The clock is six lines around the executor's own; for embassy:
+//! The clock is a thin wrapper of the timer of the executor. For embassy:
 //!
 //! ```ignore
 //! impl Clock for Embassy {
@@ -77,45 +77,43 @@
 //!
 //! # Handlers
 //!
-//! [`Handler::on_request`] looks at a request while its line is in the receive buffer. It answers at
-//! once, or keeps what it needs: the [`Handler::Job`]. [`Handler::run`] is a future, and takes as
-//! long as it likes; up to `N` of them run beside each other, and beside ping, cancellation and
-//! everything else. It returns the [`Handler::Response`], which the connection then sends. **A future never
-//! sends its own answer**, so it may be dropped at any time, and it is: when its request is
-//! cancelled, when it expires
-//! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), when the
-//! connection ends. What must be tidied up belongs into a `Drop`.
+//! [`Handler::on_request`] gets a request while its line is in the receive buffer. It responds at
+//! once, or keeps what it needs as a [`Handler::Job`]. [`Handler::run`] is a future that may take
+//! any time; up to `N` of them run concurrently, beside ping, cancellation and other messages. It
+//! returns the [`Handler::Response`], which the connection then sends. **A future never sends its
+//! own response**, so it can be dropped at any time. That happens when its request is cancelled or
+//! times out ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and
+//! when the connection ends. Clean up in a `Drop`.
 //!
 //! # The port
 //!
-//! Reading and writing never wait for each other. What goes in and out passes through 64 bytes of
-//! the future's own, so no read or write is ever given up half done: the driver's futures need not
-//! be safe to cancel.
+//! Reading and writing never wait for each other. Input and output pass through 64 bytes in the
+//! future itself, so no read or write is ever dropped before it completes: the futures of the driver
+//! need not be cancel safe.
 //!
-//! What a serial line brings beside messages is survived, and each time the application is told:
+//! A serial line brings more than messages. The connection survives all of this, and the
+//! application is notified each time:
 //!
-//! - **Noise, log lines, half a line after a reset**: refused with a parse error,
-//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation); the next line is read as if
-//!   nothing had been.
-//! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept
-//!   of it; the rest of it is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. Bytes are missing, so the line
-//!   that they are missing from is refused whatever it looks like; it could be valid and mean
-//!   something else. Lines that were whole before and after it are served.
-//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Connection::line_timeout`]
-//!   the line is ended where it is, so that the first line of the next peer is not glued to it.
+//! - **Noise, log lines, half a line after a reset**: rejected with a parse error and
+//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as usual.
+//! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
+//!   is kept. The rest of the line is skipped.
+//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. The line with the gap
+//!   is rejected whatever it contains, since it could be valid and mean something else. Complete
+//!   lines before and after it are handled.
+//! - **Half a line, then silence**: the sender was reset or unplugged. The line is ended after
+//!   [`Connection::line_timeout`], so that the next peer's first line is not appended to it.
 //!
-//! A client that never reads holds up its own answers, and the connection with them, for as long as a
-//! write takes: the port's own time limit (that of a socket, for example) ends [`Connection::serve`] with
-//! [`Error::Write`]. Handlers, cancellations and their deadlines go on meanwhile as far as nothing
-//! is to be sent.
+//! A client that never reads blocks all output for as long as a write takes: the timeout of the port
+//! (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers, cancellations and
+//! timeouts continue meanwhile as long as they send nothing.
 //!
 //! # Memory
 //!
-//! A [`Connection`] holds both buffers and the core's [`Server`](mcp_sansio::Server), about a kilobyte
-//! for four requests in flight. The future of [`Connection::serve`] holds `N` of the handler's
-//! futures and two chunks of 64 bytes. Neither is `Send`: they stay on one executor, as a `RefCell`
-//! does.
+//! A [`Connection`] contains both buffers and the core's [`Server`](mcp_sansio::Server), about a
+//! kilobyte for four requests in flight. The future of [`Connection::serve`] contains `N` futures of
+//! the handler and two chunks of 64 bytes. It is not `Send`, because it shares the connection through
+//! a `RefCell`: it stays on one executor.
 
 mod connection;
 mod error;

@@ -1,4 +1,4 @@
-//! The loop: all parts beside each other.
+//! The loop, which polls all futures of a connection.
 
 use core::array;
 use core::convert::Infallible;
@@ -19,13 +19,13 @@ use super::connection::{Connection, Slot, Writer};
 use super::error::Error;
 use super::handler::{Action, Clock, Context, Handler, Response as _};
 
-/// How serving a port ended.
+/// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEnd {
-    /// By the client. A serial line never ends.
+    /// The client closed it. A serial line never ends.
     Closed,
-    /// The client did not answer a ping: see
+    /// The client did not respond to a ping: see
     /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
     Unresponsive,
 }
@@ -33,13 +33,15 @@ pub enum ConnectionEnd {
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'_, H, RX, TX, N, S>
 {
-    /// Serves a port until its input ends; then what is answered is written out, and what is still
-    /// worked on is dropped. Afterwards, or when the future is dropped, the connection can serve the
-    /// next.
+    /// Serves a port until its input ends. Then responses that exist are written out, and running
+    /// requests are dropped. Afterwards the connection can serve the next port.
+    ///
+    /// Dropping the future drops running requests and resets the connection, which can serve the
+    /// next port then.
     ///
     /// # Errors
-    /// Of writing, and of reading where it would fail for ever. [`Error::InUse`] while it serves
-    /// another port.
+    /// Errors of writing, and permanent errors of reading. [`Error::InUse`] while it serves another
+    /// port.
     pub async fn serve<R: Read, W: Write>(
         &self,
         reader: R,
@@ -50,13 +52,13 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             return Err(Error::InUse);
         }
         let _serving = Serving(self);
-        // One by one, and not in a future that has them all: they are large, and would be moved.
+        // Pinned one by one: they are large, and a future that contains them all would be moved.
         let mut read = pin!(self.read(reader));
         let mut write = pin!(self.write(writer));
-        let mut lines = pin!(self.take_lines());
-        let mut clockwork = pin!(self.watch(clock));
-        let mut changes = pin!(self.tell());
-        let mut slots = pin!(join_array::<_, N>(array::from_fn(|slot| self.work(slot))));
+        let mut lines = pin!(self.handle_lines());
+        let mut timeouts = pin!(self.handle_timeouts(clock));
+        let mut changes = pin!(self.publish_changes());
+        let mut slots = pin!(join_array::<_, N>(array::from_fn(|slot| self.run_jobs(slot))));
         poll_fn(|cx| {
             self.state.borrow_mut().is_polled_by(cx.waker());
             for _ in 0..ROUNDS {
@@ -68,44 +70,44 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                     return Poll::Ready(Err(error));
                 }
                 let _: Poll<Infallible> = lines.as_mut().poll(cx);
-                let _: Poll<Infallible> = clockwork.as_mut().poll(cx);
+                let _: Poll<Infallible> = timeouts.as_mut().poll(cx);
                 let _: Poll<Infallible> = changes.as_mut().poll(cx);
                 let _: Poll<[Infallible; N]> = slots.as_mut().poll(cx);
                 let state = self.state.borrow();
                 if state.is_unresponsive {
                     return Poll::Ready(Ok(ConnectionEnd::Unresponsive));
                 }
-                // One part does what another waits for.
+                // Polls again, since a future may wait for what another has done.
                 if !state.is_touched {
                     return Poll::Pending;
                 }
             }
-            // Others want their turn.
+            // Lets other tasks run.
             cx.waker().wake_by_ref();
             Poll::Pending
         })
         .await
     }
 
-    /// Takes lines in, one after the other. Reading goes on meanwhile, as far as there is room
-    /// behind the line.
+    /// Handles lines one after the other. Reading continues meanwhile into the room behind the
+    /// line.
     #[expect(
         clippy::await_holding_refcell_ref,
         reason = "nobody else borrows it: a connection serves one port at a time"
     )]
-    async fn take_lines(&self) -> Infallible {
+    async fn handle_lines(&self) -> Infallible {
         let rx = &mut *self.rx.borrow_mut();
         loop {
             match rx.next_frame_and_spare() {
                 Some((frame, mut spare)) => {
-                    select(self.take(frame), self.fill(&mut spare)).await;
+                    select(self.handle_line(frame), self.fill(&mut spare)).await;
                 }
                 None => {
                     {
                         let state = &mut *self.state.borrow_mut();
                         (state.has_lines, state.is_touched) = (false, true);
                     }
-                    let read = Self::until(|| self.pour(rx.spare())).await;
+                    let read = Self::until(|| self.take_bytes(rx.spare())).await;
                     rx.commit(read);
                 }
             }
@@ -114,34 +116,34 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 
     async fn fill(&self, spare: &mut Spare<'_>) -> Infallible {
         loop {
-            let read = Self::until(|| self.pour(spare.spare())).await;
+            let read = Self::until(|| self.take_bytes(spare.spare())).await;
             spare.commit(read);
         }
     }
 
-    async fn take(&self, frame: Frame<'_>) {
+    async fn handle_line(&self, frame: Frame<'_>) {
         let mut messages = Messages::new(frame);
         loop {
             Self::until(|| self.state.borrow().may_take().then_some(())).await;
             // An error means that there is no room now.
             let event = Self::until(|| self.state.borrow_mut().next_event(&mut messages).ok());
             let Some(event) = event.await else { return };
-            self.on_event(&event);
+            self.handle_event(&event);
             if let ServerEvent::Request(request) = event {
-                self.begin(&request).await;
+                self.handle_request(&request).await;
             }
         }
     }
 
-    fn on_event(&self, event: &ServerEvent<'_>) {
+    fn handle_event(&self, event: &ServerEvent<'_>) {
         self.handler.on_event(event);
         let state = &mut *self.state.borrow_mut();
         state.is_unresponsive |= matches!(event, ServerEvent::Unresponsive);
-        // Something may be over.
+        // A request may be over.
         state.is_touched = true;
     }
 
-    async fn begin(&self, request: &Request<'_>) {
+    async fn handle_request(&self, request: &Request<'_>) {
         let target = match self.catalog {
             None => Target::Other,
             Some(catalog) => match self
@@ -153,8 +155,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             },
         };
         match self.handler.on_request(request, target) {
-            Action::Respond(mut answer) => {
-                self.answer(Writer::Lines, request.handle, &mut answer).await
+            Action::Respond(mut response) => {
+                self.respond(Writer::Lines, request.handle, &mut response).await
             }
             Action::Run(job) => {
                 let state = &mut *self.state.borrow_mut();
@@ -166,20 +168,25 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         }
     }
 
-    /// Sends an answer, or that there is none.
-    async fn answer(&self, writer: Writer, request: RequestHandle, answer: &mut H::Response<'_>) {
+    /// Sends a response, or an internal error if the core rejects it.
+    async fn respond(
+        &self,
+        writer: Writer,
+        request: RequestHandle,
+        response: &mut H::Response<'_>,
+    ) {
         if let Err(error) =
-            self.send(writer, |server, _, tx| answer.send(server, request, tx)).await
+            self.send(writer, |server, _, tx| response.send(server, request, tx)).await
         {
             self.handler.on_send_error(error);
-            let error = RpcError::internal("The answer cannot be sent");
+            let error = RpcError::internal("The response cannot be sent");
             let _ =
                 self.send(writer, |server, _, tx| server.respond_error(request, &error, tx)).await;
         }
     }
 
-    /// Does what time alone brings about.
-    async fn watch(&self, clock: &impl Clock) -> Infallible {
+    /// Handles timeouts.
+    async fn handle_timeouts(&self, clock: &impl Clock) -> Infallible {
         loop {
             let due = Self::until(|| self.due()).await;
             let is_earlier = Self::until(|| self.due().filter(|other| *other < due));
@@ -188,19 +195,19 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             }
             let now = clock.now();
             if now < due {
-                // The clock has been set back, or its timer is early. Others want their turn before
-                // it is asked again.
+                // The clock was set back, or its timer is early: lets other tasks run before the
+                // next attempt.
                 yield_now().await;
                 continue;
             }
             self.state.borrow_mut().now = now;
             if self.line_due().is_some_and(|due| due <= now) {
-                self.take_in(b"\n").await;
+                self.put_bytes(b"\n").await;
             }
             while let Ok(Some(event)) =
                 self.send(Writer::Timeouts, |server, now, tx| server.handle_timeout(now, tx)).await
             {
-                self.on_event(&event);
+                self.handle_event(&event);
             }
         }
     }
@@ -209,18 +216,18 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         [self.state.borrow().server.poll_timeout(), self.line_due()].into_iter().flatten().min()
     }
 
-    /// When an unfinished line is given up.
+    /// Returns when an unfinished line is ended.
     fn line_due(&self) -> Option<Instant> {
         let state = self.state.borrow();
         let is_waiting =
             state.read_buffer.is_mid_line() && state.read_buffer.is_empty() && !state.has_lines;
         self.line_timeout
             .filter(|_| is_waiting)
-            .and_then(|timeout| due_after(state.read_buffer.heard(), timeout))
+            .and_then(|timeout| due_after(state.read_buffer.last_put(), timeout))
     }
 
-    /// Tells subscribers of changes.
-    async fn tell(&self) -> Infallible {
+    /// Notifies subscribers of changes.
+    async fn publish_changes(&self) -> Infallible {
         loop {
             let mut change =
                 Self::until(|| self.state.borrow_mut().changes.iter_mut().find_map(Option::take))
@@ -232,23 +239,23 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         }
     }
 
-    /// Handles one request after the other, in one place.
-    async fn work(&self, slot: usize) -> Infallible {
+    /// Runs jobs in one slot, one after the other.
+    async fn run_jobs(&self, slot: usize) -> Infallible {
         loop {
             let (request, job) =
                 Self::until(|| self.state.borrow_mut().slots.get_mut(slot)?.take()).await;
             let work = self.handler.run(job, Context { connection: self, request, slot });
             let is_over = Self::until(|| self.state.borrow().is_over(slot).then_some(()));
             let ended = select(is_over, work).await;
-            if let Either::Second(mut answer) = ended {
-                self.put(slot, Slot::Responding(request));
-                self.answer(Writer::Slot(slot), request, &mut answer).await;
+            if let Either::Second(mut response) = ended {
+                self.set_slot(slot, Slot::Responding(request));
+                self.respond(Writer::Slot(slot), request, &mut response).await;
             }
-            self.put(slot, Slot::Idle);
+            self.set_slot(slot, Slot::Idle);
         }
     }
 
-    fn put(&self, at: usize, new: Slot<H::Job>) {
+    fn set_slot(&self, at: usize, new: Slot<H::Job>) {
         let state = &mut *self.state.borrow_mut();
         if let Some(slot) = state.slots.get_mut(at) {
             *slot = new;
@@ -257,7 +264,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 }
 
-/// Cleans up, when serving ends or is given up.
+/// Resets the connection when serving ends or its future is dropped.
 struct Serving<
     'l,
     'c,
@@ -276,10 +283,10 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 }
 
-/// When that time is over. `None` for a time that is longer than the clock counts.
+/// Returns the end of a timeout. `None` if it is beyond the range of the clock.
 fn due_after(moment: Instant, timeout: Duration) -> Option<Instant> {
     Some(moment.saturating_add(timeout)).filter(|due| due.as_millis() != u64::MAX)
 }
 
-/// How often in a row the parts are polled before other tasks have their turn.
+/// Number of times in a row that the futures are polled before other tasks run.
 const ROUNDS: usize = 32;

@@ -189,7 +189,7 @@ fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_le
     assert_eq!(stage.unread(), 0);
     stage.takes(usize::MAX);
     player.run();
-    let refused = "< 3 error -32603 The answer cannot be sent";
+    let refused = "< 3 error -32603 The response cannot be sent";
     assert_eq!(stage.log(), [&*format!("< 1 {text}"), "< 2 y", refused]);
 }
 
@@ -317,7 +317,7 @@ fn an_answer_that_cannot_be_written_is_an_error_and_told() {
     player.run();
     assert_eq!(
         stage.log(),
-        ["< 1 error -32603 The answer cannot be sent", "< 2 error -32602 Unknown tool"]
+        ["< 1 error -32603 The response cannot be sent", "< 2 error -32602 Unknown tool"]
     );
     assert_eq!(stage.notes(), ["refused Value"]);
 }
