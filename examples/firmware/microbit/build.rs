@@ -1,5 +1,5 @@
-//! Link arguments from here, not from a configuration file: `RUSTFLAGS` in somebody's environment
-//! would replace those.
+//! Passes linker arguments. Those of a `.cargo/config.toml` would be replaced by `RUSTFLAGS` of the
+//! environment.
 
 fn main() {
     println!("cargo:rustc-link-search={}", env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! The application: events in, replies out.
+//! The application: takes events, returns replies.
 
 use core::time::Duration;
 
@@ -18,41 +18,41 @@ pub struct App<B> {
     pub(crate) jobs: [Option<Sweep>; IN_FLIGHT],
     pub(crate) outputs: u32,
     pub(crate) name: Name,
-    /// Messages that could not be read.
+    /// Number of invalid messages.
     pub(crate) refused: u32,
-    /// Errors of the receiver.
+    /// Number of read errors.
     pub(crate) faults: u32,
-    /// When a reset was asked for.
+    /// Time at which a reset was requested.
     pub(crate) reset: Option<Instant>,
 }
 
-/// What becomes of a request.
+/// What to do with a request.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
 pub enum Begun<'f> {
-    /// It is answered at once.
+    /// Send the reply at once.
     Reply(Reply<'f>),
-    /// It takes its time: [`App::step`], when it is [due](Sweep::due), until it is finished.
+    /// Call [`App::step`] whenever the job is [due](Sweep::due), until it has finished.
     Job(Sweep),
 }
 
-/// What a step of a job came to.
+/// Result of a step of a job.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
 pub enum Stepped {
-    /// So much is done.
+    /// The job has not finished.
     Progress {
-        /// Steps that are done.
+        /// Number of completed steps.
         done: u16,
-        /// All steps.
+        /// Number of all steps.
         total: u16,
     },
-    /// That was the last.
+    /// The job has finished.
     Finished(Reply<'static>),
 }
 
 impl<B: Board> App<B> {
-    /// The firmware on this board, just switched on.
+    /// Creates the firmware in the state after a reset.
     #[must_use]
     pub const fn new(board: B) -> Self {
         let mut bytes = [0; NAME_BYTES];
@@ -68,13 +68,13 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// The board.
+    /// Returns the board.
     pub const fn board(&mut self) -> &mut B {
         &mut self.board
     }
 
-    /// Something happened; what is to be sent about it at once. Jobs are kept, and
-    /// [`work`](Self::work) does them.
+    /// Handles an event and returns the reply to send at once. Jobs are kept for
+    /// [`work`](Self::work).
     pub fn event<'f>(&mut self, event: ServerEvent<'f>, now: Instant) -> Option<Reply<'f>> {
         match event {
             ServerEvent::Request(request) => match self.find(&request, now) {
@@ -101,22 +101,23 @@ impl<B: Board> App<B> {
         None
     }
 
-    /// A message could not be read.
+    /// Counts an invalid message.
     pub fn refused(&mut self) {
         self.refused = self.refused.saturating_add(1);
     }
 
-    /// The receiver lost bytes.
+    /// Counts a read error.
     pub fn fault(&mut self) {
         self.faults = self.faults.saturating_add(1);
     }
 
-    /// What is due. Send the reply, and ask again, until there is none.
+    /// Runs a step of a job that is due and returns the reply to send. Call it until it returns
+    /// `None`.
     pub fn work(&mut self, server: &AppServer<'_>, now: Instant) -> Option<Reply<'static>> {
         self.reset_if_due(now);
         for place in 0..IN_FLIGHT {
             let Some(entry) = self.jobs.get_mut(place) else { break };
-            // Nobody waits for it any more: the peer has started again.
+            // The request is over, e.g. because the peer has connected again.
             entry.take_if(|job| !server.is_request_open(job.request));
             let Some(mut job) = *entry else { continue };
             let stepped = self.step(&mut job, now);
@@ -135,7 +136,7 @@ impl<B: Board> App<B> {
         None
     }
 
-    /// A step of a job, when it is due.
+    /// Runs a step of a job, if it is due.
     pub fn step(&mut self, job: &mut Sweep, now: Instant) -> Option<Stepped> {
         let total = job.steps;
         Some(match job.poll(now)? {
@@ -151,7 +152,7 @@ impl<B: Board> App<B> {
         })
     }
 
-    /// Starts the board again, when that was asked for and the answer has left.
+    /// Resets the board, if that was requested and the response has been sent.
     pub fn reset_if_due(&mut self, now: Instant) {
         if self.reset_due().is_some_and(|due| now >= due) {
             self.reset = None;
@@ -159,13 +160,13 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// When the board is to be started again.
+    /// Returns when to reset the board.
     #[must_use]
     pub fn reset_due(&self) -> Option<Instant> {
         self.reset.map(|asked| asked.saturating_add(BEFORE_RESET))
     }
 
-    /// When [`work`](Self::work) has something to do.
+    /// Returns when [`work`](Self::work) has something to do.
     #[must_use]
     pub fn wake(&self) -> Option<Instant> {
         self.jobs.iter().flatten().map(Sweep::due).chain(self.reset_due()).min()
@@ -178,7 +179,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// Handles a request, which is about this entry of the [catalog](CATALOG).
+    /// Handles a request for this entry of the [catalog](CATALOG).
     pub fn begin<'f>(
         &mut self,
         target: Target<'f>,
@@ -220,7 +221,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// Returns whether it was on.
+    /// Switches an output. Returns whether it was on.
     pub(crate) fn set_output(&mut self, number: u8, on: bool) -> bool {
         let bit = 1 << (number & 31);
         let was = self.outputs & bit != 0;
@@ -230,7 +231,7 @@ impl<B: Board> App<B> {
     }
 }
 
-/// What the person has typed so far.
+/// Returns the value to complete.
 fn typed<'f>(request: &Request<'f>) -> JsonStr<'f> {
     let value = request
         .params
@@ -240,7 +241,7 @@ fn typed<'f>(request: &Request<'f>) -> JsonStr<'f> {
     value.unwrap_or(EMPTY)
 }
 
-/// The number of a pin, in one or two digits.
+/// Parses the number of a pin, in one or two digits.
 fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
     let mut number = None;
     for c in digits {
@@ -251,5 +252,5 @@ fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
 }
 
 const EMPTY: JsonStr<'static> = JsonStr::from_static("\"\"");
-/// The answer to the call must have left by then.
+/// Time in which the response to the call is sent.
 const BEFORE_RESET: Duration = Duration::from_millis(50);

@@ -1,14 +1,12 @@
-//! The application on a [`Connection`](mcp_sansio_adapters::embedded_async::Connection) with async handlers:
-//! each slow call is a future.
+//! The application on an async [`Connection`](mcp_sansio_adapters::embedded_async::Connection): each
+//! slow call is a future.
 
 use core::cell::RefCell;
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio::{
-    Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
-};
+use mcp_sansio::{Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx};
 use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler, Response};
 
 use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
@@ -16,20 +14,20 @@ use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Swe
 /// The firmware on a board and a clock.
 #[derive(Debug)]
 pub struct AsyncApp<B, C> {
-    /// Borrowed for a moment, never across an await.
+    /// Never borrowed across an `await`.
     app: RefCell<App<B>>,
     clock: C,
-    /// Of [`housekeeping`](Self::housekeeping).
+    /// Waker of [`housekeeping`](Self::housekeeping).
     keeper: RefCell<Option<Waker>>,
 }
 
 impl<B: Board, C: Clock> AsyncApp<B, C> {
-    /// The firmware, just switched on.
+    /// Creates the firmware in the state after a reset.
     pub const fn new(board: B, clock: C) -> Self {
         Self { app: RefCell::new(App::new(board)), clock, keeper: RefCell::new(None) }
     }
 
-    /// What is done beside answering: starts the board again when a client wants that. Never ends.
+    /// Resets the board when a client has requested that. Never completes.
     pub async fn housekeeping(&self) {
         loop {
             let due: Instant = poll_fn(|cx| match self.app.borrow().reset_due() {

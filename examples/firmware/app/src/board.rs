@@ -1,45 +1,45 @@
-//! What the application wants of a board.
+//! The trait of boards.
 
-/// A board: one sensor or more, outputs, pins, registers to look into.
+/// A board with sensors, outputs, pins and registers.
 pub trait Board {
-    /// Measures. `None`: the sensor does not answer.
+    /// Reads a sensor. Returns `None` if the sensor does not respond.
     fn measure(&mut self, quantity: Quantity) -> Option<i32>;
 
-    /// Switches an output, 0 to [`OUTPUTS`] - 1.
+    /// Switches an output, number 0 to [`OUTPUTS`] - 1.
     fn set_output(&mut self, number: u8, on: bool);
 
-    /// Whether a pin is high, 0 to [`OUTPUTS`] - 1.
+    /// Returns whether a pin is high, number 0 to [`OUTPUTS`] - 1.
     fn pin(&mut self, number: u8) -> bool;
 
-    /// Registers as they are now, by name. An empty name ends the list.
+    /// Returns names and current values of registers. An empty name ends the list.
     fn registers(&mut self) -> [(&'static str, u32); MAX_REGISTERS];
 
-    /// Memory for the stack and the most of it that was ever in use, in bytes.
+    /// Returns the size of the stack and the maximum that was ever in use, in bytes.
     fn stack(&mut self) -> (u32, u32);
 
-    /// Starts again, as if switched off and on.
+    /// Resets the board.
     fn reset(&mut self);
 }
 
-/// What can be measured.
+/// A quantity to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// In hundredths of a degree Celsius.
     Temperature,
-    /// In thousandths of g.
+    /// In thousandths of g, along the x axis.
     AccelerationX,
-    /// The same.
+    /// In thousandths of g, along the y axis.
     AccelerationY,
-    /// The same.
+    /// In thousandths of g, along the z axis.
     AccelerationZ,
 }
 
 impl Quantity {
-    /// All of them.
+    /// All quantities.
     pub const ALL: [Self; 4] =
         [Self::Temperature, Self::AccelerationX, Self::AccelerationY, Self::AccelerationZ];
 
-    /// As clients call it.
+    /// Returns the name that clients use.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Quantity {
         }
     }
 
-    /// What the numbers count.
+    /// Returns the unit of the values.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Quantity {
     }
 }
 
-/// How many outputs, and pins, a board has.
+/// Number of outputs and of pins of a board.
 pub const OUTPUTS: u8 = 31;
-/// How many of a board's registers are shown, at most.
+/// Maximum number of registers that a board reports.
 pub const MAX_REGISTERS: usize = 10;

@@ -1,4 +1,4 @@
-//! Calls of tools: typed arguments, checked against what the schema promises.
+//! Tool calls. Arguments are checked against the schema and then parsed.
 
 use mcp_sansio::types::{Text, Tool};
 use mcp_sansio::{Catalog, Instant, JsonStr, RawJson, Request};
@@ -28,7 +28,7 @@ struct SweepArguments {
 }
 
 impl<B: Board> App<B> {
-    /// What becomes of a call.
+    /// Handles a `tools/call`.
     pub(crate) fn call<'f>(
         &mut self,
         tool: &Tool<'f>,

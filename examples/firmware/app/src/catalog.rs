@@ -1,4 +1,4 @@
-//! What is offered, in flash.
+//! The catalog, in flash.
 
 use mcp_sansio::types::{
     Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
@@ -8,7 +8,7 @@ use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 use crate::file;
 use crate::outputs::{ARGUMENTS, RESULT, output};
 
-/// Who the server is.
+/// Configuration of the server.
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("A microcontroller"),
     ServerFeatures::TOOLS
@@ -21,7 +21,7 @@ pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .instructions("A microcontroller with 31 outputs, 31 pins and a few sensors. Slow tools report progress and can be cancelled.")
 .peer_can_reconnect(true);
 
-/// What it has.
+/// Tools, resources, templates and prompts.
 pub static CATALOG: Catalog<'static> =
     Catalog::new().tools(&TOOLS).resources(&RESOURCES).templates(&TEMPLATES).prompts(&PROMPTS);
 
@@ -30,9 +30,9 @@ pub(crate) const OUTPUT_STATES: &str = "board://outputs";
 pub(crate) const REGISTERS: &str = "board://registers";
 pub(crate) const FILE: &str = "board://file";
 
-/// What the prompt can be about.
+/// Values of the prompt's argument, for completion.
 pub(crate) static PARTS: [&str; 5] = ["clock", "outputs", "pins", "sensors", "serial line"];
-/// Variables of the template.
+/// Values of the template's variable, for completion.
 pub(crate) static PIN_NUMBERS: [&str; 31] = [
     "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
     "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30",

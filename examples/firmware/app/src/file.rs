@@ -1,10 +1,10 @@
-//! A file in flash that is many times longer than any buffer.
+//! A file in flash, many times longer than any buffer.
 
-/// As long as a quarter of the chip's flash.
+/// Length in bytes: a quarter of the flash of the chip.
 pub(crate) const LEN: usize = 65_536;
 
-/// Bytes without any order, so that one that is missing shows: a linear congruential generator's,
-/// of which the upper bits are taken.
+/// Pseudo-random bytes, so that tests detect a missing one: the upper bits of a linear congruential
+/// generator.
 pub(crate) static BYTES: [u8; LEN] = {
     let mut bytes = [0; LEN];
     let mut state: u32 = 1;

@@ -1,10 +1,10 @@
-//! What the firmware does, without any board: its configuration, its catalog, its answers, its
-//! jobs. No I/O, no clock, no allocator.
+//! The application without a board: configuration, catalog, responses and jobs. No I/O, no clock, no
+//! allocator.
 //!
-//! A board brings [`Board`], a port and a loop. The loop hands events to [`App::event`] and asks
-//! [`App::work`] for what is due; either may give a [`Reply`], and that is sent with
-//! [`Reply::send`], again and again until it is through, like any call of the server. An async loop
-//! has each job in a future of its own instead: [`App::begin`] and [`App::step`].
+//! A board adds a [`Board`], a port and a loop. The loop passes events to [`App::event`] and calls
+//! [`App::work`] for jobs that are due. Both may return a [`Reply`]; the loop calls [`Reply::send`]
+//! until it succeeds, as any call of the server. An async loop runs each job in a future of its own
+//! instead, with [`App::begin`] and [`App::step`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -30,10 +30,10 @@ pub use sweep::Sweep;
 
 use mcp_sansio::Server;
 
-/// The server that the application is for.
+/// The server type of the application.
 pub type AppServer<'c> = Server<'c, IN_FLIGHT, SUBSCRIPTIONS>;
 
-/// Requests in flight, and so the most that may be worked on at once.
+/// Maximum number of requests in flight, and of jobs.
 pub const IN_FLIGHT: usize = 4;
-/// Resources that may be subscribed to.
+/// Maximum number of subscribed resources.
 pub const SUBSCRIPTIONS: usize = 4;

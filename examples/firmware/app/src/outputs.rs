@@ -1,9 +1,8 @@
-//! One tool for each output: what a board with many things to switch offers, described for a model
-//! that has never seen it.
+//! One tool per output, as a board with many outputs has, each with a complete description.
 
 use mcp_sansio::RawJson;
 
-/// The output that a tool of this name switches.
+/// Returns the output that a tool switches.
 pub(crate) fn of(tool: &str) -> Option<u8> {
     let digits = tool.strip_prefix("output_")?.as_bytes();
     let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = *digits else { return None };

@@ -1,12 +1,12 @@
-//! What is to be sent about a request: decided once, sent as often as it takes.
+//! Replies: created once, and sent by as many calls as the buffer requires.
 
 use mcp_sansio::types::{
     CompleteResult, Completion, ContentBlock, GetPromptResult, LoggingLevel, PromptMessage,
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
-    RequestHandle, Revision, RpcError, SendError, Tx, to_slice,
+    CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle,
+    Revision, RpcError, SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -15,8 +15,8 @@ use crate::board::MAX_REGISTERS;
 use crate::catalog::{CATALOG, FILE};
 use crate::{AppServer, file};
 
-/// A log message, a change that subscribers are told of, and an answer: whichever of them there
-/// are, in this order.
+/// An optional log message, an optional change for subscribers, and a response or progress. Sent in
+/// this order.
 #[derive(Debug)]
 pub struct Reply<'f> {
     request: RequestHandle,
@@ -25,24 +25,24 @@ pub struct Reply<'f> {
     body: Body<'f>,
 }
 
-/// What is said about the request itself.
+/// The response or progress of a request.
 #[derive(Debug)]
 pub(crate) enum Body<'f> {
-    /// A list, or an error: the catalog knows.
+    /// The response of the catalog: a list or an error.
     Catalog(Request<'f>),
     Error(RpcError<'f>),
     BadArguments(CatalogError<'f>),
     Text(Text<'f>),
     Failure(&'static str),
-    /// Of a tool.
+    /// Structured result of a tool.
     Data(Data),
-    /// Of a resource. The URI as the client wrote it.
+    /// Contents of a resource, with the URI as the client wrote it.
     Contents(JsonStr<'f>, Data),
     Registers(JsonStr<'f>, Registers),
     Name(JsonStr<'f>, Name),
     File,
     Explain(Text<'f>),
-    /// The values that begin like this.
+    /// All values that start with this text.
     Complete(&'static [&'static str], JsonStr<'f>),
     Progress {
         now: Instant,
@@ -51,7 +51,7 @@ pub(crate) enum Body<'f> {
     },
 }
 
-/// What programs are told.
+/// Structured data.
 #[derive(Clone, Copy, Serialize, Debug)]
 #[serde(untagged)]
 pub(crate) enum Data {
@@ -65,11 +65,11 @@ pub(crate) enum Data {
     Uptime { milliseconds: u64 },
 }
 
-/// Registers as they were: while a long answer is written they may change.
+/// A copy of registers, since they may change while a long response is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registers(pub(crate) [(&'static str, u32); MAX_REGISTERS]);
 
-/// A short text of the board's own.
+/// Name of the board, as UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     pub(crate) bytes: [u8; NAME_BYTES],
@@ -91,7 +91,7 @@ impl<'f> Reply<'f> {
         self
     }
 
-    /// Sends it. Goes on where it was when it is called again.
+    /// Sends the reply. Continues where it stopped when it is called again.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. Others mean a bug here.
@@ -221,9 +221,9 @@ impl Serialize for Registers {
     }
 }
 
-/// The longest name of the board.
+/// Maximum length of the board's name, in bytes.
 pub(crate) const NAME_BYTES: usize = 24;
-/// The longest data: ten registers.
+/// Maximum size of the data as JSON, in bytes: that of ten registers.
 const DATA_BYTES: usize = 384;
-/// The most values that are proposed.
+/// Maximum number of completion values.
 const MAX_VALUES: usize = 31;

@@ -1,4 +1,4 @@
-//! The slow tool, as a job: a value that is polled between frames.
+//! The slow tool: a job that is polled between frames.
 
 use core::time::Duration;
 
@@ -6,7 +6,7 @@ use mcp_sansio::{Instant, RequestHandle};
 
 use crate::board::OUTPUTS;
 
-/// A call of `sweep` that is not done.
+/// A running call of `sweep`.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     pub(crate) request: RequestHandle,
@@ -16,12 +16,12 @@ pub struct Sweep {
     due: Instant,
 }
 
-/// What a job wants done.
+/// A step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// Invert this output; so many steps are done then.
+    /// Invert this output. `done` is the number of completed steps after that.
     Invert { output: u8, done: u16 },
-    /// That was all.
+    /// Send the result.
     Finish,
 }
 
@@ -30,13 +30,13 @@ impl Sweep {
         Self { request, steps, done: 0, period, due: now }
     }
 
-    /// When the next step is.
+    /// Returns when the next step is due.
     #[must_use]
     pub const fn due(&self) -> Instant {
         self.due
     }
 
-    /// The next step, when its time has come.
+    /// Returns the next step, if it is due.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Step> {
         if now < self.due {
             return None;

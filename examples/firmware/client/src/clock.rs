@@ -1,5 +1,4 @@
-//! The clock: SysTick, a thousand times a second. It stops after 49 days, which is enough for a
-//! visit.
+//! The clock: SysTick, 1,000 times per second. It stops after 49 days.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,5 @@
-//! A microcontroller as client: it finds out what the server on its first serial line speaks, asks
-//! what it offers, calls what it knows, and reports on the second line.
+//! A client on a microcontroller: connects to the server on its first serial line, lists its tools,
+//! calls those that it knows, and reports on the second line.
 #![no_std]
 #![no_main]
 
@@ -29,19 +29,19 @@ static CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("firmware-client", "1.0.0").title("A microcontroller"),
     ClientFeatures::NONE,
 )
-// A server on a busy computer may take its time to start.
+// A server on a busy computer may start slowly.
 .probe_timeout(Duration::from_secs(30));
 
-/// The longest answer that is accepted, in bytes, and what requests are written through.
+/// Maximum length of a line, and size of the transmit buffer, in bytes.
 const RX_BYTES: usize = 16 * 1024;
 const TX_BYTES: usize = 512;
 
-type House = Client<'static, Uart, Visitor, RX_BYTES, TX_BYTES>;
+type Server = Client<'static, Uart, Visitor, RX_BYTES, TX_BYTES>;
 
 #[entry]
 fn main() -> ! {
-    // Not on the stack, and not in the image.
-    static mut CLIENT: MaybeUninit<House> = MaybeUninit::uninit();
+    // In `.bss`: neither on the stack nor in the image.
+    static mut CLIENT: MaybeUninit<Server> = MaybeUninit::uninit();
 
     clock::start();
     let client = CLIENT.write(Client::new(Uart::open(), &CONFIG, clock::now, Visitor::default()));
@@ -54,10 +54,10 @@ fn main() -> ! {
     end(visited.is_ok())
 }
 
-/// Switches the emulator off.
-fn end(well: bool) -> ! {
+/// Ends the emulator.
+fn end(success: bool) -> ! {
     loop {
-        exit(if well { EXIT_SUCCESS } else { EXIT_FAILURE });
+        exit(if success { EXIT_SUCCESS } else { EXIT_FAILURE });
     }
 }
 

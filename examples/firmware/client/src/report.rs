@@ -1,4 +1,4 @@
-//! The second serial line: what the person reads.
+//! The second serial line: the report for the user.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use registers::registers;
 
 registers! { u32, 0x4000_D000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030 }
 
-/// The line, switched on.
+/// The line, enabled.
 pub(crate) struct Report(());
 
 impl Report {

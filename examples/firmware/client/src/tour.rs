@@ -1,17 +1,17 @@
-//! What the client does with a server that it has never seen.
+//! The calls that the client makes.
 
 use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
-use mcp_sansio::{CallOptions, ClientEvent, CallOutcome, Printable, RawJson};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Printable, RawJson};
 use mcp_sansio_adapters::embedded::{ClientContext, ClientHandler, Error};
 use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
 use crate::uart::Uart;
-use crate::{House, TX_BYTES};
+use crate::{Server, TX_BYTES};
 
-/// Counts what comes beside answers.
+/// Counts notifications and violations.
 #[derive(Default)]
 pub(crate) struct Visitor {
     progress: u32,
@@ -35,12 +35,12 @@ impl<const N: usize> ClientHandler<Uart, TX_BYTES, N> for Visitor {
     }
 
     fn on_idle(&mut self, _: Option<mcp_sansio::Instant>) {
-        // The clock ticks, or a byte comes.
+        // Until a tick of the clock or a byte.
         cortex_m::asm::wfi();
     }
 }
 
-/// Why the visit came to nothing.
+/// Error of the client.
 pub(crate) enum Failure {
     Line(Error<core::convert::Infallible>),
     Unexpected(&'static str),
@@ -61,7 +61,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Tools that this client knows how to call, as bits.
+/// Tools that this client can call, as bits.
 const ADD: u32 = 1;
 const ECHO: u32 = 2;
 const STRUCTURED: u32 = 4;
@@ -90,7 +90,7 @@ struct City<'a> {
     city: &'a str,
 }
 
-/// Both kinds of servers have such a tool, and each takes the arguments that it knows.
+/// Arguments of two servers whose tools have this name. Each ignores those that it does not know.
 #[derive(Serialize)]
 struct Slow {
     seconds: f32,
@@ -100,9 +100,9 @@ struct Slow {
 
 const TEXT: &str = "grüß \"Gott\"\n\u{1f600}";
 
-/// Goes there and looks around. How many calls were made.
-pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failure> {
-    let opened = house.connect(|opened| match opened {
+/// Connects and makes all calls. Returns their number.
+pub(crate) fn visit(server: &mut Server, report: &mut Report) -> Result<u32, Failure> {
+    let opened = server.connect(|opened| match opened {
         Ok(opened) => {
             let info = opened.server_info();
             let name = info.and_then(|info| info.get("name")).map_or("?", RawJson::as_str);
@@ -118,11 +118,11 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
     if opened != Some(true) {
         return Err(Failure::Unexpected("the server cannot be spoken with"));
     }
-    let (known, tools) = list(house, report)?;
+    let (known, tools) = list(server, report)?;
     let _ = writeln!(report, "tools: {tools}");
     let mut calls = 0;
     if known & ADD != 0 {
-        let sum = call(house, "add", &Add { a: 2, b: 40 }, |result| {
+        let sum = call(server, "add", &Add { a: 2, b: 40 }, |result| {
             result.structured_content.and_then(|data| data.to::<Sum>().ok()).map(|data| data.sum)
         })?;
         let _ = writeln!(report, "add(2, 40) = {}", sum.unwrap_or(f64::NAN));
@@ -132,7 +132,7 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         calls += 1;
     }
     if known & ECHO != 0 {
-        let same = call(house, "echo", &Echo { text: TEXT }, |result| says(result, TEXT))?;
+        let same = call(server, "echo", &Echo { text: TEXT }, |result| says(result, TEXT))?;
         let _ = writeln!(report, "echo: {}", if same { "the same" } else { "something else" });
         if !same {
             return Err(Failure::Unexpected("echo is wrong"));
@@ -140,7 +140,7 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         calls += 1;
     }
     if known & STRUCTURED != 0 {
-        let has_data = call(house, "structured", &City { city: "Wien" }, |result| {
+        let has_data = call(server, "structured", &City { city: "Wien" }, |result| {
             let _ = writeln!(
                 report,
                 "structured: {}",
@@ -154,13 +154,13 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         calls += 1;
     }
     if known & SLOW != 0 {
-        slow(house, report)?;
+        slow(server, report)?;
         calls += 1;
     }
     if calls == 0 {
         return Err(Failure::Unexpected("the server has no tool that is known here"));
     }
-    let Visitor { progress, logs, noise } = house.handler();
+    let Visitor { progress, logs, noise } = server.handler();
     let _ = writeln!(
         report,
         "beside answers: {progress} progress, {logs} log messages, {noise} that was none"
@@ -168,9 +168,9 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
     Ok(calls)
 }
 
-fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
+fn list(server: &mut Server, report: &mut Report) -> Result<(u32, u32), Failure> {
     let (mut known, mut tools) = (0, 0);
-    let failed = house.list("tools/list", |page| {
+    let failed = server.list("tools/list", |page| {
         let CallOutcome::Result(page) = page else {
             let _ = writeln!(report, "tools/list: {}", Printable::new(format_args!("{page:?}")));
             return Some(());
@@ -191,12 +191,12 @@ fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
 }
 
 fn call<A: Serialize, R>(
-    house: &mut House,
+    server: &mut Server,
     name: &'static str,
     arguments: &A,
     mut look: impl FnMut(&CallToolResult<'_>) -> R,
 ) -> Result<R, Failure> {
-    house
+    server
         .call_tool(name, arguments, |outcome| match outcome {
             CallOutcome::Result(result) => match result.to::<CallToolResult<'_>>() {
                 Ok(result) if result.is_error != Some(true) => Ok(look(&result)),
@@ -207,19 +207,20 @@ fn call<A: Serialize, R>(
         .map_err(Failure::Line)?
 }
 
-/// With progress, which says that it works.
-fn slow(house: &mut House, report: &mut Report) -> Result<(), Failure> {
+/// Calls the slow tool with progress notifications.
+fn slow(server: &mut Server, report: &mut Report) -> Result<(), Failure> {
     #[derive(Serialize)]
     struct Params {
         name: &'static str,
         arguments: Slow,
     }
     let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
-    let before = house.handler().progress;
-    let is_done = house.call("tools/call", &params, CallOptions::new().progress(true), |outcome| {
-        matches!(outcome, CallOutcome::Result(_))
-    })?;
-    let progress = house.handler().progress - before;
+    let before = server.handler().progress;
+    let is_done =
+        server.call("tools/call", &params, CallOptions::new().progress(true), |outcome| {
+            matches!(outcome, CallOutcome::Result(_))
+        })?;
+    let progress = server.handler().progress - before;
     let _ = writeln!(
         report,
         "slow: {}, progress {progress} times",

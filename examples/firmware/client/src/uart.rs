@@ -1,5 +1,4 @@
-//! The first serial line, to the server: an interrupt fills a ring while the program works and
-//! writes.
+//! The first serial line, to the server: an interrupt fills a ring buffer while the program runs.
 
 use core::convert::Infallible;
 
@@ -14,7 +13,7 @@ use registers::registers;
 registers! { u32, 0x4000_C000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030, INTERRUPTS = 0x038 }
 registers! { u32, 0x400F_E000: CLOCKS = 0x104 }
 
-/// The port, switched on. There is one.
+/// The port, enabled. There is only one.
 pub(crate) struct Uart(());
 
 static RING: Ring = Ring::new();
@@ -25,7 +24,7 @@ impl Uart {
         LINE.write(EIGHT_BITS | QUEUES);
         CONTROL.write(ON);
         INTERRUPTS.write(RECEIVED | WAITED);
-        // SAFETY: nothing here counts on being left alone by this interrupt.
+        // SAFETY: no code relies on this interrupt being masked.
         unsafe { NVIC::unmask(Interrupt) }
         Self(())
     }
@@ -71,7 +70,7 @@ impl Write for Uart {
 #[derive(Clone, Copy)]
 struct Interrupt;
 
-// SAFETY: that is its number in the LM3S6965.
+// SAFETY: 5 is its number in the LM3S6965.
 unsafe impl InterruptNumber for Interrupt {
     fn number(self) -> u16 {
         5
@@ -82,7 +81,7 @@ unsafe impl InterruptNumber for Interrupt {
 unsafe fn DefaultHandler(_: i16) {
     while FLAGS.read() & RECEIVE_EMPTY == 0 {
         if RING.is_full() {
-            // What does not fit stays where it is, and the sender waits if there is flow control.
+            // Bytes that do not fit stay in the receiver; with flow control the sender waits.
             return INTERRUPTS.write(0);
         }
         RING.put(DATA.read().to_le_bytes()[0]);

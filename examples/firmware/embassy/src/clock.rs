@@ -1,4 +1,4 @@
-//! The time: embassy's for the application, and the board's timer for embassy.
+//! Embassy's clock for the application, and the board's timer for embassy.
 
 use core::cell::RefCell;
 use core::future::Future;
@@ -11,7 +11,7 @@ use embassy_time_queue_utils::Queue;
 use mcp_sansio::Instant;
 use mcp_sansio_adapters::embedded_async::Clock;
 
-/// Embassy's clock, as the link and the application want one.
+/// Embassy's clock for the connection and the application.
 #[derive(Clone, Copy, Debug)]
 pub struct Embassy;
 
@@ -27,26 +27,26 @@ impl Clock for Embassy {
 
 /// A board's timer.
 pub trait Alarm: Send + Sync + 'static {
-    /// Microseconds since the start. Called with interrupts off.
+    /// Returns the microseconds since the start. Called with interrupts off.
     fn now(&self) -> u64;
-    /// Has [`Ticks::interrupt`] called at that time or before, or a little later; at once when it
-    /// has passed.
+    /// Sets the time of the next [`Ticks::interrupt`], which may come earlier or a little later. If
+    /// the time has passed, the interrupt comes at once.
     fn set(&self, at: u64);
 }
 
-/// Embassy's time driver on such a timer.
+/// Embassy's time driver on an [`Alarm`].
 pub struct Ticks<A> {
     alarm: A,
     queue: Mutex<RefCell<Queue>>,
 }
 
 impl<A: Alarm> Ticks<A> {
-    /// With nothing to wait for.
+    /// Creates a driver with an empty queue.
     pub const fn new(alarm: A) -> Self {
         Self { alarm, queue: Mutex::new(RefCell::new(Queue::new())) }
     }
 
-    /// The alarm has gone off.
+    /// Handles the interrupt of the alarm.
     pub fn interrupt(&self) {
         critical_section::with(|cs| {
             let next = self.queue.borrow(cs).borrow_mut().next_expiration(self.alarm.now());

@@ -1,4 +1,5 @@
-//! What boards have in common that run the firmware under [embassy](https://embassy.dev): a board brings the registers of its serial port and of its timer.
+//! The firmware under [embassy](https://embassy.dev), without a board: a board adds the registers of
+//! its serial port and of its timer.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A serial port: its interrupt fills a ring, and wakes who reads and who writes.
+//! A serial port: its interrupt fills a ring buffer and wakes the reader and the writer.
 
 use core::fmt;
 use core::future::poll_fn;
@@ -12,19 +12,19 @@ use embedded_io_async::{ErrorKind, ErrorType, Read, Write};
 
 /// The registers of a serial port.
 pub trait Chip: Send + Sync + 'static {
-    /// The byte that was received, if there is one.
+    /// Takes a received byte, if there is one.
     fn take(&self) -> Option<u8>;
-    /// Whether bytes were lost since this was asked last.
+    /// Returns whether bytes were lost since the last call.
     fn has_lost(&self) -> bool;
-    /// Sends a byte, if the transmitter has room for one.
+    /// Sends a byte. Returns `false` if the transmitter has no room.
     fn put(&self, byte: u8) -> bool;
-    /// Whether to interrupt when a byte was received.
+    /// Enables or disables the interrupt for received bytes.
     fn interrupt_on_byte(&self, on: bool);
-    /// Whether to interrupt when the transmitter has room.
+    /// Enables or disables the interrupt for room in the transmitter.
     fn interrupt_on_room(&self, on: bool);
 }
 
-/// A serial port, to be put into a `static`.
+/// A serial port for a `static`.
 pub struct Port<C> {
     chip: C,
     ring: Pipe<CriticalSectionRawMutex, RING>,
@@ -44,7 +44,7 @@ pub struct Sender<C: 'static>(&'static Port<C>);
 pub struct LineError;
 
 impl<C: Chip> Port<C> {
-    /// With these registers, which are switched on already.
+    /// Creates a port from registers that are set up already.
     pub const fn new(chip: C) -> Self {
         Self {
             chip,
@@ -55,34 +55,35 @@ impl<C: Chip> Port<C> {
         }
     }
 
-    /// Both halves.
+    /// Returns both halves.
     pub fn split(&'static self) -> (Receiver<C>, Sender<C>) {
         self.chip.interrupt_on_byte(true);
         (Receiver(self), Sender(self))
     }
 
-    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow
-    /// control the sender waits, without bytes are lost, and that is an error.
+    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay in
+    /// the receiver. With flow control the sender waits then; without, bytes are lost, which is
+    /// reported as an error.
     pub fn interrupt(&self) {
         self.chip.interrupt_on_room(false);
         self.writer.wake();
         while self.ring.free_capacity() > 0
             && let Some(byte) = self.chip.take()
         {
-            // There is room, and nobody else writes to it.
+            // There is room, and only this function writes.
             let _ = self.ring.try_write(&[byte]);
         }
         if self.chip.has_lost() {
             self.has_lost.store(true, Ordering::Relaxed);
         }
-        // No byte after a gap may come before the reader has learned of it.
+        // After a gap, no byte may follow until the reader has got the error.
         if self.ring.free_capacity() == 0 || self.has_lost.load(Ordering::Relaxed) {
             self.chip.interrupt_on_byte(false);
         }
         self.reader.wake();
     }
 
-    /// Sends without waiting for an interrupt: the last words of a program.
+    /// Sends without interrupts, e.g. on a panic.
     pub fn write_now(&self, bytes: &[u8]) {
         for byte in bytes {
             while !self.chip.put(*byte) {}
@@ -152,5 +153,5 @@ impl embedded_io_async::Error for LineError {
     }
 }
 
-/// Bytes that wait between the interrupt and the reader.
+/// Size of the ring buffer, in bytes.
 const RING: usize = 256;

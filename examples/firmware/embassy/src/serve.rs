@@ -14,7 +14,7 @@ use crate::Embassy;
 pub type Firmware<B> =
     Connection<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
-/// Builds it where it stays. A function of its own: what building takes of the stack is given back.
+/// Builds the firmware in its place. Not inlined, so that the stack for building is freed.
 #[inline(never)]
 pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'static Firmware<B> {
     place.init_with(|| {
@@ -24,7 +24,7 @@ pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'s
     })
 }
 
-/// Serves the port for ever.
+/// Serves the port. Never completes.
 pub async fn serve<B: Board>(
     firmware: &Firmware<B>,
     mut reader: impl Read,
@@ -32,14 +32,14 @@ pub async fn serve<B: Board>(
 ) {
     let serving = async {
         loop {
-            // A serial line has no end, and a port that fails is tried again.
+            // A serial line does not end, and a port that fails is used again.
             let _ = firmware.serve(&mut reader, &mut writer, &Embassy).await;
         }
     };
     join(serving, firmware.handler().housekeeping()).await;
 }
 
-/// The longest line that is accepted, in bytes.
+/// Maximum length of a line, in bytes.
 pub const RX_BYTES: usize = 2048;
-/// What answers are written through.
+/// Size of the transmit buffer, in bytes.
 pub const TX_BYTES: usize = 512;

@@ -1,14 +1,14 @@
-//! A board that is made up: its pins are its outputs, it lies flat in every direction, and it has
-//! no thermometer, like the emulated micro:bit.
+//! A simulated board, like the emulated micro:bit: its pins are its outputs, it measures 1 g along
+//! each axis, and it has no thermometer.
 
 use firmware_app::{Board, MAX_REGISTERS, Quantity};
 
 #[derive(Default)]
-pub(crate) struct MadeUp {
+pub(crate) struct SimulatedBoard {
     outputs: u32,
 }
 
-impl Board for MadeUp {
+impl Board for SimulatedBoard {
     fn measure(&mut self, quantity: Quantity) -> Option<i32> {
         (quantity != Quantity::Temperature).then_some(1000)
     }

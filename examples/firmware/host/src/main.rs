@@ -1,8 +1,8 @@
-//! The firmware as a program for this computer: the same application and the same loop, on standard
-//! input and output, and a board that is made up.
+//! The firmware as a program for this computer: the same application and loop, on standard input and
+//! output and a simulated board.
 //!
-//! What it answers is what the micro:bit answers, byte for byte (but for the clock, the registers
-//! and the stack): the tests compare them.
+//! Its output is that of the micro:bit, byte for byte, except for the clock, the registers and the
+//! stack. The tests compare them.
 
 mod board;
 mod port;
@@ -14,7 +14,7 @@ use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
 use mcp_sansio::Instant;
 use mcp_sansio_adapters::embedded::{Connection, Error, PollResult};
 
-use board::MadeUp;
+use board::SimulatedBoard;
 use port::Stdio;
 
 const RX_BYTES: usize = 2048;
@@ -23,7 +23,7 @@ const TX_BYTES: usize = 512;
 fn main() -> Result<(), Error<std::io::Error>> {
     let mut connection: Connection<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
         Connection::new(Stdio::open(), &CONFIG, now);
-    let mut app = App::new(MadeUp::default());
+    let mut app = App::new(SimulatedBoard::default());
     loop {
         match connection.poll(&mut app)? {
             PollResult::Active => {}

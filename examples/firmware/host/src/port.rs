@@ -1,4 +1,4 @@
-//! Standard input and output as a port. A thread reads, so that the loop never has to wait.
+//! Standard input and output as a port. A thread reads, so that the loop never blocks.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,7 +28,7 @@ impl Stdio {
         Self { input, held: VecDeque::new(), ended: false }
     }
 
-    /// Until there is something to read, at most so long.
+    /// Waits until there are bytes to read, for at most this time.
     pub(crate) fn wait(&mut self, most: Duration) {
         match self.input.recv_timeout(most.min(Duration::from_secs(3600))) {
             Ok(bytes) => self.held.extend(bytes),

@@ -1,4 +1,4 @@
-//! The micro:bit, as the application wants a board.
+//! The micro:bit as a `Board`.
 
 use firmware_app::{Board, MAX_REGISTERS, OUTPUTS, Quantity};
 

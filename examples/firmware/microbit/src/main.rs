@@ -24,7 +24,7 @@ use mcp_sansio_adapters::embedded::{Connection, PollResult};
 use board::Microbit;
 use uart::Uart;
 
-/// The longest line that is accepted, in bytes, and what answers are written through.
+/// Maximum length of a line, and size of the transmit buffer, in bytes.
 const RX_BYTES: usize = 2048;
 const TX_BYTES: usize = 512;
 
@@ -32,18 +32,18 @@ type Line = Connection<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIO
 
 #[entry]
 fn main() -> ! {
-    // Not on the stack, and not in the image: a server refers to its configuration, so one that is
-    // built by the compiler is part of it byte for byte.
+    // In `.bss`: not on the stack, and not in the image, which would contain a server that is built
+    // at compile time byte for byte, since it refers to its configuration.
     static mut CONNECTION: MaybeUninit<Line> = MaybeUninit::uninit();
     static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
 
     let (connection, app) = open(CONNECTION, APP);
     loop {
-        // The port cannot fail for good, and what the core refuses it has not begun.
+        // Errors need no action: the port recovers, and a message that the core rejects is not sent.
         if let Ok(PollResult::Idle) = connection.poll(app) {
             let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
             if due.is_none_or(clock::wake_at) {
-                // What comes between the look and the sleep ends the sleep.
+                // An interrupt between the check and the sleep ends the sleep.
                 cortex_m::interrupt::free(|_| {
                     if Uart::is_silent() {
                         cortex_m::asm::wfi();
@@ -54,8 +54,7 @@ fn main() -> ! {
     }
 }
 
-/// In a function of its own: what is built is on the stack first, where it would keep its place for
-/// as long as the function runs.
+/// Not inlined: the values are built on the stack first, which is freed when this returns.
 #[inline(never)]
 fn open<'a>(
     connection: &'a mut MaybeUninit<Line>,
@@ -66,7 +65,7 @@ fn open<'a>(
         Connection::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)),
     );
     let app = app.write(App::new(Microbit::open()));
-    // SAFETY: nothing here counts on being left alone by these interrupts.
+    // SAFETY: no code relies on these interrupts being masked.
     unsafe {
         NVIC::unmask(Interrupt::Uart);
         NVIC::unmask(Interrupt::Timer);

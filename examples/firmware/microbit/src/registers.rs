@@ -10,28 +10,28 @@ impl Register {
     /// The register at this offset of the peripheral at this address.
     ///
     /// # Safety
-    /// It is one, and no access to it goes behind the back of the memory that Rust knows of (as one
-    /// that starts a transfer by the chip itself would).
+    /// The address is that of a register, and no access to it changes memory of the program (as a
+    /// register that starts a DMA transfer would).
     pub(crate) const unsafe fn at(peripheral: usize, offset: usize) -> Self {
         Self(peripheral + offset)
     }
 
     pub(crate) fn read(self) -> u32 {
-        // SAFETY: promised when it was made.
+        // SAFETY: guaranteed by the caller of `at`.
         unsafe { ptr::read_volatile(self.0 as *const u32) }
     }
 
     pub(crate) fn write(self, value: u32) {
-        // SAFETY: promised when it was made.
+        // SAFETY: guaranteed by the caller of `at`.
         unsafe { ptr::write_volatile(self.0 as *mut u32, value) }
     }
 }
 
-/// Names for registers of one peripheral.
+/// Declares registers of a peripheral.
 macro_rules! registers {
     ($peripheral:literal: $($name:ident = $offset:literal),+ $(,)?) => {
         $(
-            // SAFETY: a register of the nRF51822 that does nothing but what the code here makes it do.
+            // SAFETY: a register of the nRF51822 whose accesses change no memory of the program.
             const $name: $crate::registers::Register = unsafe { $crate::registers::Register::at($peripheral, $offset) };
         )+
     };

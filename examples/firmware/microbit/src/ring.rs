@@ -1,15 +1,15 @@
-//! What the receiver's interrupt leaves for the main loop: one puts in, one takes out, and neither
-//! waits. (The queue of heapless divides by a length that it does not know before run time, which
-//! on this processor is a call, and a panic for zero.)
+//! Ring buffer between the receiver's interrupt and the main loop: single producer, single consumer,
+//! lock-free. (The queue of heapless divides by a length that is only known at run time, which on
+//! this processor is a function call, and a panic for zero.)
 
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// A queue of bytes between an interrupt handler and the code that it interrupts.
 pub(crate) struct Ring {
     bytes: [AtomicU8; LEN],
-    /// How many were ever put in; only the interrupt handler writes it.
+    /// Number of bytes ever put in. Only the interrupt handler writes it.
     put: AtomicUsize,
-    /// How many were ever taken out; only the main loop writes it.
+    /// Number of bytes ever taken out. Only the main loop writes it.
     taken: AtomicUsize,
 }
 
@@ -34,7 +34,7 @@ impl Ring {
         self.len() == LEN
     }
 
-    /// Drops the byte when there is no room.
+    /// Puts a byte in. Drops it if there is no room.
     pub(crate) fn put(&self, byte: u8) {
         let put = self.put.load(Ordering::Relaxed);
         if let Some(place) = self.bytes.get(put % LEN).filter(|_| !self.is_full()) {
@@ -52,6 +52,6 @@ impl Ring {
     }
 }
 
-/// A power of two: counters wrap around. Room for what clients send while a long answer keeps the
-/// line busy.
+/// Size in bytes. A power of two, since the counters wrap around. Has room for requests that come
+/// while a long response is written.
 const LEN: usize = 2048;

@@ -1,4 +1,4 @@
-//! The thermometer in the chip, and the accelerometer (MMA8653FC) on its two wires.
+//! The thermometer in the chip, and the accelerometer (MMA8653FC) on the I2C bus.
 
 use crate::registers::Register;
 use crate::registers::registers;
@@ -7,7 +7,7 @@ mod thermometer {
     use super::registers;
     registers! { 0x4000_C000: START = 0x000, READY = 0x100, VALUE = 0x508 }
 
-    /// In hundredths of a degree.
+    /// Returns the temperature in hundredths of a degree Celsius.
     pub(crate) fn read() -> Option<i32> {
         READY.write(0);
         START.write(1);
@@ -39,7 +39,7 @@ mod wires {
         send(register)?;
         RX_READY.write(0);
         STOPPED.write(0);
-        // After the first byte: stop.
+        // Stops after the first byte.
         SHORTCUTS.write(2);
         START_RX.write(1);
         wait_for(RX_READY)?;
@@ -59,7 +59,7 @@ mod wires {
         wait_for(STOPPED)
     }
 
-    /// Pulled up, driven low only, and read.
+    /// Pull-up, open drain, input connected.
     const OPEN_DRAIN: u32 = 6 << 8 | 3 << 2;
 
     fn send(register: u8) -> Option<()> {
@@ -72,7 +72,7 @@ mod wires {
 
 pub(crate) use thermometer::read as temperature;
 
-/// The accelerometer, if there is one.
+/// The accelerometer. `false` if it was not found.
 pub(crate) struct Accelerometer(bool);
 
 impl Accelerometer {
@@ -80,11 +80,11 @@ impl Accelerometer {
         wires::open(0x1D);
         let started =
             wires::read(WHO_AM_I) == Some(0x5A) && wires::write(CONTROL, ACTIVE_8_BIT).is_some();
-        // What it measured before it was told how is of no use.
+        // The first value was measured before the accelerometer was configured.
         Self(started && wires::read(X).is_some())
     }
 
-    /// Of axis 0, 1 or 2, in thousandths of g.
+    /// Returns the acceleration along axis 0, 1 or 2, in thousandths of g.
     pub(crate) fn read(&self, axis: u8) -> Option<i32> {
         let value = wires::read(X + axis).filter(|_| self.0)?;
         // 64 steps are one g.
@@ -92,7 +92,7 @@ impl Accelerometer {
     }
 }
 
-/// A hundred times as long as any of these things takes.
+/// Waits for an event. Gives up after a hundred times the usual duration.
 fn wait_for(event: Register) -> Option<()> {
     (0..20_000).find(|_| event.read() != 0).map(|_| ())
 }

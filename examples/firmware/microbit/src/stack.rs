@@ -1,8 +1,8 @@
-//! How deep the stack has been: the startup code has painted it.
+//! Stack usage. The startup code has filled the stack with a pattern.
 
 use core::ptr;
 
-/// Bytes that the stack has, and the most of them that were ever in use.
+/// Returns the size of the stack and the maximum that was ever in use, in bytes.
 pub(crate) fn measure() -> (u32, u32) {
     unsafe extern "C" {
         static _stack_end: u32;
@@ -10,8 +10,7 @@ pub(crate) fn measure() -> (u32, u32) {
     }
     let (low, high) = (&raw const _stack_end, &raw const _stack_start);
     let mut at = low;
-    // SAFETY: from the end of the variables to the end of the memory. What is used of it is above;
-    // the rest nobody has written since it was painted.
+    // SAFETY: reads from the end of the variables to the end of the memory, which is the stack.
     while at < high && unsafe { ptr::read_volatile(at) } == cortex_m_rt::STACK_PAINT_VALUE {
         at = at.wrapping_add(1);
     }

@@ -1,4 +1,4 @@
-//! The serial port: an interrupt fills a ring while the main loop writes.
+//! The serial port: an interrupt fills a ring buffer while the main loop writes.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -13,16 +13,16 @@ registers! { 0x4000_2000:
     ERRORS = 0x480, ENABLE = 0x500, PIN_TX = 0x50C, PIN_RX = 0x514, RXD = 0x518, TXD = 0x51C, BAUD_RATE = 0x524,
 }
 
-/// The port, switched on. There is one.
+/// The port, enabled. There is only one.
 pub(crate) struct Uart(());
 
-/// The receiver lost bytes, or took noise for some. The bits are those of the register ERRORSRC:
-/// overrun, parity, framing, break.
+/// The receiver lost bytes or received noise. The bits are those of the register ERRORSRC: overrun,
+/// parity, framing, break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LineError(u32);
 
 impl Uart {
-    /// 115200 baud on the pins that the micro:bit's USB interface listens to.
+    /// Enables the port: 115,200 baud, on the pins of the micro:bit's USB interface.
     pub(crate) fn open() -> Self {
         PIN_TX.write(24);
         PIN_RX.write(25);
@@ -34,13 +34,14 @@ impl Uart {
         Self(())
     }
 
-    /// Whether the main loop has nothing to read. Asked with interrupts off, before sleep.
+    /// Returns whether the main loop has nothing to read. Called with interrupts off before sleep.
     pub(crate) fn is_silent() -> bool {
         RING.is_empty() && FAULT.load(Ordering::Relaxed) == 0
     }
 
-    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow
-    /// control the sender waits, without bytes are lost, and that is an error.
+    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay in
+    /// the receiver. With flow control the sender waits then; without, bytes are lost, which is
+    /// reported as an error.
     pub(crate) fn interrupt() {
         while RX_READY.read() != 0 {
             if RING.is_full() {
@@ -53,12 +54,12 @@ impl Uart {
         if errors != 0 {
             ERRORS.write(errors);
             FAULT.store(errors, Ordering::Relaxed);
-            // No byte after the gap may come before the main loop has learned of it.
+            // After a gap, no byte may follow until the main loop has got the error.
             INTERRUPT_OFF.write(RX_BIT);
         }
     }
 
-    /// Sends without the main loop's help.
+    /// Sends without the main loop.
     pub(crate) fn write_now(bytes: &[u8]) {
         for byte in bytes {
             TX_READY.write(0);
@@ -82,7 +83,7 @@ impl Read for Uart {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, LineError> {
         loop {
             let mut read = 0;
-            // The loop asks the ring first: a byte must not be taken for which there is no place.
+            // Iterates over the room, so that no byte is taken without room for it.
             for place in into.iter_mut() {
                 let Some(byte) = RING.take() else { break };
                 *place = byte;
@@ -133,6 +134,6 @@ impl embedded_io::Error for LineError {
 }
 
 static RING: Ring = Ring::new();
-/// Errors of the receiver that the main loop does not know of yet.
+/// Errors of the receiver that `read` has not returned yet.
 static FAULT: AtomicU32 = AtomicU32::new(0);
 const RX_BIT: u32 = 1 << 2;

@@ -1,4 +1,4 @@
-//! The board, as the application wants one: two lamps, two buttons, and nothing that measures.
+//! The MPS2 as a `Board`. It has two LEDs and two buttons, and no sensors.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,7 +14,7 @@ registers! { u32, 0xE000_ED00: PROCESSOR = 0x0 }
 /// The board.
 pub(crate) struct Mps2;
 
-/// Outputs that are wired to nothing keep their state here; the pins read it back.
+/// State of the outputs, most of which are not connected. The pins read it back.
 static OUTPUTS: AtomicU32 = AtomicU32::new(0);
 
 impl Board for Mps2 {

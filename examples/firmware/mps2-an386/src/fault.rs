@@ -1,5 +1,4 @@
-//! What the firmware says when it cannot go on. A line that is no message, so that whoever listens
-//! skips it.
+//! Panics and faults. The text is a line that is not JSON, so peers skip it.
 
 use core::panic::PanicInfo;
 
@@ -7,8 +6,7 @@ use cortex_m_rt::{ExceptionFrame, exception};
 
 use crate::uart::PORT;
 
-/// One piece, and unlike any other function, so that the linked image shows whether a panic can be
-/// reached.
+/// Not inlined, so that the symbols of the image show whether a panic can be reached.
 #[panic_handler]
 #[inline(never)]
 fn panic(_: &PanicInfo<'_>) -> ! {

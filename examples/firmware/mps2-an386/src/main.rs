@@ -1,5 +1,5 @@
-//! The firmware under embassy, on a Cortex-M4: the same application as on the micro:bit, with each
-//! slow call in a future of its own.
+//! The firmware under embassy on a Cortex-M4: the same application as on the micro:bit, with a future
+//! for each slow call.
 #![no_std]
 #![no_main]
 
@@ -27,7 +27,7 @@ async fn main(_spawner: Spawner) {
     time::start();
     uart::open();
     for interrupt in Interrupt::ALL {
-        // SAFETY: nothing here counts on being left alone by these interrupts.
+        // SAFETY: no code relies on these interrupts being masked.
         unsafe { NVIC::unmask(interrupt) }
     }
     let (receiver, sender) = PORT.split();
@@ -45,7 +45,7 @@ enum Interrupt {
 impl Interrupt {
     const ALL: [Self; 4] = [Self::Received, Self::Sent, Self::Turn, Self::Wake];
 
-    /// As if it had come.
+    /// Triggers the interrupt.
     fn pend(self) {
         NVIC::pend(self);
     }

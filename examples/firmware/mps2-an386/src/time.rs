@@ -1,4 +1,4 @@
-//! The time: timer 0 runs on, timer 1 wakes. Both count down, 25 times a microsecond.
+//! The timers: timer 0 is the clock, timer 1 the alarm. Both count down, 25 ticks per microsecond.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +10,7 @@ registers! { u32, 0x4000_0000: CONTROL_0 = 0x0, VALUE_0 = 0x4, RELOAD_0 = 0x8, I
 registers! { u32, 0x4000_1000: CONTROL_1 = 0x0, VALUE_1 = 0x4, RELOAD_1 = 0x8, INTERRUPT_1 = 0xC }
 
 pub(crate) struct Timers {
-    /// How often timer 0 has begun anew: every 171 seconds.
+    /// Number of times that timer 0 has wrapped around, every 171 seconds.
     turns: AtomicU32,
 }
 
@@ -23,12 +23,12 @@ pub(crate) fn start() {
     CONTROL_0.write(RUN | INTERRUPT);
 }
 
-/// Timer 0 has begun anew: once in a turn somebody must look at it.
+/// Handles a wrap-around of timer 0, which must be noticed before the next one.
 pub(crate) fn turn() {
     TICKS.interrupt();
 }
 
-/// Timer 1 has run down.
+/// Handles the alarm of timer 1.
 pub(crate) fn wake() {
     CONTROL_1.write(0);
     INTERRUPT_1.write(1);
@@ -53,7 +53,7 @@ impl Alarm for Timers {
         if at == u64::MAX {
             return;
         }
-        // Not more than some minutes: it may wake up and see that it is too early.
+        // Limited to the range of the timer: an early alarm is harmless.
         let left = at.saturating_sub(self.now()).clamp(1, LONGEST) * PER_MICROSECOND;
         let left = u32::try_from(left).unwrap_or(u32::MAX);
         RELOAD_1.write(left);

@@ -10,20 +10,20 @@ registers! { u32, 0x4000_4000: DATA = 0x0, STATE = 0x4, CONTROL = 0x8, INTERRUPT
 
 /// The registers.
 pub(crate) struct Uart0 {
-    /// What the control register holds.
+    /// Value of the control register.
     control: AtomicU32,
 }
 
-/// The port. There is one.
+/// The port. There is only one.
 pub(crate) static PORT: Port<Uart0> = Port::new(Uart0 { control: AtomicU32::new(SEND | RECEIVE) });
 
-/// Switches it on: 115200 baud from a clock of 25 MHz.
+/// Enables the port: 115,200 baud from a clock of 25 MHz.
 pub(crate) fn open() {
     BAUD_DIVIDER.write(217);
     CONTROL.write(SEND | RECEIVE);
 }
 
-/// The interrupt of either direction.
+/// Handles the interrupts of both directions.
 pub(crate) fn interrupt() {
     INTERRUPTS.write(0b1111);
     PORT.interrupt();
@@ -61,7 +61,7 @@ impl Chip for Uart0 {
 
     fn interrupt_on_byte(&self, on: bool) {
         self.set(RECEIVE_INTERRUPT, on);
-        // The interrupt is of the moment that a byte comes. One that came before has none.
+        // The interrupt only occurs when a byte comes: triggers it for bytes that came before.
         if on && STATE.read() & RECEIVED != 0 {
             crate::Interrupt::Received.pend();
         }

@@ -1,5 +1,4 @@
-//! The board, as the application wants one: it has a clock with a calendar, and nothing else to
-//! look at or to switch.
+//! QEMU's `virt` as a `Board`. It has a calendar clock, and neither sensors nor outputs.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +15,7 @@ registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x
 /// The board.
 pub(crate) struct Virt;
 
-/// Outputs that are wired to nothing keep their state here; the pins read it back.
+/// State of the outputs, which are not connected. The pins read it back.
 static OUTPUTS: AtomicU32 = AtomicU32::new(0);
 
 impl Board for Virt {
@@ -49,7 +48,7 @@ impl Board for Virt {
     }
 }
 
-/// Starts again, as if switched off and on.
+/// Resets the board.
 pub(crate) fn reset() -> ! {
     loop {
         POWER.write(0x7777);

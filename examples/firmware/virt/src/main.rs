@@ -1,5 +1,5 @@
-//! The firmware under embassy, on a RISC-V: the same application as on the micro:bit, with each
-//! slow call in a future of its own.
+//! The firmware under embassy on a RISC-V: the same application as on the micro:bit, with a future
+//! for each slow call.
 #![no_std]
 #![no_main]
 
@@ -27,7 +27,7 @@ async fn main(_spawner: Spawner) {
     stack::paint();
     time::start();
     uart::open();
-    // SAFETY: nothing here counts on being left alone by these interrupts.
+    // SAFETY: no code relies on these interrupts being masked.
     unsafe {
         mie::set_mtimer();
         mie::set_mext();

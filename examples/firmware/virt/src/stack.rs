@@ -1,4 +1,4 @@
-//! How deep the stack has been: it is painted at the start.
+//! Stack usage. The free stack is filled with a pattern at the start.
 
 use core::arch::asm;
 use core::ptr;
@@ -8,25 +8,25 @@ unsafe extern "C" {
     static _stack_start: u32;
 }
 
-/// Paints what is free.
+/// Fills the free stack with the pattern.
 pub(crate) fn paint() {
     let here: *const u32;
-    // SAFETY: looks at a register.
+    // SAFETY: only reads a register.
     unsafe { asm!("mv {here}, sp", here = out(reg) here, options(nomem, nostack, preserves_flags)) }
     let mut at = (&raw const __ebss).cast_mut();
     while at.cast_const() < here {
-        // SAFETY: between the variables and the stack as deep as it is now; nobody calls anything
-        // here.
+        // SAFETY: writes between the variables and the current end of the stack, without a call in
+        // between.
         unsafe { ptr::write_volatile(at, PAINT) }
         at = at.wrapping_add(1);
     }
 }
 
-/// Bytes that the stack has, and the most of them that were ever in use.
+/// Returns the size of the stack and the maximum that was ever in use, in bytes.
 pub(crate) fn measure() -> (u32, u32) {
     let (low, high) = (&raw const __ebss, &raw const _stack_start);
     let mut at = low;
-    // SAFETY: from the end of the variables to the end of the memory.
+    // SAFETY: reads from the end of the variables to the end of the memory, which is the stack.
     while at < high && unsafe { ptr::read_volatile(at) } == PAINT {
         at = at.wrapping_add(1);
     }

@@ -1,4 +1,4 @@
-//! The time: the machine's timer, ten times a microsecond.
+//! The machine timer: ten ticks per microsecond.
 
 use firmware_embassy::{Alarm, Ticks};
 
@@ -10,7 +10,7 @@ pub(crate) struct MachineTimer;
 
 embassy_time_driver::time_driver_impl!(static TICKS: Ticks<MachineTimer> = Ticks::new(MachineTimer));
 
-/// Nothing is waited for.
+/// Starts without an alarm.
 pub(crate) fn start() {
     MachineTimer.set(u64::MAX);
 }
@@ -31,7 +31,7 @@ impl Alarm for MachineTimer {
 
     fn set(&self, at: u64) {
         let at = at.saturating_mul(PER_MICROSECOND);
-        // In between it must not be a time that has passed.
+        // The value between the two writes must not be a time that has passed.
         COMPARED_HIGH.write(u32::MAX);
         COMPARED.write(at as u32);
         COMPARED_HIGH.write((at >> 32) as u32);

@@ -1,4 +1,4 @@
-//! The serial port: a 16550, by way of the interrupt controller.
+//! The serial port: a 16550 behind the interrupt controller.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,15 +11,14 @@ registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x
 
 /// The registers.
 pub(crate) struct Uart16550 {
-    /// What the interrupt register holds.
+    /// Value of the interrupt register.
     interrupts: AtomicU8,
 }
 
-/// The port. There is one.
+/// The port. There is only one.
 pub(crate) static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
 
-/// Switches it on, but not its queues: they would be emptied, and whoever has started the board may
-/// have begun to speak.
+/// Enables the port, but not its FIFOs: that would drop bytes that have been received already.
 pub(crate) fn open() {
     LINE.write(0b11);
     PRIORITY.write(1);
@@ -27,7 +26,7 @@ pub(crate) fn open() {
     THRESHOLD.write(0);
 }
 
-/// An interrupt of the controller; there is only this one.
+/// Handles an external interrupt. The port is its only source.
 pub(crate) fn interrupt() {
     let number = CLAIM.read();
     PORT.interrupt();

@@ -1,5 +1,5 @@
-//! Panics on `p` and faults on `f`, so that the tests see what the firmware would say: it cannot
-//! panic itself, and they prove that from the image.
+//! Panics on `p` and faults on `f`, so that the tests see the firmware's message. The firmware itself
+//! cannot panic, which `tests/image` checks.
 #![no_std]
 #![no_main]
 
@@ -27,7 +27,7 @@ fn main() -> ! {
         let mut byte = [0];
         if port.read_ready() == Ok(true) && port.read(&mut byte) == Ok(1) {
             match byte {
-                [b'p'] => panic!("as it was told"),
+                [b'p'] => panic!("requested"),
                 [b'f'] => cortex_m::asm::udf(),
                 _ => {}
             }
