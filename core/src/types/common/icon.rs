@@ -26,10 +26,10 @@ impl Icon<'_> {
     /// schemes (2025-11-25, basic/index, "Icons"), and should also check that it trusts the host.
     #[must_use]
     pub fn has_allowed_scheme(&self) -> bool {
-        let begins = |scheme: &str| {
+        let starts_with = |scheme: &str| {
             self.src.chars().map(|c| c.to_ascii_lowercase()).take(scheme.len()).eq(scheme.chars())
         };
-        begins("https://") || begins("data:")
+        starts_with("https://") || starts_with("data:")
     }
 }
 

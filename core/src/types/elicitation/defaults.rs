@@ -24,14 +24,20 @@ impl Serialize for FormDefaults<'_> {
         let mut object = serializer.serialize_map(None)?;
         for field in self.0.fields().flatten() {
             match field.schema {
-                PrimitiveSchema::String(schema) => put(&mut object, field.name, schema.default)?,
-                PrimitiveSchema::Number(schema) => put(&mut object, field.name, schema.default)?,
-                PrimitiveSchema::Boolean(schema) => put(&mut object, field.name, schema.default)?,
+                PrimitiveSchema::String(schema) => {
+                    serialize_default(&mut object, field.name, schema.default)?
+                }
+                PrimitiveSchema::Number(schema) => {
+                    serialize_default(&mut object, field.name, schema.default)?
+                }
+                PrimitiveSchema::Boolean(schema) => {
+                    serialize_default(&mut object, field.name, schema.default)?
+                }
                 PrimitiveSchema::SingleSelect(schema) => {
-                    put(&mut object, field.name, schema.default)?
+                    serialize_default(&mut object, field.name, schema.default)?
                 }
                 PrimitiveSchema::MultiSelect(schema) => {
-                    put(&mut object, field.name, schema.default)?
+                    serialize_default(&mut object, field.name, schema.default)?
                 }
                 PrimitiveSchema::Other(_) => {}
             }
@@ -40,7 +46,7 @@ impl Serialize for FormDefaults<'_> {
     }
 }
 
-fn put<M: serde::ser::SerializeMap, T: Serialize>(
+fn serialize_default<M: serde::ser::SerializeMap, T: Serialize>(
     object: &mut M,
     name: Text<'_>,
     default: Option<T>,

@@ -172,19 +172,19 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
         PrimitiveSchema::String(schema) => {
             let text = text.ok_or(FormErrorKind::InvalidType)?;
             if schema.min_length.is_some() || schema.max_length.is_some() {
-                within(text.chars().count(), schema.min_length, schema.max_length)
+                is_within(text.chars().count(), schema.min_length, schema.max_length)
                     .then_some(())
                     .ok_or(FormErrorKind::InvalidLength)?;
             }
-            fits_format(text, schema.format).then_some(()).ok_or(FormErrorKind::InvalidFormat)
+            matches_format(text, schema.format).then_some(()).ok_or(FormErrorKind::InvalidFormat)
         }
         PrimitiveSchema::Number(schema) => {
             let number = Number::from_json(value).ok_or(FormErrorKind::InvalidType)?;
             if schema.kind == NumberKind::Integer && !is_integer(value) {
                 return Err(FormErrorKind::InvalidType);
             }
-            let low = schema.minimum.is_some_and(|minimum| less(number, minimum));
-            let high = schema.maximum.is_some_and(|maximum| less(maximum, number));
+            let low = schema.minimum.is_some_and(|minimum| is_less(number, minimum));
+            let high = schema.maximum.is_some_and(|maximum| is_less(maximum, number));
             if low || high { Err(FormErrorKind::OutOfRange) } else { Ok(()) }
         }
         PrimitiveSchema::Boolean(_) => {
@@ -207,7 +207,7 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKin
                     Text::from_json(element.as_string().ok_or(FormErrorKind::InvalidType)?),
                 )?;
             }
-            within(value.elements().count(), schema.min_items, schema.max_items)
+            is_within(value.elements().count(), schema.min_items, schema.max_items)
                 .then_some(())
                 .ok_or(FormErrorKind::InvalidItemCount)
         }
@@ -219,12 +219,12 @@ fn check_option(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErr
     if options.contains(text) { Ok(()) } else { Err(FormErrorKind::UnknownOption) }
 }
 
-fn within(count: usize, least: Option<u64>, most: Option<u64>) -> bool {
+fn is_within(count: usize, least: Option<u64>, most: Option<u64>) -> bool {
     let count = count as u64;
     least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
 }
 
-fn less(one: Number<'_>, other: Number<'_>) -> bool {
+fn is_less(one: Number<'_>, other: Number<'_>) -> bool {
     match (one.as_i64(), other.as_i64()) {
         (Some(one), Some(other)) => one < other,
         _ => one.as_f64() < other.as_f64(),
@@ -239,14 +239,14 @@ fn is_integer(number: RawJson<'_>) -> bool {
 }
 
 /// Rejects obvious violations only; an unknown format accepts every string.
-fn fits_format(text: Text<'_>, format: Option<Text<'_>>) -> bool {
+fn matches_format(text: Text<'_>, format: Option<Text<'_>>) -> bool {
     match format {
         Some(format) if format == "email" => looks_like_email(text),
         Some(format) if format == "uri" => looks_like_uri(text),
-        Some(format) if format == "date" => text.chars().count() == 10 && begins_with_date(text),
+        Some(format) if format == "date" => text.chars().count() == 10 && starts_with_date(text),
         Some(format) if format == "date-time" => {
             let time: fn(char) -> bool = |c| matches!(c, 'T' | 't' | ' ');
-            begins_with_date(text)
+            starts_with_date(text)
                 && text.chars().nth(10).is_some_and(time)
                 && text.chars().count() >= 16
         }
@@ -275,7 +275,7 @@ pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
 }
 
 /// Returns whether the text starts with a date as `2025-01-31`.
-fn begins_with_date(text: Text<'_>) -> bool {
+fn starts_with_date(text: Text<'_>) -> bool {
     let mut numbers = [0u32; 3];
     let mut place = 0;
     for (index, c) in text.chars().take(10).enumerate() {

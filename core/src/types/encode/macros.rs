@@ -62,6 +62,8 @@ macro_rules! payload {
             }
 
             $($(
+                #[doc = concat!("Sets the member `", $okey, "`.")]
+                #[doc = ""]
                 $(#[$ometa])*
                 #[must_use]
                 $vis const fn $oname(mut self, $oname: payload!(@argument $okind $(($oty))?)) -> Self {

@@ -192,7 +192,7 @@ struct Extensions<'a>(RawJson<'a>);
 impl Tell for Extensions<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         if self.0.members().any(|(id, _)| is_modern_only(id)) {
-            to.or_else("$mcp?EE", &self.0, &InSession(self.0));
+            to.or_else("$mcp?EE", &self.0, &SessionExtensions(self.0));
         } else {
             to.json(self.0);
         }
@@ -200,9 +200,9 @@ impl Tell for Extensions<'_> {
 }
 
 /// The extensions that a session may declare; omitted if there are none.
-struct InSession<'a>(RawJson<'a>);
+struct SessionExtensions<'a>(RawJson<'a>);
 
-impl Tell for InSession<'_> {
+impl Tell for SessionExtensions<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         let members = self.0.members().filter(|(id, _)| !is_modern_only(*id));
         if members.clone().next().is_none() {
@@ -218,16 +218,16 @@ impl Tell for InSession<'_> {
 }
 
 /// An object of optional members.
-struct Flags<'x>(&'static str, &'x [&'x dyn Tell]);
+struct Members<'x>(&'static str, &'x [&'x dyn Tell]);
 
-impl Tell for Flags<'_> {
+impl Tell for Members<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         to.object(self.0, self.1);
     }
 }
 
 /// `{}`
-const EMPTY: Flags<'static> = Flags("", &[]);
+const EMPTY: Members<'static> = Members("", &[]);
 
 impl Tell for Declared<'_, ServerFeatures> {
     fn tell(&self, to: &mut dyn Teller) {
@@ -238,12 +238,13 @@ impl Tell for Declared<'_, ServerFeatures> {
         to.object(
             "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:CE,",
             &[
-                &has(C::TOOLS).then_some(Flags("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
-                &has(C::RESOURCES).then_some(Flags(
+                &has(C::TOOLS).then_some(Members("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
+                &has(C::RESOURCES).then_some(Members(
                     "subscribe,listChanged,",
                     &[&on(C::RESOURCES_SUBSCRIBE), &on(C::RESOURCES_LIST_CHANGED)],
                 )),
-                &has(C::PROMPTS).then_some(Flags("listChanged,", &[&on(C::PROMPTS_LIST_CHANGED)])),
+                &has(C::PROMPTS)
+                    .then_some(Members("listChanged,", &[&on(C::PROMPTS_LIST_CHANGED)])),
                 &object(C::COMPLETIONS),
                 &object(C::LOGGING),
                 &self.experimental,
@@ -263,7 +264,7 @@ impl Tell for Declared<'_, ClientFeatures> {
         let (form, url) = (object(C::ELICITATION_FORM), object(C::ELICITATION_URL));
         // 2025-06-18 defines form mode only, declared by an empty object.
         let modes: [&dyn Tell; 2] = [&form, &url];
-        let modes = Flags("form,url,", &modes);
+        let modes = Members("form,url,", &modes);
         let (with_form, url_only) =
             (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
         to.object(
@@ -272,12 +273,12 @@ impl Tell for Declared<'_, ClientFeatures> {
                 // 2026-07-28 has no `notifications/roots/list_changed`.
                 &has(C::ROOTS).then_some(OrElse(
                     "$mcp?AD",
-                    &Flags("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
+                    &Members("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
                     &EMPTY,
                 )),
                 &has(C::SAMPLING).then_some(OrElse(
                     "$mcp?DE",
-                    &Flags("tools,context,", &[&tools, &context]),
+                    &Members("tools,context,", &[&tools, &context]),
                     &EMPTY,
                 )),
                 &form.is_some().then_some(with_form),

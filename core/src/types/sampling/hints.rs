@@ -25,9 +25,10 @@ impl ModelPreferences<'_> {
 
 /// Returns whether `model` contains `hint`, ASCII case ignored. An empty hint matches nothing.
 fn contains(model: &str, hint: Text<'_>) -> bool {
-    let begins = |rest: &str| {
+    let starts_with_hint = |rest: &str| {
         let mut rest = rest.chars();
         hint.chars().all(|wanted| rest.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
     };
-    !hint.is_empty() && model.char_indices().any(|(at, _)| model.get(at..).is_some_and(begins))
+    !hint.is_empty()
+        && model.char_indices().any(|(at, _)| model.get(at..).is_some_and(starts_with_hint))
 }

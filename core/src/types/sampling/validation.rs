@@ -57,16 +57,16 @@ impl CreateMessageParams<'_> {
 
     fn check_with(&self, read: ReadBlock) -> Result<(), SamplingError> {
         let own = self.messages.as_slice().unwrap_or_default().iter().map(|message| {
-            Ok(Turn { role: message.role, content: Content::Own(&message.content) })
+            Ok(Message { role: message.role, content: Content::Own(&message.content) })
         });
         let read_before =
-            self.messages.as_json().unwrap_or(RawJson::NULL).elements().map(Turn::of_json);
+            self.messages.as_json().unwrap_or(RawJson::NULL).elements().map(Message::from_json);
         let mut before = None;
         let mut count = 0;
-        for turn in own.chain(read_before) {
-            let turn = turn.map_err(SamplingError::Read)?;
-            check_pair(before.as_ref(), Some(&turn), count, read)?;
-            before = Some(turn);
+        for message in own.chain(read_before) {
+            let message = message.map_err(SamplingError::Read)?;
+            check_pair(before.as_ref(), Some(&message), count, read)?;
+            before = Some(message);
             count += 1;
         }
         check_pair(before.as_ref(), None, count, read)
@@ -77,7 +77,7 @@ impl CreateMessageParams<'_> {
 type ReadBlock = fn(RawJson<'_>) -> Result<(), ReadError>;
 
 /// The parts of a message that matter for tool use.
-struct Turn<'m> {
+struct Message<'m> {
     role: Role,
     content: Content<'m>,
 }
@@ -88,14 +88,14 @@ enum Content<'m> {
 }
 
 /// The kind of a block, with the id of the tool use.
-enum Part<'m> {
+enum Block<'m> {
     Use(Text<'m>),
     Result(Text<'m>),
     Other,
 }
 
-impl<'m> Turn<'m> {
-    fn of_json(message: RawJson<'m>) -> Result<Self, ReadError> {
+impl<'m> Message<'m> {
+    fn from_json(message: RawJson<'m>) -> Result<Self, ReadError> {
         let role = message
             .get("role")
             .ok_or(de::Error::missing_field("role"))?
@@ -106,10 +106,10 @@ impl<'m> Turn<'m> {
     }
 
     /// Calls `take` for each block, until it returns an error.
-    fn parts(
+    fn for_each_block(
         &self,
         read: ReadBlock,
-        take: &mut dyn FnMut(Part<'m>) -> Result<(), SamplingError>,
+        take: &mut dyn FnMut(Block<'m>) -> Result<(), SamplingError>,
     ) -> Result<(), SamplingError> {
         let (one, json) = match &self.content {
             Content::Own(SamplingMessageContent::One(block)) => {
@@ -122,9 +122,11 @@ impl<'m> Turn<'m> {
         };
         for block in one {
             take(match block {
-                SamplingMessageContentBlock::ToolUse(used) => Part::Use(used.id),
-                SamplingMessageContentBlock::ToolResult(result) => Part::Result(result.tool_use_id),
-                _ => Part::Other,
+                SamplingMessageContentBlock::ToolUse(used) => Block::Use(used.id),
+                SamplingMessageContentBlock::ToolResult(result) => {
+                    Block::Result(result.tool_use_id)
+                }
+                _ => Block::Other,
             })?;
         }
         let alone = (!json.is_array() && !json.is_null()).then_some(json);
@@ -133,43 +135,43 @@ impl<'m> Turn<'m> {
             let text = |key| block.get(key).and_then(RawJson::as_string).map(Text::from_json);
             let is = |kind| text("type").is_some_and(|written| written == kind);
             take(match (is("tool_use"), is("tool_result")) {
-                (true, _) => Part::Use(text("id").unwrap_or_default()),
-                (_, true) => Part::Result(text("toolUseId").unwrap_or_default()),
-                _ => Part::Other,
+                (true, _) => Block::Use(text("id").unwrap_or_default()),
+                (_, true) => Block::Result(text("toolUseId").unwrap_or_default()),
+                _ => Block::Other,
             })?;
         }
         Ok(())
     }
 
     /// Returns whether `is` holds for a block.
-    fn any(&self, is: &dyn Fn(Part<'m>) -> bool) -> bool {
+    fn any(&self, is: &dyn Fn(Block<'m>) -> bool) -> bool {
         let mut found = false;
-        let walked = self.parts(|_| Ok(()), &mut |part| {
-            found |= is(part);
+        let walked = self.for_each_block(|_| Ok(()), &mut |block| {
+            found |= is(block);
             Ok(())
         });
         walked.is_ok() && found
     }
 }
 
-/// Checks two consecutive messages, of which `turn` has the index `index`.
+/// Checks two consecutive messages, of which `message` has the index `index`.
 fn check_pair(
-    before: Option<&Turn<'_>>,
-    turn: Option<&Turn<'_>>,
+    before: Option<&Message<'_>>,
+    message: Option<&Message<'_>>,
     index: usize,
     read: ReadBlock,
 ) -> Result<(), SamplingError> {
-    if let Some(turn) = turn {
+    if let Some(message) = message {
         let (mut results, mut others) = (false, false);
-        turn.parts(read, &mut |part| {
-            let unknown = match part {
-                Part::Result(id) => {
+        message.for_each_block(read, &mut |block| {
+            let unknown = match block {
+                Block::Result(id) => {
                     results = true;
                     !before.is_some_and(|before| {
-                        before.any(&|part| matches!(part, Part::Use(used) if used == id))
+                        before.any(&|block| matches!(block, Block::Use(used) if used == id))
                     })
                 }
-                Part::Use(_) if turn.role == Role::User => true,
+                Block::Use(_) if message.role == Role::User => true,
                 _ => {
                     others = true;
                     false
@@ -177,16 +179,17 @@ fn check_pair(
             };
             if unknown { Err(SamplingError::UnknownToolUse { message: index }) } else { Ok(()) }
         })?;
-        if results && (others || turn.role != Role::User) {
+        if results && (others || message.role != Role::User) {
             return Err(SamplingError::MixedToolResults { message: index });
         }
     }
     let Some(before) = before else { return Ok(()) };
-    before.parts(|_| Ok(()), &mut |part| {
-        let Part::Use(id) = part else { return Ok(()) };
-        match turn {
-            Some(turn)
-                if turn.any(&|part| matches!(part, Part::Result(answered) if answered == id)) =>
+    before.for_each_block(|_| Ok(()), &mut |block| {
+        let Block::Use(id) = block else { return Ok(()) };
+        match message {
+            Some(message)
+                if message
+                    .any(&|block| matches!(block, Block::Result(answered) if answered == id)) =>
             {
                 Ok(())
             }
