@@ -62,7 +62,7 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
                 "ClientRequest::sampling",
                 "roots/list",
                 "sampling/createMessage",
-                "ListRoots",
+                "InputRequest::ListRoots",
             ] {
                 assert!(!source.contains(question), "{}: {question}", path.display());
             }
