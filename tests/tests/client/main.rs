@@ -4,5 +4,6 @@ mod cut_off;
 mod features;
 mod frames;
 mod openings;
+mod peer;
 mod races;
 mod sockets;

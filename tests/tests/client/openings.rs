@@ -5,8 +5,10 @@ use std::time::Duration;
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant,
-    Messages, RequestHandle, Revision, Revisions, SendError, Tx, TxBuffer,
+    Messages, Revision, Revisions, SendError, TxBuffer,
 };
+
+use super::peer::{Peer, handshake, name};
 
 #[test]
 fn a_second_answer_to_what_was_replaced_is_unexpected() {
@@ -100,15 +102,15 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 
     // A cancellation, when another call, in an earlier slot, is due as well.
-    let mut peer = Peer::opened();
-    let (slow, fast) = (peer.call(60), peer.call(10));
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
+    let (slow, fast) = (peer.call_with_timeout(60), peer.call_with_timeout(10));
     assert_eq!(peer.at(10), Err(SendError::Full));
     assert_eq!((peer.ended(70), peer.ended(70)), (Some(fast), Some(slow)));
     assert_eq!(peer.sent().matches("notifications/cancelled").count(), 2);
 
     // The error for a request that timed out, when a call is due.
-    let mut peer = Peer::opened();
-    let call = peer.call(150);
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
+    let call = peer.call_with_timeout(150);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     assert_eq!(peer.at(100), Err(SendError::Full));
     assert_eq!((peer.ended(200), peer.ended(200)), (None, Some(call)));
@@ -116,7 +118,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     assert!(sent.find("timed out") < sent.find("notifications/cancelled"), "{sent}");
 
     // A response: its request has timed out, and it is finished.
-    let mut peer = Peer::opened();
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let (roots, request) = ([Root::new("file:///a")], peer.request.expect("a request"));
     let result = ListRootsResult::new(&roots);
@@ -200,7 +202,7 @@ fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
         if era == Era::Legacy {
             assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
-        let call = peer.call(1000);
+        let call = peer.call_with_timeout(1000);
         let id = peer.client.id(call).expect("it waits");
         assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
         assert_eq!(peer.hears(&discovery(id)), events, "{era:?}");
@@ -211,14 +213,14 @@ fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
 fn ids_that_are_too_long_are_refused_wherever_they_are() {
     let long = "x".repeat(300);
     for (id, token) in [(&*long, "t"), ("q", &*long), (&*long, &*long)] {
-        let mut peer = Peer::opened();
+        let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
         let asked = format!(
             r#"{{"jsonrpc":"2.0","id":"{id}","method":"roots/list","params":{{"_meta":{{"progressToken":"{token}"}}}}}}"#
         );
         assert_eq!(peer.hears(&asked), ["Violation(IdTooLong)"]);
     }
     // Found by search: where words are hashed at once, the hashes of these are equal.
-    let mut peer = Peer::opened();
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     assert_eq!(
         peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#),
         ["Request"]
@@ -226,7 +228,7 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
     let cancel =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
     assert_eq!(peer.hears(cancel), [""; 0]);
-    let call = peer.call(1000);
+    let call = peer.call_with_timeout(1000);
     assert_eq!(peer.client.id(call), Some(2));
     assert_eq!(
         peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#),
@@ -237,7 +239,7 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
 
 #[test]
 fn a_resource_without_a_name_has_not_changed() {
-    let mut peer = Peer::opened();
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     let updated = |params| {
         format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#
@@ -271,56 +273,11 @@ static CONFIG: ClientConfig<'static> =
         .send_client_info(false)
         .request_timeout(Duration::from_millis(100));
 
-/// A client whose output buffer holds less than any frame.
-struct Peer {
-    client: Client<'static>,
-    tx: TxBuffer<[u8; 24]>,
-    out: Vec<u8>,
-    now: Instant,
-    request: Option<RequestHandle>,
-}
-
 impl Peer {
-    fn new(config: &'static ClientConfig<'static>) -> Self {
-        let now = Instant::from_millis(0);
-        Self {
-            client: Client::new(config),
-            tx: TxBuffer::new([0; 24]),
-            out: Vec::new(),
-            now,
-            request: None,
-        }
-    }
-
-    /// Connects; returns the method of the first request.
-    fn open(&mut self) -> String {
-        self.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
-        let sent = self.sent();
-        let (_, method) = sent.split_once(r#""method":""#).expect("a method");
-        method.split('"').next().expect("a method").to_owned()
-    }
-
-    /// Creates a peer with a session of 2025-11-25.
-    fn opened() -> Self {
-        let mut peer = Self::new(&CONFIG);
-        peer.client.set_era(Some(Era::Legacy));
-        peer.open();
-        assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
-        peer.sent();
-        peer
-    }
-
     /// Sends a call with a timeout in milliseconds.
-    fn call(&mut self, ms: u64) -> Call {
+    fn call_with_timeout(&mut self, ms: u64) -> Call {
         let options = CallOptions::new().timeout(Duration::from_millis(ms));
-        let now = self.now;
-        let call = self
-            .finish(|client, tx| {
-                client.request(now, "tools/call", &CallToolParams::new("t"), options, tx)
-            })
-            .expect("it is sent");
-        self.sent();
-        call
+        self.call(options)
     }
 
     /// Calls `handle_timeout` once at that time; returns the name of the event.
@@ -342,73 +299,10 @@ impl Peer {
         });
         ended.expect("no other error")
     }
-
-    /// Repeats a call until it succeeds, draining the buffer.
-    fn finish<R>(
-        &mut self,
-        mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
-        for _ in 0..1000 {
-            let result = call(&mut self.client, &mut self.tx);
-            self.drain();
-            match result {
-                Err(error) if error.is_full() => {}
-                other => return other,
-            }
-        }
-        panic!("it never ends");
-    }
-
-    /// Handles a line; returns the names of the events.
-    fn hears(&mut self, line: &str) -> Vec<String> {
-        self.takes(Frame::Complete(line.as_bytes()))
-    }
-
-    fn takes(&mut self, frame: Frame<'_>) -> Vec<String> {
-        let mut messages = Messages::new(frame);
-        let mut events = Vec::new();
-        loop {
-            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
-                Ok(None) => return events,
-                Ok(Some(event)) => {
-                    if let ClientEvent::Request(request) = &event {
-                        self.request = Some(request.handle);
-                    }
-                    events.push(name(&event));
-                }
-                Err(error) if error.is_full() => self.drain(),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.out.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
-    }
-
-    /// Returns the bytes sent since the last call.
-    fn sent(&mut self) -> String {
-        self.drain();
-        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
-    }
-}
-
-/// Returns the name of an event, with the details of a violation.
-fn name(event: &ClientEvent<'_>) -> String {
-    let name = format!("{event:?}");
-    let end = if matches!(event, ClientEvent::Violation(_)) { None } else { name.find(['(', ' ']) };
-    name[..end.unwrap_or(name.len())].to_owned()
 }
 
 fn refused(id: u32, data: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{data}}}}}"#
-    )
-}
-
-fn handshake(id: u32) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
     )
 }

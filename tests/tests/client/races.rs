@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
+use mcp_sansio::types::{Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
-    Instant, Messages, RequestHandle, Revision, SendError, Tx, TxBuffer,
+    CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Revision,
+    SendError, Tx,
 };
+
+use super::peer::{Peer, handshake};
 
 #[test]
 fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut peer = Peer::open(revision);
-        let (call, answer) = peer.call();
+        let mut peer = Peer::connected(&CONFIG, revision);
+        let (call, answer) = peer.call_and_response();
         let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| {
             client.cancel_call(call, Some("enough"), tx)
         };
@@ -36,8 +38,8 @@ fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
 #[test]
 fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let mut peer = Peer::open(revision);
-        let (call, answer) = peer.call();
+        let mut peer = Peer::connected(&CONFIG, revision);
+        let (call, answer) = peer.call_and_response();
         peer.now = Instant::from_millis(60_000);
         let now = peer.now;
         assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::Full)));
@@ -55,7 +57,7 @@ fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
 
 #[test]
 fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
-    let mut peer = Peer::closed();
+    let mut peer = Peer::new(&CONFIG);
     peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
     peer.sent();
     peer.now = Instant::from_millis(10_000);
@@ -75,7 +77,7 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
 
 #[test]
 fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_cancelled() {
-    let mut peer = Peer::open(Revision::V2025_11_25);
+    let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let request = peer.request.expect("a request");
     let roots =
@@ -96,8 +98,8 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
     let mut orders = 0;
     for revision in Revision::ALL {
         permutations(&mut STEPS.to_vec(), 0, &mut |order| {
-            let mut peer = Peer::open(revision);
-            let (call, answer) = peer.call();
+            let mut peer = Peer::connected(&CONFIG, revision);
+            let (call, answer) = peer.call_and_response();
             let (mut ends, mut told) = (0, 0);
             for step in order {
                 match step {
@@ -148,7 +150,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
 
 #[test]
 fn after_an_opening_that_failed_the_client_can_be_opened_again() {
-    let mut peer = Peer::closed();
+    let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     for id in [1, 2] {
         peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
@@ -173,8 +175,8 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
 fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
     // A server known to be modern is not probed, so a response to a cancelled call is not a
     // discovery.
-    let mut peer = Peer::open(Revision::V2026_07_28);
-    let (call, _) = peer.call();
+    let mut peer = Peer::connected(&CONFIG, Revision::V2026_07_28);
+    let (call, _) = peer.call_and_response();
     assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
     let id = peer
         .sent()
@@ -222,107 +224,3 @@ static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)
         .send_client_info(false)
         .call_timeout(Duration::from_secs(60));
-
-/// A client whose output buffer holds less than any frame.
-struct Peer {
-    client: Client<'static>,
-    tx: TxBuffer<[u8; 24]>,
-    out: Vec<u8>,
-    now: Instant,
-    request: Option<RequestHandle>,
-}
-
-impl Peer {
-    fn closed() -> Self {
-        let now = Instant::from_millis(0);
-        Self {
-            client: Client::new(&CONFIG),
-            tx: TxBuffer::new([0; 24]),
-            out: Vec::new(),
-            now,
-            request: None,
-        }
-    }
-
-    fn open(revision: Revision) -> Self {
-        let mut peer = Self::closed();
-        peer.client.set_era(Some(revision.era()));
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
-        if !revision.is_modern() {
-            assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
-        }
-        peer.sent();
-        peer
-    }
-
-    /// Sends a call; returns its handle and the response to it.
-    fn call(&mut self) -> (Call, String) {
-        let now = self.now;
-        let call = self
-            .finish(|client, tx| {
-                client.request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
-            })
-            .expect("it is sent");
-        self.sent();
-        let id = self.client.id(call).expect("it waits");
-        (call, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#))
-    }
-
-    /// Repeats a call until it succeeds, draining the buffer.
-    fn finish<R>(
-        &mut self,
-        mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
-        loop {
-            let result = call(&mut self.client, &mut self.tx);
-            self.drain();
-            match result {
-                Err(error) if error.is_full() => {}
-                other => return other,
-            }
-        }
-    }
-
-    /// Handles a line; returns the names of the events.
-    fn hears(&mut self, line: &str) -> Vec<String> {
-        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let mut events = Vec::new();
-        loop {
-            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
-                Ok(None) => return events,
-                Ok(Some(event)) => {
-                    if let ClientEvent::Request(request) = &event {
-                        self.request = Some(request.handle);
-                    }
-                    let name = format!("{event:?}");
-                    let whole = matches!(event, ClientEvent::Violation(_));
-                    let end = if whole {
-                        name.len()
-                    } else {
-                        name.find(['(', ' ']).unwrap_or(name.len())
-                    };
-                    events.push(name[..end].to_owned());
-                }
-                Err(error) if error.is_full() => self.drain(),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn drain(&mut self) {
-        self.out.extend_from_slice(self.tx.pending());
-        self.tx.advance(usize::MAX);
-    }
-
-    /// Returns the bytes sent since the last call.
-    fn sent(&mut self) -> String {
-        self.drain();
-        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
-    }
-}
-
-fn handshake(id: u32) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
-    )
-}

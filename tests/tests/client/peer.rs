@@ -1,0 +1,131 @@
+//! A client with a small output buffer, and helpers for its input and output.
+
+use mcp_sansio::types::CallToolParams;
+use mcp_sansio::{
+    Call, CallOptions, Client, ClientConfig, ClientEvent, Frame, Instant, Messages, RequestHandle,
+    Revision, SendError, Tx, TxBuffer,
+};
+
+/// A client whose output buffer holds less than any frame.
+pub(super) struct Peer {
+    pub(super) client: Client<'static>,
+    pub(super) tx: TxBuffer<[u8; 24]>,
+    out: Vec<u8>,
+    pub(super) now: Instant,
+    pub(super) request: Option<RequestHandle>,
+}
+
+impl Peer {
+    pub(super) fn new(config: &'static ClientConfig<'static>) -> Self {
+        let now = Instant::from_millis(0);
+        Self {
+            client: Client::new(config),
+            tx: TxBuffer::new([0; 24]),
+            out: Vec::new(),
+            now,
+            request: None,
+        }
+    }
+
+    /// Connects; returns the method of the first request.
+    pub(super) fn open(&mut self) -> String {
+        self.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        let sent = self.sent();
+        let (_, method) = sent.split_once(r#""method":""#).expect("a method");
+        method.split('"').next().expect("a method").to_owned()
+    }
+
+    /// Creates a peer that is connected at `revision`.
+    pub(super) fn connected(config: &'static ClientConfig<'static>, revision: Revision) -> Self {
+        let mut peer = Self::new(config);
+        peer.client.set_era(Some(revision.era()));
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        if !revision.is_modern() {
+            assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
+        }
+        peer.sent();
+        peer
+    }
+
+    /// Sends a call.
+    pub(super) fn call(&mut self, options: CallOptions) -> Call {
+        let now = self.now;
+        let call = self
+            .finish(|client, tx| {
+                client.request(now, "tools/call", &CallToolParams::new("t"), options, tx)
+            })
+            .expect("it is sent");
+        self.sent();
+        call
+    }
+
+    /// Sends a call; returns its handle and the response to it.
+    pub(super) fn call_and_response(&mut self) -> (Call, String) {
+        let call = self.call(CallOptions::new());
+        let id = self.client.id(call).expect("it waits");
+        (call, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#))
+    }
+
+    /// Repeats a call until it succeeds, draining the buffer.
+    pub(super) fn finish<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        for _ in 0..1000 {
+            let result = call(&mut self.client, &mut self.tx);
+            self.drain();
+            match result {
+                Err(error) if error.is_full() => {}
+                other => return other,
+            }
+        }
+        panic!("it never ends");
+    }
+
+    /// Handles a line; returns the names of the events.
+    pub(super) fn hears(&mut self, line: &str) -> Vec<String> {
+        self.takes(Frame::Complete(line.as_bytes()))
+    }
+
+    pub(super) fn takes(&mut self, frame: Frame<'_>) -> Vec<String> {
+        let mut messages = Messages::new(frame);
+        let mut events = Vec::new();
+        loop {
+            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(None) => return events,
+                Ok(Some(event)) => {
+                    if let ClientEvent::Request(request) = &event {
+                        self.request = Some(request.handle);
+                    }
+                    events.push(name(&event));
+                }
+                Err(error) if error.is_full() => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    pub(super) fn drain(&mut self) {
+        self.out.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// Returns the bytes sent since the last call.
+    pub(super) fn sent(&mut self) -> String {
+        self.drain();
+        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
+    }
+}
+
+/// Returns the name of an event, with the details of a violation.
+pub(super) fn name(event: &ClientEvent<'_>) -> String {
+    let name = format!("{event:?}");
+    let end = if matches!(event, ClientEvent::Violation(_)) { None } else { name.find(['(', ' ']) };
+    name[..end.unwrap_or(name.len())].to_owned()
+}
+
+pub(super) fn handshake(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    )
+}
