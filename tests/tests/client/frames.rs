@@ -122,7 +122,7 @@ fn rpc_18_prog_10_a_client_answers_nothing_and_reports_nothing_under_2026_07_28(
 }
 
 #[test]
-fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_what_it_must_have() {
+fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_the_required_members() {
     let mut seen = 0;
     for (name, text) in transcript::client_texts() {
         let nameless = text.contains("config: nameless");
@@ -190,7 +190,7 @@ fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
 }
 
 #[test]
-fn canc_01_canc_02_canc_11_canc_15_canc_19_what_a_client_cancels_is_a_request_of_its_own() {
+fn canc_01_canc_02_canc_11_canc_15_canc_19_a_client_cancels_only_its_own_requests() {
     let mut seen = 0;
     for (name, lines) in played() {
         let mut open = BTreeSet::new();
@@ -214,7 +214,7 @@ fn canc_01_canc_02_canc_11_canc_15_canc_19_what_a_client_cancels_is_a_request_of
 }
 
 #[test]
-fn meta_15_meta_16_who_the_server_says_it_is_changes_nothing() {
+fn meta_15_meta_16_server_info_does_not_change_behaviour() {
     let usual = r#"{"name":"s","version":"1"}"#;
     let names = [
         r#"{"name":"s","version":"2"}"#,

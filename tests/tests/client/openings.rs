@@ -11,7 +11,7 @@ use mcp_sansio::{
 use super::peer::{Peer, handshake, name};
 
 #[test]
-fn a_second_answer_to_what_was_replaced_is_unexpected() {
+fn a_second_response_to_a_replaced_call_is_unexpected() {
     let mut peer = Peer::new(&CONFIG);
     assert_eq!(peer.open(), "server/discover");
     assert_eq!(peer.hears(&refused(1, "null")), [""; 0]);
@@ -58,7 +58,7 @@ fn a_client_of_legacy_revisions_alone_offers_one_whatever_is_assumed() {
 }
 
 #[test]
-fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
+fn an_invalid_response_ends_initialize_and_turns_a_probe_into_one() {
     let nonsense =
         |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"neither":"result nor error"}}"#);
     let mut peer = Peer::new(&CONFIG);
@@ -89,7 +89,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
 }
 
 #[test]
-fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
+fn time_02_an_open_frame_is_finished_whatever_the_time() {
     // An `initialize` in place of a probe.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
@@ -191,7 +191,7 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
 }
 
 #[test]
-fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
+fn a_late_discovery_is_reported_only_after_the_probe_timed_out() {
     let discovery = |id: u32| {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#)
     };
@@ -252,7 +252,7 @@ fn a_resource_without_a_name_has_not_changed() {
 }
 
 #[test]
-fn what_a_server_says_of_its_use_is_handed_over() {
+fn instructions_are_handed_over() {
     let mut client: Client<'static, 2> = Client::with_table_sizes(&CONFIG);
     let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
     client.set_era(Some(Era::Legacy));

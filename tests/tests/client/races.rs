@@ -11,7 +11,7 @@ use mcp_sansio::{
 use super::peer::{Peer, handshake};
 
 #[test]
-fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
+fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::connected(&CONFIG, revision);
         let (call, answer) = peer.call_and_response();

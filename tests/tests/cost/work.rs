@@ -24,17 +24,15 @@ fn w1_every_collection_of_a_peer_costs_linear_work() {
 }
 
 #[test]
-fn w1_a_schema_and_what_is_checked_against_it_cost_linear_work() {
-    costs_linear_work("w1_a_schema_and_what_is_checked_against_it_cost_linear_work", |name| {
+fn w1_a_schema_and_validation_by_it_cost_linear_work() {
+    costs_linear_work("w1_a_schema_and_validation_by_it_cost_linear_work", |name| {
         name.starts_with("schema")
     });
 }
 
 #[test]
-fn s4b_what_is_recorded_to_be_replayed_costs_linear_work() {
-    costs_linear_work("s4b_what_is_recorded_to_be_replayed_costs_linear_work", |name| {
-        name.starts_with("replay")
-    });
+fn s4b_recording_events_costs_linear_work() {
+    costs_linear_work("s4b_recording_events_costs_linear_work", |name| name.starts_with("replay"));
 }
 
 /// `test` is the name of the calling test, which runs alone in the counted process.

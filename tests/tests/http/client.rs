@@ -278,7 +278,7 @@ fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
 }
 
 #[test]
-fn what_http_refuses_is_the_answer_to_the_request() {
+fn an_http_error_ends_the_call() {
     for (response, said) in [
         ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "error -32000"),
         (

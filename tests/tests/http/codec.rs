@@ -102,7 +102,7 @@ fn requests_mean_the_same_at_every_split_point() {
 }
 
 #[test]
-fn a_request_that_is_cut_off_anywhere_is_none() {
+fn a_truncated_request_is_never_complete() {
     for (bytes, _) in REQUESTS {
         let whole = read_requests(bytes, ALL);
         for cut in (0..bytes.len()).filter(|cut| bytes.is_char_boundary(*cut)) {
@@ -208,7 +208,7 @@ const REFUSED: [(&str, u16); 62] = [
 ];
 
 #[test]
-fn what_two_parsers_could_read_differently_is_refused() {
+fn ambiguous_messages_are_refused() {
     for (bytes, status) in REFUSED {
         let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
         let bytes =
@@ -307,7 +307,7 @@ fn s2_few_empty_lines_stand_in_front_of_a_message() {
 }
 
 #[test]
-fn s2_what_stands_around_chunks_counts() {
+fn s2_chunk_overhead_is_limited() {
     let limit = 100_000;
     let read = |chunk: &str, times: usize| {
         let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -395,7 +395,7 @@ fn responses_mean_the_same_at_every_split_point() {
 }
 
 #[test]
-fn a_response_that_is_cut_off_anywhere_is_none() {
+fn a_truncated_response_is_never_complete() {
     for (methods, bytes, _) in RESPONSES {
         // A body delimited by the end of the connection cannot be told from a truncated one.
         if bytes.starts_with("HTTP/1.1 200 OK\r\n\r\n") {
@@ -409,7 +409,7 @@ fn a_response_that_is_cut_off_anywhere_is_none() {
 }
 
 #[test]
-fn responses_that_are_none_are_refused() {
+fn invalid_responses_are_refused() {
     for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1",
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n1",
@@ -468,7 +468,7 @@ fn a_connection_is_used_again_only_when_nothing_unasked_came() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_values_are_read_back() {
     let mut out = [0; 512];
     let head = HeadWriter::request(&mut out, "POST", "/mcp?x=y")
         .field("host", "localhost:80")
@@ -506,7 +506,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_would_break_a_head_is_not_written() {
+fn invalid_fields_are_not_written() {
     let head = |name: &str, value: &str| {
         HeadWriter::response(&mut [0; 256], 200).field(name, value).finish(BodyLength::Absent)
     };

@@ -122,7 +122,7 @@ fn fields_begin_behind_the_first_line() {
 }
 
 #[test]
-fn what_is_shown_of_a_head_has_no_values() {
+fn debug_output_of_a_head_has_no_values() {
     let mut reader = RequestReader::new([0; 128]);
     put(&mut reader, b"GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: secret\r\n\r\n");
     let Ok(Some(Part::Head(head))) = reader.next_part() else { panic!("a head") };
@@ -136,7 +136,7 @@ fn what_is_shown_of_a_head_has_no_values() {
 }
 
 #[test]
-fn faults_say_what_is_wrong() {
+fn faults_describe_the_error() {
     for (bytes, word) in [
         ("GET / HTTP/1.1\r\nHost: a\r\nX(y): b\r\n\r\n", "name is none"),
         ("GET / HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n", "value is none"),
@@ -168,7 +168,7 @@ fn sizes_of_chunks_have_sixteen_digits_at_most() {
 }
 
 #[test]
-fn fields_behind_a_body_have_names_and_values_and_a_limit() {
+fn trailer_fields_are_checked_and_limited() {
     for (field, expected) in [
         ("X:", None),
         ("X: a\tb\u{80}", None),
@@ -313,7 +313,7 @@ fn room(taken: usize, read: usize) -> usize {
 }
 
 #[test]
-fn what_waits_is_moved_when_as_much_has_gone_and_little_room_is_left() {
+fn waiting_bytes_move_when_as_many_are_consumed_and_little_room_is_left() {
     for (taken, read, expected) in [
         // Nothing waits.
         (27, 27, 64),

@@ -102,7 +102,7 @@ fn rest<S: Storage>(
 }
 
 #[test]
-fn a_ring_holds_what_fits_to_the_byte_and_nothing_of_what_does_not() {
+fn a_ring_holds_events_that_fit_exactly_and_no_part_of_longer_ones() {
     let event = "data: 1\n\n";
     for (room, expected) in [(12 + 9, event), (12 + 8, "")] {
         let mut storage = vec![0; room];

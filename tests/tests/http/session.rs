@@ -108,7 +108,7 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
 }
 
 #[test]
-fn what_has_no_version_is_as_modern_as_the_last_request() {
+fn a_message_without_version_has_the_era_of_the_last_request() {
     let mut session = HttpSession::new();
     let is_modern = |session: &mut HttpSession, message: &str| {
         let exchange = session.begin_post(&post(message));
@@ -300,7 +300,7 @@ fn a_server_that_refuses_initialize_may_be_an_older_one() {
 }
 
 #[test]
-fn what_follows_the_end_of_a_body() {
+fn the_end_of_a_body_decides_the_next_step() {
     let seconds = |seconds| NextStep::Resume(Duration::from_secs(seconds));
     let mut session = initialized(Some("a"), "2025-11-25");
     // After each failure the delay doubles, up to 32 seconds, eight times.

@@ -151,7 +151,7 @@ fn sse_11_the_beginning_of_an_event_is_no_event() {
 }
 
 #[test]
-fn sse_11_what_does_not_fit_is_reported_and_nothing_behind_it_is_lost() {
+fn sse_11_an_event_that_is_too_long_is_reported_and_later_ones_are_not_lost() {
     for len in [200, 300, 1000, 5000] {
         let long = "x".repeat(len);
         for stream in [
@@ -181,7 +181,7 @@ fn sse_11_what_does_not_fit_is_reported_and_nothing_behind_it_is_lost() {
 }
 
 #[test]
-fn sse_11_the_ends_of_what_does_not_fit_are_kept() {
+fn sse_11_the_ends_of_events_that_are_too_long_are_kept() {
     let mut reader = EventReader::new([0; 128]);
     let stream = format!("data: {{\"id\":1,\"x\":\"{}\",\"id\":2}}\n\n", "x".repeat(1000));
     let mut rest = stream.as_bytes();
@@ -252,7 +252,7 @@ fn sse_11_noise_never_panics_and_means_the_same_in_any_chunking() {
 }
 
 #[test]
-fn sse_11_what_grows_to_its_limit_still_has_room() {
+fn sse_11_a_buffer_at_its_limit_still_has_room() {
     for (limit, len) in [(1024, 5000), (10_000, 50_000), (3000, 3000)] {
         for chunk in [1, 100, 4096] {
             let stream = format!("data: {}\n\ndata: next\n\n", "x".repeat(len));

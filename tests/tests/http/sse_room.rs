@@ -151,7 +151,7 @@ fn room<S: Storage>(mut reader: EventReader<S>, read: usize, waiting: usize) -> 
 }
 
 #[test]
-fn what_waits_is_moved_when_as_much_has_gone_and_half_of_the_room_is_used() {
+fn waiting_bytes_move_when_as_many_are_consumed_and_half_the_room_is_used() {
     for (read, waiting, expected) in [
         (31, 0, 33),
         (32, 0, 64),

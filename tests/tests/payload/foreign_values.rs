@@ -98,7 +98,7 @@ fn b4_json_text_of_serde_json_is_written_as_the_json_that_it_is() {
 }
 
 #[test]
-fn b4_what_is_no_json_text_is_refused() {
+fn b4_invalid_json_text_is_refused() {
     const RAW: &str = "$serde_json::private::RawValue";
     for text in ["", "{", "1 2", "nul", "{\"a\":}", "\"\n\""] {
         assert_eq!(

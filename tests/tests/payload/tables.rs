@@ -173,7 +173,7 @@ fn escapes_beyond_the_first_plane_come_in_pairs() {
 }
 
 #[test]
-fn json_in_a_programs_text_is_checked_and_what_is_wrong_is_said() {
+fn constant_json_is_checked_and_errors_are_described() {
     let deep: &'static str = Box::leak(("[".repeat(65) + &"]".repeat(65)).into_boxed_str());
     for (text, expected) in [
         ("{} ", "there is something behind the JSON value"),
@@ -243,7 +243,7 @@ impl Serialize for Failing {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_wherever_it_stands() {
+fn a_value_that_cannot_be_written_is_an_error_at_any_depth() {
     #[derive(Serialize)]
     struct Flat<T> {
         a: u8,

@@ -74,7 +74,7 @@ fn a_map_of_ones_own_and_a_map_of_a_message_hold_the_same() {
 }
 
 #[test]
-fn numbers_are_what_their_digits_say() {
+fn numbers_have_the_value_of_their_digits() {
     for (number, text, integer) in [
         (Number::new(0), "0", Some(0)),
         (Number::new(i64::MIN), "-9223372036854775808", Some(i64::MIN)),
@@ -400,7 +400,7 @@ fn a_conversation_uses_tools_as_it_must() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_described() {
     fn error<'a, T: Deserialize<'a>>(text: &'a str) -> String {
         raw(text).to::<T>().map(|_| ()).unwrap_err().to_string()
     }

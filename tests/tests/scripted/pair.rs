@@ -59,7 +59,7 @@ fn every_set_of_revisions_meets_every_other_as_the_table_says() {
 }
 
 #[test]
-fn what_was_found_out_is_remembered_for_the_next_connection() {
+fn the_negotiated_era_is_kept_for_the_next_connection() {
     for (theirs, ours, expected) in cells_of(TABLE) {
         let Some((_, letter)) = expected.split_once(' ') else { continue };
         let (server, client) =

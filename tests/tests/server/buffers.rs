@@ -315,7 +315,7 @@ fn frames_are_what_a_split_at_newlines_gives() {
 }
 
 #[test]
-fn reading_goes_on_behind_a_frame_that_is_lent() {
+fn reading_goes_on_while_a_frame_is_lent() {
     for seed in 1..=rounds() {
         let mut random = Random(seed);
         let size = 2 + random.below(if seed % 3 == 0 { 200 } else { 16 });
@@ -438,7 +438,7 @@ fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
 }
 
 #[test]
-fn unfinished_is_what_an_end_of_input_cuts_off() {
+fn unfinished_returns_the_line_cut_off_by_the_end_of_input() {
     let mut rx = RxBuffer::new([0; 16]);
     assert_eq!(rx.unfinished(), 0);
     for (input, lines, unfinished) in [

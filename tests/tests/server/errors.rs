@@ -78,7 +78,7 @@ fn err_06_err_07_ver_19_each_code_is_known_only_where_it_is_defined() {
 }
 
 #[test]
-fn err_09_what_goes_wrong_on_our_side_is_a_type_of_its_own() {
+fn err_09_local_errors_have_their_own_type() {
     // These have no JSON-RPC code, so they cannot be confused with a response of the peer. A
     // timeout is an event: see the transcript err-09.
     let errors = [

@@ -101,7 +101,7 @@ fn rpc_19_meta_14_every_modern_result_has_its_type_and_the_servers_name() {
 }
 
 #[test]
-fn rpc_19_no_legacy_result_has_what_the_modern_ones_have() {
+fn rpc_19_legacy_results_have_no_members_of_modern_ones() {
     for (revision, line, message) in answers().filter(|(revision, ..)| !revision.is_modern()) {
         assert!(message["result"].get("resultType").is_none(), "{revision}: {line}");
         assert!(!line.contains("io.modelcontextprotocol/"), "{revision}: {line}");
@@ -125,7 +125,7 @@ fn ver_19_err_02_err_05_err_07_each_era_keeps_to_its_codes() {
 }
 
 #[test]
-fn canc_11_canc_20_what_we_cancel_is_a_request_of_ours_or_a_listen() {
+fn canc_11_canc_20_a_server_cancels_only_its_own_calls_and_subscriptions() {
     for (text, lines) in played() {
         let mut cancellable = BTreeSet::new();
         for (_, line) in lines {

@@ -168,7 +168,7 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
 }
 
 #[test]
-fn what_belongs_to_an_exchange_says_so() {
+fn output_of_an_exchange_is_marked_as_such() {
     let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
     let fields = [("mcp-session-id", "s")];
     let head = RequestHead::new("POST", "/mcp", &fields);

@@ -8,7 +8,7 @@ use mcp_sansio::{
 use mcp_sansio_tests::transcript::{self, Transcript};
 
 #[test]
-fn meta_15_meta_16_who_the_client_says_it_is_changes_nothing() {
+fn meta_15_meta_16_client_info_does_not_change_behaviour() {
     let names = [
         r#"{"name":"c","version":"2"}"#,
         r#"{"name":"admin \"root\" 🦀","version":"","title":"x","websiteUrl":"https://example.org/"}"#,

@@ -14,7 +14,7 @@ fn timed_out(call: Call) -> ServerEvent<'static> {
 }
 
 #[test]
-fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
+fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
     let mut peer = Peer::session(16);
     let call = peer.ask(&ClientRequest::roots());
     assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::Full));
@@ -112,7 +112,7 @@ fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
 }
 
 #[test]
-fn two_who_send_in_turns_do_not_write_into_one_frame() {
+fn two_senders_in_turns_do_not_write_into_one_frame() {
     let mut peer = Peer::session(16);
     let own = ClientRequest::<mcp_sansio::RawJson>::new(
         "org.example/own",

@@ -84,7 +84,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
 }
 
 #[test]
-fn root_03_samp_08_what_goes_wrong_is_answered_with_the_code_for_it() {
+fn root_03_samp_08_failures_get_the_specified_error_code() {
     for revision in LEGACY {
         let sent = Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
@@ -305,7 +305,7 @@ fn elic_18_elic_19_an_answer_is_checked_against_the_form_before_it_is_sent() {
 }
 
 #[test]
-fn elic_21_a_form_says_what_is_filled_in_already() {
+fn elic_21_a_form_has_default_values() {
     let schema = r##"{"type":"object","properties":{
         "name":{"type":"string","default":"A\u0064a"},"age":{"type":"integer","default":36},"ratio":{"type":"number","default":0.5},
         "news":{"type":"boolean","default":false},"size":{"type":"string","enum":["S","M"],"default":"M"},
@@ -326,7 +326,7 @@ fn elic_21_a_form_says_what_is_filled_in_already() {
 }
 
 #[test]
-fn elic_22_content_goes_with_what_was_accepted_only() {
+fn elic_22_only_accept_has_content() {
     let answer = |action, content: &'static str| ElicitResult::new(action).content(raw(content));
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
         let lists = revision >= Revision::V2025_11_25;

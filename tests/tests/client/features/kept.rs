@@ -126,7 +126,7 @@ fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as
 }
 
 #[test]
-fn cache_14_what_is_not_plainly_public_is_private() {
+fn cache_14_a_scope_other_than_public_is_private() {
     let scope = |result: &str| CacheHint::from_result(raw(result)).cache_scope;
     assert_eq!(scope(r#"{"cacheScope":"public"}"#), CacheScope::Public);
     for private in [
@@ -173,7 +173,7 @@ fn cache_15_a_change_says_whose_answers_are_stale() {
 }
 
 #[test]
-fn sub_06_what_is_acknowledged_is_compared_with_what_was_asked_for() {
+fn sub_06_the_acknowledged_filter_is_compared_with_the_requested_one() {
     let uris = [Text::new("file:///a"), Text::new("file:///b")];
     let wanted = SubscriptionFilter::new()
         .tools_list_changed(true)

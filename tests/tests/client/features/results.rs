@@ -29,7 +29,7 @@ fn comp_07_arguments_that_are_known_go_along_from_2025_06_18_on() {
 }
 
 #[test]
-fn tool_14_structured_content_is_what_the_revision_says() {
+fn tool_14_structured_content_has_the_type_of_the_revision() {
     let read = |revision: Revision, content: &str| {
         let text = format!(r#"{{"content":[]{content}}}"#);
         let result: CallToolResult<'_> = raw(&text).to().expect("a result");
@@ -214,7 +214,7 @@ fn res_05_no_such_resource_is_understood_in_both_codes() {
 }
 
 #[test]
-fn err_01_err_09_an_error_of_the_servers_is_a_type_of_its_own() {
+fn err_01_err_09_errors_of_the_server_have_their_own_type() {
     for revision in REVISIONS {
         for code in [-32700, -32600, -32601, -32602, -32603] {
             let mut peer = Peer::new(revision);

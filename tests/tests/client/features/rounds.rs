@@ -79,7 +79,7 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
 }
 
 #[test]
-fn mrtr_17_what_is_not_answered_is_named() {
+fn mrtr_17_missing_input_responses_are_named() {
     Peer::new(Revision::LATEST).asks(
         "tools/call",
         json!({"name": "t"}),

@@ -28,7 +28,7 @@ fn http_01_http_02_one_path_serves_all_revisions_in_any_chunking() {
 }
 
 #[test]
-fn http_42_other_methods_are_not_allowed_and_what_is_no_json_is_a_parse_error() {
+fn http_42_other_methods_are_not_allowed_and_invalid_json_is_a_parse_error() {
     let mut host = Host::new();
     for method in ["PUT", "HEAD", "PATCH", "post", "TRACE"] {
         let answer = host.send(&bare(method, &[]));

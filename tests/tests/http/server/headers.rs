@@ -133,7 +133,7 @@ fn hdr_17_hdr_29_integers_are_compared_as_numbers_and_have_a_range() {
 }
 
 #[test]
-fn hdr_09_hdr_34_markers_are_exact_and_what_lacks_one_is_meant_as_it_stands() {
+fn hdr_09_hdr_34_base64_markers_are_exact_and_other_values_are_literal() {
     let mut host = Host::new();
     for text in ["=?BASE64?SGVsbG8=?=", "=?base64?SGVsbG8=", "SGVsbG8=?=", "SGVsbG8="] {
         let arguments = format!(r#"{{"region":"{text}"}}"#);

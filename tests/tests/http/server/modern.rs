@@ -73,7 +73,7 @@ fn meta_12_cap_15_ver_04_http_34_http_44_http_43_errors_have_the_status_that_is_
 }
 
 #[test]
-fn ver_18_ping_08_cap_20_what_was_removed_is_not_found() {
+fn ver_18_ping_08_cap_20_removed_methods_are_not_found() {
     let mut host = Host::new();
     for method in [
         "initialize",
@@ -154,7 +154,7 @@ fn two_clients_may_use_one_id_at_once() {
 }
 
 #[test]
-fn what_has_neither_a_version_nor_a_session_is_told_how_to_begin() {
+fn a_request_without_version_and_session_is_told_how_to_begin() {
     let mut host = Host::new();
     let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#));
     assert_eq!(answer.error(), (400, -32600));

@@ -33,7 +33,7 @@ fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_id
 }
 
 #[test]
-fn sse_04_what_was_not_seen_of_a_stream_is_sent_again_and_nothing_of_another() {
+fn sse_04_missed_events_of_a_stream_are_replayed_and_none_of_another() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let whole = host.tool(&id, 2, "progress").body;

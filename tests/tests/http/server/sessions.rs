@@ -27,7 +27,7 @@ fn sess_01_sess_02_sess_12_an_id_is_issued_with_the_answer_to_initialize_and_onl
 }
 
 #[test]
-fn sess_04_sess_05_sess_11_who_has_no_session_or_a_foreign_one_is_refused() {
+fn sess_04_sess_05_sess_11_requests_without_a_session_or_with_a_foreign_one_are_refused() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let version = ("MCP-Protocol-Version", "2025-11-25");
@@ -134,7 +134,7 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
 }
 
 #[test]
-fn http_22_http_23_http_24_what_no_request_has_to_do_with_goes_to_the_stream_of_a_get() {
+fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);

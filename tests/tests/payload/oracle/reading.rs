@@ -271,7 +271,7 @@ fn lies_in(part: &str, whole: &str) -> bool {
 }
 
 #[test]
-fn what_can_be_borrowed_is() {
+fn strings_without_escapes_are_borrowed() {
     let text = String::from(
         r#" { "plain" : "a/b é", "cow": "c\n", "raw" : [ 1 , "\u0061" ] , "string" : "tools\/call", "list":["x","y"], "maybe": null, "ignored": {"a":[]} } "#,
     );

@@ -195,7 +195,7 @@ fn long_numbers_take_no_time_and_no_overflow() {
 }
 
 #[test]
-fn accessors_say_none_for_other_kinds() {
+fn accessors_return_none_for_other_kinds() {
     for text in ["null", "true", "\"1\"", "[1]", "{\"a\":1}"] {
         let raw = raw(text);
         assert_eq!((raw.as_i64(), raw.as_u64(), raw.as_f64()), (None, None, None));

@@ -268,7 +268,7 @@ struct Flattened {
 }
 
 #[test]
-fn what_a_revision_does_not_know_leaves_no_key_behind() {
+fn members_unknown_to_a_revision_leave_no_key() {
     fn written_for<T: Serialize>(revision: Revision, value: T) -> String {
         to_slice(&value, revision, &mut [0; 200]).expect("it is not JSON").to_string()
     }
@@ -331,7 +331,7 @@ fn a_value_that_fails_is_an_error() {
 }
 
 #[test]
-fn what_is_too_deep_to_be_read_is_not_written() {
+fn values_too_deep_to_be_read_are_not_written() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let max = MAX_DEPTH as usize;
     assert_eq!(written(&nested(max)).len(), 2 * max + 1);

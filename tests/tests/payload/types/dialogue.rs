@@ -79,7 +79,7 @@ fn samp_05_results_belong_to_a_use_of_a_tool() {
 }
 
 #[test]
-fn samp_06_what_the_client_must_have_declared() {
+fn samp_06_required_client_capabilities() {
     use ClientFeatures as C;
     let tools = [Tool::new("n", RawJson::EMPTY)];
     let params = CreateMessageParams::new(&[], 5);
@@ -277,7 +277,7 @@ fn elic_03_a_missing_mode_is_form() {
 }
 
 #[test]
-fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
+fn elic_05_elic_06_elic_07_url_elicitations_have_the_members_of_the_revision() {
     let page = ElicitUrlParams::new("m", "https://example.com/a").elicitation_id("1");
     let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a", "elicitationId": "1"});
     assert_eq!(written(&ElicitParams::Url(page), Revision::V2025_11_25), expected);

@@ -13,7 +13,7 @@ const TOOLS: [Tool; 1] = [Tool::new("read", RawJson::from_static(r#"{"type":"obj
 const LIST: ListToolsResult = ListToolsResult::new(&TOOLS).next_cursor("2");
 
 #[test]
-fn constants_are_written_with_what_the_newest_revision_requires() {
+fn constants_are_written_with_the_members_that_the_newest_revision_requires() {
     let expected = json!({
         "tools": [{"name": "read", "inputSchema": {"type": "object"}, "description": "Reads the thermometer",
             "annotations": {"readOnlyHint": true}}],

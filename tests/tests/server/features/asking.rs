@@ -178,7 +178,7 @@ fn mrtr_24_answers_that_do_not_fit_are_invalid_params() {
 }
 
 #[test]
-fn mrtr_25_answers_that_nobody_wanted_are_ignored() {
+fn mrtr_25_superfluous_input_responses_are_ignored() {
     let mut answers = good();
     answers["more"] = json!({"anything": [1, {"goes": null}]});
     answers["WHO"] = json!({"action": "maybe"});
@@ -257,7 +257,7 @@ fn elic_17_a_person_may_decline_or_go_away() {
 }
 
 #[test]
-fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
+fn elic_18_elic_20_content_is_validated_by_the_form() {
     for (content, reason) in [
         (json!({"name": "Ada"}), None),
         (

@@ -57,7 +57,7 @@ fn tool_13_structured_content_is_also_text() {
 }
 
 #[test]
-fn tool_16_what_a_tool_raises_is_a_result() {
+fn tool_16_a_tools_failure_is_a_result() {
     let error = std::io::Error::other("no \"such\" sensor");
     for revision in REVISIONS {
         let text = error.to_string();
@@ -761,7 +761,7 @@ fn ids_and_progress_tokens_have_a_greatest_length() {
 }
 
 #[test]
-fn the_path_of_a_file_is_what_its_uri_says_or_nothing() {
+fn a_file_uri_has_a_path_or_none() {
     let mut peer = Peer::new(Revision::LATEST);
     for (uri, path) in [
         ("file:///a/b", Some("/a/b")),
@@ -797,7 +797,7 @@ fn the_path_of_a_file_is_what_its_uri_says_or_nothing() {
 }
 
 #[test]
-fn what_a_session_subscribed_to_ends_with_it() {
+fn subscriptions_end_with_their_session() {
     let mut peer = Peer::new(Revision::V2025_11_25);
     let told = |peer: &mut Peer| {
         let mut change = Change::resource("file:///a");

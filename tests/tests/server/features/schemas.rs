@@ -63,7 +63,7 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
 }
 
 #[test]
-fn sch_02_each_dialect_is_read_as_what_it_is() {
+fn sch_02_each_dialect_is_read_by_its_own_rules() {
     let beside = r##""definitions":{"a":{}},"properties":{"a":{"$ref":"#/definitions/a","type":"string"}}}"##;
     for name in
         ["http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"]
