@@ -1,4 +1,4 @@
-//! What a server offers, as constant data: it answers the lists and hands over only the calls.
+//! Tools, resources and prompts as constant data: responds to list requests and unknown names.
 
 pub(crate) mod check;
 mod schema;
@@ -31,13 +31,13 @@ use crate::uri_template;
 /// CATALOG.check().unwrap();
 /// ```
 ///
-/// Lists keep this order. They come in one message however long it is, since many clients read only
+/// Lists keep the order of the slices. A list is one message however long it is, since many clients read only
 /// the first page; [`page_size`](Self::page_size) is for transports that limit the size of a
 /// message.
 ///
-/// Schemas are JSON Schema 2020-12, which is also meant where `$schema` is missing, or draft-07;
-/// [`check`](Self::check) refuses any other. They are kept as they are, unknown keywords included.
-/// A reference to anything outside of the schema is refused: nothing here ever fetches one.
+/// Schemas are JSON Schema 2020-12, which is also the default without `$schema`, or draft-07;
+/// [`check`](Self::check) rejects any other. They are sent unchanged, unknown keywords included.
+/// External references are rejected: this library never fetches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog<'c> {
     tools: &'c [Tool<'c>],
@@ -50,17 +50,17 @@ pub struct Catalog<'c> {
     scope: CacheScope,
 }
 
-/// Writes a part of a list. Set together with the list, so that a program without prompts does not
-/// contain how prompts are written.
+/// Writes a page of a list. Set together with the list, so that a program without prompts does not
+/// link the code that writes prompts.
 type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Writer<'_>) -> Result<(), WriteError>;
 
-/// What a request is about, when it is for the application to answer.
+/// Entry of the catalog that a request is for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Target<'c> {
     /// `tools/call` of this tool.
     Tool(&'c Tool<'c>),
-    /// `prompts/get` of this prompt; its required arguments are there.
+    /// `prompts/get` of this prompt; the request has all required arguments.
     Prompt(&'c Prompt<'c>),
     /// `resources/read` of this resource.
     Resource(&'c Resource<'c>),
@@ -77,7 +77,7 @@ pub enum Target<'c> {
 }
 
 impl Target<'_> {
-    /// The value of a variable of the template in a URI.
+    /// Returns the value of a template variable in a URI.
     #[must_use]
     pub fn variable<'f>(
         &self,
@@ -94,7 +94,7 @@ impl Target<'_> {
 }
 
 impl<'c> Catalog<'c> {
-    /// Nothing.
+    /// Creates an empty catalog.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -109,7 +109,7 @@ impl<'c> Catalog<'c> {
         }
     }
 
-    /// With these tools.
+    /// Sets the tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
         self.writers[0] = Some(|catalog, page, writer| {
@@ -118,7 +118,7 @@ impl<'c> Catalog<'c> {
         Self { tools, ..self }
     }
 
-    /// With these resources.
+    /// Sets the resources.
     #[must_use]
     pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
         self.writers[1] = Some(|catalog, page, writer| {
@@ -127,7 +127,7 @@ impl<'c> Catalog<'c> {
         Self { resources, ..self }
     }
 
-    /// With these resource templates.
+    /// Sets the resource templates.
     #[must_use]
     pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
         self.writers[2] = Some(|catalog, page, writer| {
@@ -136,7 +136,7 @@ impl<'c> Catalog<'c> {
         Self { templates, ..self }
     }
 
-    /// With these prompts.
+    /// Sets the prompts.
     #[must_use]
     pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
         self.writers[3] = Some(|catalog, page, writer| {
@@ -145,33 +145,34 @@ impl<'c> Catalog<'c> {
         Self { prompts, ..self }
     }
 
-    /// At most this many entries in one answer. Default: all.
+    /// Sets the maximum number of entries in one response. Default: all.
     #[must_use]
     pub const fn page_size(self, page_size: usize) -> Self {
         Self { page_size: if page_size == 0 { 1 } else { page_size }, ..self }
     }
 
-    /// How long a modern client may keep a list, in milliseconds, and who may share it. The same
-    /// for all pages. Default: not at all, everybody.
+    /// Sets for how many milliseconds a modern client may cache a list, and who may share it
+    /// (2026-07-28, server/utilities/caching). The same for all pages. Default: not at all,
+    /// everybody.
     #[must_use]
     pub const fn cache(self, ttl_ms: u64, scope: CacheScope) -> Self {
         Self { ttl_ms, scope, ..self }
     }
 
-    /// Looks for what a client could not use: names that are empty, too long, of other characters
-    /// or used twice; schemas that are no objects, have a key twice, are of an unknown dialect, or
-    /// refer to something outside of themselves; URIs and templates that RFC 3986 does not allow;
-    /// input headers that break the rules.
+    /// Checks the entries: names that are empty, too long, contain other characters or are used
+    /// twice; schemas that are not objects, have a duplicate key, an unknown dialect or an external
+    /// reference; URIs and templates that RFC 3986 does not allow; `x-mcp-header` annotations that
+    /// break the rules.
     ///
     /// # Errors
-    /// The first fault. Worth a test, or a line at start-up.
+    /// The first mistake. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
         check::check(self.tools, self.resources, self.templates, self.prompts)
     }
 
-    /// Whether the arguments fit the tool's input schema, as far as its first level shows it:
-    /// `type`, `enum`, `const`, ranges, lengths, `required` and `additionalProperties`. What is
-    /// nested deeper, `$ref`, `pattern`, `format` and all else is for the tool to check.
+    /// Checks the arguments against the first level of the tool's input schema: `type`, `enum`,
+    /// `const`, ranges, lengths, `required` and `additionalProperties`. The tool has to check
+    /// deeper levels, `$ref`, `pattern`, `format` and other keywords.
     ///
     /// ```
     /// # use mcp_sansio::{Catalog, Request, SendError, Server, Target, Tx};
@@ -193,13 +194,13 @@ impl<'c> Catalog<'c> {
         schema::check(tool.input_schema, arguments.raw())
     }
 
-    /// Whether the structured content of a result is what the tool's output schema promises; to the
-    /// same depth. Without a schema anything is. For a server before it answers, and for a
-    /// client before it believes.
+    /// Checks the structured content of a result against the tool's output schema, to the same
+    /// depth as [`check_arguments`](Self::check_arguments); a tool without schema allows any
+    /// content. Servers call it before responding, clients before trusting a result.
     ///
     /// # Errors
-    /// The first member that is not, that there is no content, or that the schema is in an unknown
-    /// dialect or refers to what nobody will fetch.
+    /// The first invalid member; missing content; a schema with an unknown dialect or an external
+    /// reference, which is never fetched.
     pub fn check_structured<'x>(
         tool: &Tool<'x>,
         content: Option<RawJson<'x>>,
@@ -207,7 +208,7 @@ impl<'c> Catalog<'c> {
         match (tool.output_schema, content) {
             (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogError {
                 entry: "$ref",
-                fault: "refers to something outside of the schema",
+                fault: "is an external reference, which is not supported",
             }),
             (Some(schema), Some(content)) => schema::check(schema, content),
             (Some(_), None) => {
@@ -255,10 +256,10 @@ impl<'c> Catalog<'c> {
         sent.map(|_| Target::Responded)
     }
 
-    /// What a request is about, or the error that answers it.
+    /// Returns the entry that a request is for, or the error to respond with.
     ///
     /// # Errors
-    /// No such tool, prompt, argument or resource.
+    /// The tool, prompt, argument or resource is unknown.
     #[cfg_attr(small, inline(never))]
     pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         match request.method {
@@ -336,14 +337,14 @@ impl<'c> Catalog<'c> {
         })
     }
 
-    /// Where the page begins. A cursor is the number of entries that came before, and which list it
-    /// is of. One that no answer had is refused.
+    /// Returns the start of the page. A cursor is the number of entries before the page, plus an
+    /// offset for the list. Cursors that no response contained are invalid.
     #[cfg_attr(small, inline(never))]
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
         let digits = cursor.as_plain()?.as_bytes();
         let number = digits.iter().try_fold(0, |number: usize, digit| {
-            // No cursor is as large as that.
+            // No valid cursor is that large.
             let is_digit = digit.is_ascii_digit() && number < 10 * LONGEST;
             is_digit.then(|| number * 10 + usize::from(digit.wrapping_sub(b'0')))
         })?;
@@ -355,7 +356,7 @@ impl<'c> Catalog<'c> {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 struct Page<'x> {
     catalog: &'x Catalog<'x>,
     list: usize,
@@ -391,8 +392,8 @@ impl Payload for Page<'_> {
     }
 }
 
-/// Whether an argument of the prompt is like that, by its name and whether it is required. Not read
-/// as a type where it is JSON: that would be linked.
+/// Whether `is` returns true for the name and the required flag of any argument. Received JSON is
+/// not read as a type: its deserializer would be linked.
 fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
     let Some(arguments) = prompt.arguments else { return false };
     arguments
@@ -414,12 +415,12 @@ impl Default for Catalog<'_> {
     }
 }
 
-/// What [`Catalog::check`], [`Catalog::check_arguments`] or [`Catalog::check_structured`] found.
+/// Error of [`Catalog::check`], [`Catalog::check_arguments`] or [`Catalog::check_structured`].
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogError<'c> {
-    /// The name or URI of the entry; the name of the argument, as it was written.
+    /// The name or URI of the entry, or the name of the argument as it was written.
     pub entry: &'c str,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub fault: &'static str,
 }
 
@@ -431,5 +432,5 @@ impl core::fmt::Display for CatalogError<'_> {
 
 impl core::error::Error for CatalogError<'_> {}
 
-/// More than a list in memory has: cursors of different lists lie that far apart.
+/// Distance of the cursors of two lists: more than a list in memory has entries.
 const LONGEST: usize = 10_000_000;

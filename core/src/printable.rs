@@ -1,4 +1,4 @@
-//! Texts of a peer's, for a terminal or a log.
+//! Escaping of received text for terminals and logs.
 
 use core::fmt::{self, Display, Write as _};
 
@@ -25,13 +25,13 @@ pub struct Printable<T> {
 }
 
 impl<T> Printable<T> {
-    /// One line. Line breaks become `\n` and `\r`.
+    /// Creates the text on one line: line breaks become `\n` and `\r`.
     pub const fn new(text: T) -> Self {
         Self { text, has_line_breaks: false }
     }
 
-    /// Line breaks, `\n` and `\r\n`, stay. For a text that has a place of its own, where a line of
-    /// the peer's cannot be taken for one of the program's, and for JSON over several lines.
+    /// Keeps line breaks (`\n` and `\r\n`). For text that stands apart from the program's own
+    /// lines, and for JSON over several lines.
     #[must_use]
     pub fn with_line_breaks(self) -> Self {
         Self { has_line_breaks: true, ..self }
@@ -50,7 +50,7 @@ impl<T: Display> Display for Printable<T> {
 struct Escape<'o, 'f> {
     to: &'o mut fmt::Formatter<'f>,
     has_line_breaks: bool,
-    /// There was a `\r`, which is half of a line break, or a way to overwrite the line.
+    /// A `\r` is pending: half of a line break, or a carriage return that overwrites the line.
     return_is_due: bool,
 }
 
@@ -75,7 +75,7 @@ impl Escape<'_, '_> {
         match c {
             '\n' => self.to.write_str("\\n"),
             '\r' => self.to.write_str("\\r"),
-            // All of them are in the first plane, so four digits do.
+            // All escaped characters are in the Basic Multilingual Plane: four digits suffice.
             c => write!(self.to, "\\u{:04x}", u32::from(c)),
         }
     }
@@ -101,8 +101,7 @@ impl fmt::Write for Escape<'_, '_> {
     }
 }
 
-/// Whether a terminal, an editor or a log viewer does something at this character instead of
-/// showing it.
+/// Whether terminals, editors or log viewers interpret the character instead of showing it.
 const fn is_obeyed(c: char) -> bool {
     matches!(c,
         '\0'..='\u{8}' | '\n'..='\u{1f}' | '\u{7f}'..='\u{9f}'

@@ -1,23 +1,23 @@
-//! JSON-RPC errors, and the envelope of what is sent.
+//! JSON-RPC errors and message envelopes.
 
 use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
 use crate::types::encode::tell::{Object, Tell};
 use crate::types::{SupportedVersions, Text};
 
-/// An error that answers a request.
+/// Error of an error response.
 ///
-/// `code` is symbolic: what goes onto the wire depends on the revision of the request.
+/// `code` is symbolic: the number on the wire depends on the revision of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct RpcError<'e> {
-    /// What kind of error.
+    /// The code.
     pub code: ErrorCode,
     /// One short sentence.
     pub message: &'e str,
     data: Data<'e>,
 }
 
-/// What kind of error: JSON-RPC 2.0 section 5.1 and the codes of the protocol's revisions.
+/// Error code: JSON-RPC 2.0 section 5.1, and the codes that MCP revisions add.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorCode {
@@ -41,13 +41,13 @@ pub enum ErrorCode {
     UnsupportedProtocolVersion,
     /// -32020 in 2026-07-28, -32602 before.
     HeaderMismatch,
-    /// An application's own. It should lie outside of -32768..=-32000: for 2026-07-28, which keeps
-    /// that range for itself, one inside becomes -32603.
+    /// Code of the application. It should be outside of -32768..=-32000: 2026-07-28 reserves that
+    /// range, so a code inside is sent as -32603 there.
     Application(i32),
 }
 
 impl ErrorCode {
-    /// As it is written for a peer that speaks `revision`.
+    /// Returns the number that is sent to a peer of `revision`.
     #[must_use]
     pub const fn number(self, revision: Revision) -> i32 {
         let modern = revision.is_modern();
@@ -66,8 +66,8 @@ impl ErrorCode {
         }
     }
 
-    /// The status of an HTTP response that begins with this error, as an application answers with
-    /// it: 2026-07-28 ties some codes to one, and all others are told with 200.
+    /// Returns the status of an HTTP response that begins with this error. 2026-07-28 requires 400
+    /// or 404 for some codes; all others are sent with 200.
     #[must_use]
     pub const fn http_status(self, revision: Revision) -> u16 {
         match self {
@@ -85,25 +85,25 @@ impl ErrorCode {
 }
 
 impl<'e> RpcError<'e> {
-    /// An error with a message of your own.
+    /// Creates an error with a message.
     #[must_use]
     pub const fn new(code: ErrorCode, message: &'e str) -> Self {
         Self { code, message, data: Data::None }
     }
 
-    /// -32602: the parameters are wrong.
+    /// Creates an error -32602: invalid parameters.
     #[must_use]
     pub const fn invalid_params(message: &'e str) -> Self {
         Self::new(ErrorCode::InvalidParams, message)
     }
 
-    /// -32603: it could not be done.
+    /// Creates an error -32603: internal error.
     #[must_use]
     pub const fn internal(message: &'e str) -> Self {
         Self::new(ErrorCode::InternalError, message)
     }
 
-    /// No such resource; `data` holds the URI.
+    /// Creates an error for an unknown resource; `data` contains the URI.
     #[must_use]
     pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
         Self {
@@ -113,8 +113,8 @@ impl<'e> RpcError<'e> {
         }
     }
 
-    /// The request cannot be served without a capability that the client did not declare (-32021
-    /// from 2026-07-28 on).
+    /// Creates an error for a request that needs a capability which the client did not declare
+    /// (-32021 from 2026-07-28 on).
     #[must_use]
     pub const fn missing_capability(required: ClientFeatures) -> Self {
         Self {
@@ -132,13 +132,13 @@ impl<'e> RpcError<'e> {
         }
     }
 
-    /// The same error in other words.
+    /// Returns the error with another message.
     #[must_use]
     pub const fn with_message(self, message: &'e str) -> Self {
         Self { message, ..self }
     }
 
-    /// The same error with `data`.
+    /// Returns the error with `data`.
     #[must_use]
     pub const fn with_data(self, data: RawJson<'e>) -> Self {
         Self { data: Data::Raw(data), ..self }
@@ -182,7 +182,7 @@ enum Data<'e> {
     None,
     Raw(RawJson<'e>),
     Uri(JsonStr<'e>),
-    /// With what writes it, so that a program which never says this has no code for it.
+    /// With its writer as a function pointer, so that programs that do not use it do not link it.
     Required(ClientFeatures, fn(ClientFeatures, &mut Writer<'_>) -> Result<(), WriteError>),
     Supported {
         supported: Revisions,
@@ -190,7 +190,7 @@ enum Data<'e> {
     },
 }
 
-/// An error that the peer answered a request of ours with.
+/// Error response of the peer to a call.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerError<'f>(RawJson<'f>);
 
@@ -199,20 +199,20 @@ impl<'f> PeerError<'f> {
         Self(error)
     }
 
-    /// The code; zero when the peer sent none.
+    /// Returns the code; zero when it is missing.
     #[must_use]
     pub fn code(&self) -> i64 {
         self.0.get("code").and_then(RawJson::as_i64).unwrap_or(0)
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> Option<JsonStr<'f>> {
         self.0.get("message").and_then(RawJson::as_string)
     }
 
-    /// Whether it says that there is no such resource: -32002, which 2026-07-28 tells clients to
-    /// understand as well, or -32602 with the URI.
+    /// Whether the resource is unknown: -32002, which clients of 2026-07-28 should accept too, or
+    /// -32602 with a URI in `data`.
     #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
         let code = self.code();
@@ -224,14 +224,14 @@ impl<'f> PeerError<'f> {
                     .is_some_and(|uri| uri.as_string().is_some()))
     }
 
-    /// What came with it.
+    /// Returns the `data` member.
     #[must_use]
     pub fn data(&self) -> Option<RawJson<'f>> {
         self.0.get("data")
     }
 }
 
-/// The beginning of a message with an id, up to the value of `member`.
+/// Writes the beginning of a message with an id, up to the value of `member`.
 #[inline]
 pub(crate) fn write_response_head<const L: usize>(
     writer: &mut Writer<'_>,
@@ -241,8 +241,8 @@ pub(crate) fn write_response_head<const L: usize>(
     writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member)
 }
 
-/// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null
-/// there; later it is left out.
+/// Writes an error response. Without an id: null up to 2025-06-18, where a response must have one;
+/// omitted later.
 pub(crate) fn write_error(
     writer: &mut Writer<'_>,
     id: Option<&str>,
@@ -261,11 +261,11 @@ pub(crate) fn write_error(
     writer.put(b"}")
 }
 
-/// The longest text of a peer's that an error of ours repeats, in bytes. An answer of any length
-/// would leave in pieces, and each piece reads the message again.
+/// Maximum length of received text that an error repeats, in bytes. A longer response would be
+/// written in pieces, and each piece reads the received message again.
 pub(crate) const MAX_ECHOED: usize = 1024;
 
-/// The beginning of a notification, up to its params.
+/// Writes the beginning of a notification, up to its params.
 pub(crate) fn write_notification_head(
     writer: &mut Writer<'_>,
     method: &str,
@@ -275,7 +275,7 @@ pub(crate) fn write_notification_head(
     writer.put(b",\"params\":")
 }
 
-/// A notification.
+/// Writes a notification.
 pub(crate) fn write_notification<P: Payload + ?Sized>(
     writer: &mut Writer<'_>,
     method: &str,

@@ -1,8 +1,8 @@
-//! Time as the caller sees it: a count of milliseconds.
+//! Time of the caller's clock in milliseconds.
 
 use core::time::Duration;
 
-/// A moment on the caller's clock: milliseconds since an epoch of the caller's choice.
+/// Point in time on the caller's clock: milliseconds since an epoch that the caller chooses.
 ///
 /// The core only compares and adds; it never reads a clock. A clock that goes backwards delays
 /// deadlines and does nothing worse.
@@ -10,28 +10,27 @@ use core::time::Duration;
 pub struct Instant(u64);
 
 impl Instant {
-    /// The moment `ms` milliseconds after the caller's epoch.
+    /// Creates the time `ms` milliseconds after the caller's epoch.
     #[must_use]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms)
     }
 
-    /// The far end of time.
+    /// The latest time: no deadline.
     pub(crate) const NEVER: Self = Self(u64::MAX);
 
-    /// `None` at the far end of time.
+    /// Returns `None` for [`NEVER`](Self::NEVER).
     pub(crate) fn or_none(self) -> Option<Self> {
         (self != Self::NEVER).then_some(self)
     }
 
-    /// Milliseconds since the caller's epoch.
+    /// Returns the milliseconds since the caller's epoch.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
 
-    /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an
-    /// overflow.
+    /// Returns the time after `duration`, rounded up to a millisecond; the latest time on overflow.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
@@ -43,7 +42,7 @@ impl Instant {
         Self(self.0.saturating_add(ms))
     }
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// Returns the time since `earlier`; zero when `earlier` is later.
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

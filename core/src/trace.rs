@@ -1,7 +1,7 @@
-//! Whether a trace context is well formed: W3C Trace Context (`traceparent`, `tracestate`) and W3C
-//! Baggage.
+//! Validation of trace contexts: W3C Trace Context (`traceparent`, `tracestate`) and W3C Baggage.
 
-/// `00-` trace id `-` parent id `-` flags, in lower case; a later version may go on behind that.
+/// Whether the text is a version, a trace id, a parent id and flags in lower-case hexadecimal;
+/// later versions may append more.
 pub(crate) fn is_traceparent(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut part = |len: usize| {
@@ -19,7 +19,7 @@ pub(crate) fn is_traceparent(text: &str) -> bool {
     version != "ff" && !zero(trace) && !zero(parent) && (version != "00" || parts.next().is_none())
 }
 
-/// Up to 32 pairs of a key and a value, each key once.
+/// Whether the text is a list of at most 32 pairs of a unique key and a value.
 pub(crate) fn is_tracestate(text: &str) -> bool {
     let members = || text.split(',').map(trim).filter(|member| !member.is_empty());
     members().count() <= 32
@@ -34,7 +34,8 @@ pub(crate) fn is_tracestate(text: &str) -> bool {
         })
 }
 
-/// Pairs of a token and a percent-encoded value, with properties behind semicolons.
+/// Whether the text is a list of pairs of a token and a percent-encoded value, with optional
+/// properties after semicolons.
 pub(crate) fn is_baggage(text: &str) -> bool {
     text.split(',').all(|member| {
         let mut parts = member.split(';').map(trim);
@@ -57,7 +58,7 @@ fn is_state_key(key: &str) -> bool {
     }
 }
 
-/// `key`, or `key=value`.
+/// Whether the text is `key` or `key=value`.
 fn is_pair(text: &str) -> bool {
     let (key, value) =
         text.split_once('=').map_or((text, ""), |(key, value)| (trim(key), trim(value)));
@@ -66,7 +67,7 @@ fn is_pair(text: &str) -> bool {
     !key.is_empty() && key.bytes().all(token) && value.bytes().all(octet)
 }
 
-/// Optional white space is blanks and tabs.
+/// Removes optional white space: spaces and tabs.
 fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }

@@ -1,5 +1,4 @@
-//! RFC 6570 as far as resources use it: `{name}` stands for one segment of a path, `{+name}` for
-//! anything.
+//! The part of RFC 6570 that resources use: `{name}` matches one path segment, `{+name}` any text.
 
 use crate::json::JsonStr;
 
@@ -8,7 +7,7 @@ pub(crate) fn matches(template: &str, uri: JsonStr<'_>) -> bool {
     walk(template, uri, &mut |_, _, _| {}).is_some()
 }
 
-/// What the variable `name` stands for in `uri`.
+/// Returns the value of the variable `name` in `uri`.
 pub(crate) fn variable<'f>(
     template: &str,
     name: &str,
@@ -37,8 +36,8 @@ pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
     false
 }
 
-/// Whether a peer's text looks like a URI: a scheme, and no white space. More is not asked of it,
-/// since many write what RFC 3986 wants encoded.
+/// Whether received text looks like a URI: a scheme, and no white space. Peers often do not
+/// percent-encode as RFC 3986 requires, so more is not checked.
 pub(crate) fn is_uri(text: JsonStr<'_>) -> bool {
     let mut chars = text.chars();
     let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
@@ -46,7 +45,7 @@ pub(crate) fn is_uri(text: JsonStr<'_>) -> bool {
     letter && colon == Some(':') && !chars.any(|c| c.is_whitespace() || c.is_control())
 }
 
-/// Whether all expressions are of the two kinds that are understood.
+/// Whether all expressions are of the two supported kinds.
 pub(crate) fn is_valid(template: &str) -> bool {
     let mut rest = template;
     while let Some((_, after)) = rest.split_once('{') {
@@ -55,7 +54,7 @@ pub(crate) fn is_valid(template: &str) -> bool {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return false;
         }
-        // Where one variable would end and the next begin, nobody could tell.
+        // Two adjacent variables are ambiguous.
         if after.starts_with('{') {
             return false;
         }
@@ -64,15 +63,15 @@ pub(crate) fn is_valid(template: &str) -> bool {
     !rest.contains('}')
 }
 
-/// What stands between the expressions.
+/// Returns the literal parts between the expressions.
 pub(crate) fn literals(template: &str) -> impl Iterator<Item = &str> {
     template.split('{').enumerate().map(|(at, part)| {
         if at == 0 { part } else { part.split_once('}').map_or(part, |(_, after)| after) }
     })
 }
 
-/// Goes along template and URI; `None` where they part. A variable ends where the literal character
-/// behind it comes first, and takes at least one character.
+/// Matches template and URI, `None` on a mismatch. A variable ends at the first occurrence of the
+/// literal character behind it, and has at least one character.
 fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usize)) -> Option<()> {
     let mut chars = uri.chars().peekable();
     let mut at = 0;
@@ -111,7 +110,7 @@ fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usiz
     chars.next().is_none().then_some(())
 }
 
-/// `split_once` that cannot panic, as the standard library's may as far as a linker knows.
+/// `split_once` without panic paths: the linker keeps those of the standard library.
 fn split(text: &str, at: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|byte| byte == at)?;
     Some((text.get(..at)?, text.get(at + 1..)?))

@@ -1,4 +1,4 @@
-//! What is wrong with a catalog, as far as data alone can show it.
+//! Checks of a catalog that need no server.
 
 use crate::catalog::CatalogError;
 use crate::catalog::schema::is_known_dialect;
@@ -15,7 +15,7 @@ pub(crate) fn check<'c>(
         let fault =
             |fault| Err(CatalogError { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
         if !is_tool_name(tool.name) {
-            return fault("a tool's name has 1 to 128 of A-Z a-z 0-9 _ - .");
+            return fault("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
         }
         if tools.iter().take(at).any(|other| other.name == tool.name) {
             return fault("two tools have this name");
@@ -44,7 +44,9 @@ pub(crate) fn check<'c>(
             Err(CatalogError { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault })
         };
         if !resource.uri.as_plain().is_some_and(is_uri) {
-            return fault("a resource's URI has a scheme and no characters that RFC 3986 forbids");
+            return fault(
+                "a resource URI must have a scheme and only characters that RFC 3986 allows",
+            );
         }
         if resources.iter().take(at).any(|other| other.uri == resource.uri) {
             return fault("two resources have this URI");
@@ -58,17 +60,17 @@ pub(crate) fn check<'c>(
             })
         };
         let Some(pattern) = template.uri_template.as_plain() else {
-            return fault("a template is written without escapes");
+            return fault("a template may not contain JSON escapes");
         };
         if !crate::uri_template::is_valid(pattern) {
             return fault(
-                "only {name} and {+name} are understood in a template, with something between two of them",
+                "only {name} and {+name} are supported in a template, with literal text between two of them",
             );
         }
         if !(pattern.starts_with('{') || begins_with_scheme(pattern))
             || !crate::uri_template::literals(pattern).all(has_uri_characters)
         {
-            return fault("a template has a scheme and no characters that RFC 3986 forbids");
+            return fault("a template must have a scheme and only characters that RFC 3986 allows");
         }
         if templates.iter().take(at).any(|other| other.uri_template == template.uri_template) {
             return fault("two templates are the same");
@@ -79,7 +81,7 @@ pub(crate) fn check<'c>(
             Err(CatalogError { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault })
         };
         if prompt.name.as_plain().is_some_and(str::is_empty) {
-            return fault("a prompt needs a name");
+            return fault("a prompt must have a name");
         }
         if prompts.iter().take(at).any(|other| other.name == prompt.name) {
             return fault("two prompts have this name");
@@ -113,8 +115,8 @@ fn has_uri_characters(text: &str) -> bool {
         && text.split('%').skip(1).all(|rest| rest.get(..2).is_some_and(encoded))
 }
 
-/// A schema is an object (a boolean will do for what is inside), in the dialect that is the
-/// default, and refers to nothing outside of itself.
+/// Checks that a schema is an object, of a known dialect, without duplicate keys and external
+/// references.
 fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     if !schema.is_object() {
         return Err("a schema must be a JSON object");
@@ -126,13 +128,13 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
     }
     if refers_outside(schema) {
-        return Err("a schema may not refer to anything outside of itself: nobody will fetch it");
+        return Err("a schema may not contain external references");
     }
     Ok(())
 }
 
-/// Whether a `$ref` or `$dynamicRef` somewhere in it does not begin with `#`. Looks at keys in the
-/// text, since a schema is nested as deeply as it likes.
+/// Whether a `$ref` or `$dynamicRef` does not begin with `#`. Searches the text for the keys, since
+/// schemas may be nested to any depth.
 pub(super) fn refers_outside(schema: RawJson<'_>) -> bool {
     let text = schema.as_str();
     text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {

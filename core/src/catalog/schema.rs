@@ -1,12 +1,11 @@
-//! Whether a value fits a JSON Schema, as far as its first level shows it.
+//! Validation of a value against the first level of a JSON Schema.
 
 use core::cmp::Ordering;
 
 use super::CatalogError;
 use crate::json::{JsonStr, Members, RawJson, compare};
 
-/// The dialects that are read, with and without what some write at the end. 2020-12 is meant where
-/// none is named.
+/// Supported dialects, with and without the trailing `#`. 2020-12 is the default.
 const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
 const DIALECTS: [&str; 4] = [
     "https://json-schema.org/draft/2020-12/schema",
@@ -21,13 +20,12 @@ pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
     })
 }
 
-/// The bytes that a check may still look at. Members are searched one by one, so a schema and a
-/// value that are both long, as a server's output schema and its result may be, would cost the
-/// product of their lengths.
+/// Remaining bytes that a check may read. Members are searched one by one, so that a long schema
+/// with a long value would cost the product of their lengths.
 struct Budget(usize);
 
 impl Budget {
-    /// Enough for what programs write, in whatever order; a constant times the length beyond that.
+    /// A constant times the length of both, and at least [`LEAST_BUDGET`].
     fn new(schema: RawJson<'_>, value: RawJson<'_>) -> Self {
         let len = schema.as_str().len().saturating_add(value.as_str().len());
         Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
@@ -39,9 +37,9 @@ impl Budget {
     }
 }
 
-/// Members of an object that are looked for one after the other. Mostly they are wanted in the
-/// order in which they stand, so each is looked for behind the one before, and only then from the
-/// beginning. Where a key stands twice, either may be found.
+/// Search for members of an object. Keys are mostly wanted in the order of the object, so each
+/// search continues behind the last hit before it starts again. Of duplicate keys either may be
+/// found.
 struct Lookup<'x> {
     object: RawJson<'x>,
     behind: Members<'x>,
@@ -71,15 +69,15 @@ impl<'x> Lookup<'x> {
     }
 }
 
-/// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are
-/// not known here, allow anything.
+/// Checks a value and, if it is an object, its members. Deeper values and unknown keywords are not
+/// checked.
 pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogError<'x>> {
     let fault = |entry, fault| Err(CatalogError { entry, fault });
     let budget = &mut Budget::new(schema, value);
     if !is_known_dialect(schema) {
         return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
     }
-    // In draft-07 nothing counts beside a reference; references are not followed.
+    // In draft-07 keywords beside `$ref` are ignored; references are not followed.
     let refers = schema
         .get("$schema")
         .and_then(RawJson::as_string)
@@ -92,8 +90,7 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if !value.is_object() {
         return Ok(());
     }
-    // Each member of the value is checked, also where a key stands twice: whichever of them the
-    // tool takes has been checked.
+    // Each member of the value is checked, duplicate keys too: the tool may read either.
     let mut properties = Lookup::new(schema.get("properties").unwrap_or(RawJson::EMPTY));
     let closed = schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false)
         && schema.get("patternProperties").is_none();
@@ -125,14 +122,15 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     }
 }
 
-/// The keywords that need no look into objects; the elements of a list, too, while `nested` lasts.
+/// Checks the keywords that do not concern members of objects; elements of arrays too, up to
+/// `nested` levels.
 fn fits(
     schema: RawJson<'_>,
     value: RawJson<'_>,
     nested: u8,
     budget: &mut Budget,
 ) -> Result<(), &'static str> {
-    // It is looked through for each keyword.
+    // Each keyword is a search through the schema.
     for _ in 0..4 {
         budget.spend(schema)?;
     }
@@ -151,7 +149,7 @@ fn fits(
         .get("enum")
         .is_none_or(|choices| choices.elements().any(|choice| may_equal(choice, value)));
     if !chosen || schema.get("const").is_some_and(|only| !may_equal(only, value)) {
-        return Err("is none of the values that the schema allows");
+        return Err("is not one of the values that the schema allows");
     }
     let within = |least: &str, most: &str, count: usize| {
         let bound = |key| schema.get(key).and_then(RawJson::as_u64);
@@ -187,7 +185,7 @@ fn fits(
     }
 }
 
-/// A type that no dialect has allows anything.
+/// Unknown types allow any value.
 fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
     match kind.as_plain() {
         Some("object") => value.is_object(),
@@ -201,7 +199,7 @@ fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
     }
 }
 
-/// Also `4.0`, and one that is too great for 64 bits.
+/// Whether the number is an integer: `4.0` is one, and so are integers of more than 64 bits.
 fn is_integer(value: RawJson<'_>) -> bool {
     value.is_number()
         && (value.as_i64().is_some()
@@ -213,7 +211,7 @@ fn bound<'x>(schema: RawJson<'x>, key: &str) -> Option<RawJson<'x>> {
     schema.get(key).filter(|bound| bound.is_number())
 }
 
-/// Two lists, or two objects, may be equal: that is not looked into.
+/// Compares scalars. Arrays and objects count as equal: they are not compared.
 fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
     match (one.as_string(), other.as_string()) {
         (Some(one), Some(other)) => return one == other,
@@ -227,9 +225,9 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
     compound || one.as_str() == other.as_str()
 }
 
-/// How deep lists in lists are looked into.
+/// Levels of nested arrays that are checked.
 const NESTED: u8 = 2;
-/// The bytes that a check may look at in any case, and for each byte of schema and value: 1 MiB
-/// takes about a millisecond on a desktop.
+/// Bytes that a check may read at least, and per byte of schema and value: 1 MiB takes about a
+/// millisecond on a desktop.
 const LEAST_BUDGET: usize = 1 << 20;
 const BUDGET_PER_BYTE: usize = 128;

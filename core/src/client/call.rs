@@ -28,17 +28,18 @@ use crate::types::{
 };
 
 impl<'c, const N: usize> Client<'c, N> {
-    /// Sends a request. `params` is anything that serializes as a JSON object,
-    /// [`RawJson::EMPTY`](crate::RawJson::EMPTY) for none; what each modern request carries in
-    /// `_meta` is added. What the client can do and who it is may be in `params` already, for this
-    /// request alone; the revision and the progress token may not. The answer
-    /// is a [`ClientEvent::CallFinished`](super::ClientEvent::CallFinished).
+    /// Sends a request. `params` is any value that serializes as a JSON object, or
+    /// [`RawJson::EMPTY`](crate::RawJson::EMPTY); the client adds the members of `_meta` that
+    /// modern requests need. `params` may contain the client's capabilities and info for this
+    /// request alone, but not the revision or the progress token. The result arrives as
+    /// [`ClientEvent::CallFinished`](super::ClientEvent::CallFinished). [`methods`](crate::methods)
+    /// has the names of the protocol's methods.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, for a method that the revision does not
-    /// know or the server did not declare, and for `subscriptions/listen`
-    /// ([`listen`](Self::listen)). [`SendError::Value`] when the parameters are no object, or have
-    /// what is the client's to add. [`SendError::TooMany`] when the table is full.
+    /// [`SendError::NotAllowed`] before the client is connected, for a method that the revision
+    /// does not have or whose capability the server did not declare, and for `subscriptions/listen`
+    /// (use [`listen`](Self::listen)). [`SendError::Value`] when the parameters are not an object,
+    /// or contain a member that the client adds. [`SendError::TooMany`] when the table is full.
     /// [`SendError::Full`]: drain and call again with the same arguments.
     pub fn request<P: Serialize + ?Sized>(
         &mut self,
@@ -60,8 +61,8 @@ impl<'c, const N: usize> Client<'c, N> {
     /// as before, under a new id (2026-07-28, basic/patterns/mrtr).
     ///
     /// # Errors
-    /// As [`request`](Self::request); [`SendError::NotAllowed`] also for what cannot be asked for
-    /// input.
+    /// As [`request`](Self::request); [`SendError::NotAllowed`] also for a method whose result may
+    /// not require input.
     #[allow(clippy::too_many_arguments)] // those of a request, and the inputs
     pub fn retry<P: Serialize + ?Sized, R: Serialize + ?Sized>(
         &mut self,
@@ -100,7 +101,7 @@ impl<'c, const N: usize> Client<'c, N> {
         let write: WriteResult<'_> = &|writer, extras| {
             added.set(0);
             write_result(writer, params, extras)?;
-            // Inputs of another round in the parameters would take the place of these.
+            // `params` with inputs of an earlier round would hide these.
             if added.get() == inputs.len() { Ok(()) } else { Err(WriteError::Value) }
         };
         self.send(
@@ -115,15 +116,16 @@ impl<'c, const N: usize> Client<'c, N> {
         )
     }
 
-    /// Asks a modern server to be told of changes (`subscriptions/listen`; 2026-07-28,
-    /// basic/patterns/subscriptions). It stays in flight until the server ends it, or
-    /// [`cancel_call`](Self::cancel_call) does; the time limit is for the acknowledgement. A legacy server
-    /// tells of changes of its lists without being asked, and of resources after
+    /// Subscribes to changes of a modern server (`subscriptions/listen`; 2026-07-28,
+    /// basic/patterns/subscriptions). The call stays in flight until the server ends it, or
+    /// [`cancel_call`](Self::cancel_call) does; the timeout applies to the acknowledgement. Legacy
+    /// servers report changes of their lists without it, and changes of resources after
     /// `resources/subscribe`.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, and for a legacy server.
-    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again with the same arguments.
+    /// [`SendError::NotAllowed`] before the client is connected, and for a legacy server.
+    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again
+    /// with the same arguments.
     pub fn listen(
         &mut self,
         now: Instant,
@@ -136,7 +138,7 @@ impl<'c, const N: usize> Client<'c, N> {
         }
         let params = SubscriptionsListenParams::new(*filter);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
-        // There is no progress in it.
+        // `subscriptions/listen` has no progress notifications.
         let options = CallOptions { progress: false, ..options };
         let kind = CallKind::Listen { acknowledged: false };
         let new = NewCall {
@@ -147,7 +149,8 @@ impl<'c, const N: usize> Client<'c, N> {
         self.send_call(now, &new, tx).map(Call)
     }
 
-    /// Gives a request up and tells the server. `false` when it was over already. No event follows.
+    /// Cancels a call and notifies the server. No event follows. Returns `false` when the call was
+    /// finished already.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -181,8 +184,8 @@ impl<'c, const N: usize> Client<'c, N> {
         Ok(())
     }
 
-    /// The next id was in a line that has been cut off, and may be answered with an error: nothing
-    /// else is called so.
+    /// Skips an id that was in a line which was cut off: the server may respond to it with an
+    /// error.
     pub(super) fn skip_id(&mut self, number: u32) {
         self.calls_made = number;
         self.abandoned_ids.add(number);
@@ -203,7 +206,7 @@ impl<'c, const N: usize> Client<'c, N> {
             }),
             None => !new.method.starts_with("notifications/"),
         };
-        // What has begun is finished.
+        // A partly written frame is finished.
         if !allowed && !tx.is_open(self.key(new)) {
             return Err(SendError::NotAllowed);
         }
@@ -229,7 +232,7 @@ impl<'c, const N: usize> Client<'c, N> {
         })
     }
 
-    /// Takes a request of ours out of the table, whose answer may still come.
+    /// Removes a call whose response may still arrive.
     pub(super) fn abandon_call(&mut self, slot: Slot) -> Option<InflightCall> {
         let outgoing = self.calls.remove(slot)?;
         self.abandoned_ids.add(outgoing.number);
@@ -237,18 +240,18 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 }
 
-/// A request that is to be sent.
+/// A call that is to be sent.
 #[derive(Clone, Copy)]
 pub(super) struct NewCall<'a> {
     pub(super) method: &'a str,
     pub(super) params: WriteResult<'a>,
-    /// What is added to the parameters.
+    /// Members that are added to the parameters.
     pub(super) inputs: &'a [Addition<'a>],
     pub(super) round: u8,
     pub(super) kind: CallKind,
     pub(super) options: CallOptions,
     pub(super) revision: Revision,
-    /// Whose place it takes.
+    /// The call that this one replaces.
     pub(super) replaces: Option<Slot>,
 }
 
@@ -273,7 +276,7 @@ impl<'a> NewCall<'a> {
 }
 
 impl<'c, const N: usize> Client<'c, N> {
-    /// The one place where requests begin.
+    /// Sends a call and enters it into the table; all calls go through here.
     pub(super) fn send_call(
         &mut self,
         now: Instant,
@@ -283,7 +286,7 @@ impl<'c, const N: usize> Client<'c, N> {
         if self.calls.is_full() && new.replaces.is_none() {
             return Err(SendError::TooMany);
         }
-        // An id is never used again; after four billion of them that ends.
+        // Ids are never reused: after 2^32 calls no more can be made.
         let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
         let digits = Decimal::new(u64::from(number), false);
         let key = self.key(new);
@@ -335,7 +338,7 @@ impl<'c, const N: usize> Client<'c, N> {
         }
     }
 
-    /// The application's parameters, and what the revision adds to them.
+    /// Writes the parameters of the application and the members that the revision requires.
     fn write_params(
         &self,
         writer: &mut Writer<'_>,
@@ -343,7 +346,7 @@ impl<'c, const N: usize> Client<'c, N> {
         new: &NewCall<'_>,
     ) -> Result<(), WriteError> {
         let NewCall { params, inputs, options, .. } = *new;
-        // What is the application's own is not added again; two of these must not be.
+        // A member that the application wrote is not added again; it may not write these two.
         let added = Cell::new(0);
         let write_token = |writer: &mut Writer<'_>| {
             added.set(added.get() + 1);
@@ -399,18 +402,17 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 }
 
-/// Parameters that there are none of.
+/// Writes empty parameters.
 pub(super) fn no_params(writer: &mut Writer<'_>, extras: Extras<'_>) -> Result<(), WriteError> {
     write_result(writer, &RawJson::EMPTY, extras)
 }
 
 impl<const N: usize> Client<'_, N> {
-    /// The roots are not what they were.
+    /// Sends `notifications/roots/list_changed` (legacy).
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, to a modern server, and where
-    /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and
-    /// call again.
+    /// [`SendError::NotAllowed`] before the client is connected, to a modern server, and where
+    /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !self.is_open() || !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
             return Err(SendError::NotAllowed);
@@ -421,11 +423,11 @@ impl<const N: usize> Client<'_, N> {
         })
     }
 
-    /// Sends a notification of your own.
+    /// Sends a notification that the protocol does not define.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, and for those of the protocol, which
-    /// have methods of their own. [`SendError::Full`]: drain and call again.
+    /// [`SendError::NotAllowed`] before the client is connected, and for notifications of the
+    /// protocol, which have methods of their own. [`SendError::Full`]: drain and call again.
     pub fn notify<P: Serialize + ?Sized>(
         &mut self,
         method: &str,

@@ -8,8 +8,8 @@ use crate::lifecycle::{ClientFeatures, Revisions};
 use crate::types::meta::check_declared;
 use crate::types::{Implementation, LoggingLevel};
 
-/// What a client is, what it can do for a server, and its limits in time. Shared by all
-/// connections; usually a `const` or `static`.
+/// Name, capabilities and time limits of a client. Shared by all connections; usually a `const`
+/// or `static`.
 ///
 /// ```
 /// use mcp_sansio::{ClientFeatures, ClientConfig, types::Implementation};
@@ -21,53 +21,56 @@ use crate::types::{Implementation, LoggingLevel};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ClientConfig<'c> {
-    /// Name and version, told in `initialize` and with each modern request.
+    /// Name and version, sent in `initialize` and in each modern request.
     pub info: Implementation<'c>,
-    /// What a server may ask for. Anything else is refused.
+    /// Capabilities that a server may use. Other requests are rejected.
     pub capabilities: ClientFeatures,
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
     /// The object `capabilities.extensions` (2025-06-18 on).
     pub extensions: Option<RawJson<'c>>,
-    /// The revisions spoken. Default: all.
+    /// Supported revisions. Default: all.
     pub revisions: Revisions,
-    /// Values of `resultType` that your extensions add; a result of any other is invalid
-    /// (2026-07-28, basic). Default: none.
+    /// Values of `resultType` that extensions add; results of other types are invalid (2026-07-28,
+    /// basic). Default: none.
     pub result_types: &'c [&'c str],
-    /// Whether modern requests name the client in `_meta` (2026-07-28, basic: SHOULD). Default:
-    /// yes.
+    /// Whether modern requests contain the client's info in `_meta` (2026-07-28, basic: SHOULD).
+    /// Default: yes.
     pub send_client_info: bool,
-    /// The least level of the log messages that modern requests ask for, unless they say
-    /// otherwise. Default: none. A legacy server is told with `logging/setLevel`.
+    /// Minimum level of the log messages that modern requests ask for, unless
+    /// [`CallOptions::log_level`] is set. Default: no messages. For legacy servers use
+    /// `logging/setLevel`.
     pub log_level: Option<LoggingLevel>,
-    /// How long the answer to the probe may take, before the server is taken for a legacy one that
-    /// ignores what it does not know. Must exceed the time that a server's process needs to
-    /// start. Default: 10 s.
+    /// Time without a response to the probe after which the server is taken for a legacy one that
+    /// ignores unknown methods. Must exceed the time that the server process needs to start.
+    /// Default: 10 s.
     pub probe_timeout: Duration,
-    /// After how long a silence a request is given up, unless it says otherwise. Default: 60 s.
+    /// Time without progress after which a call is cancelled, unless [`CallOptions::timeout`] is
+    /// set. Default: 60 s.
     pub call_timeout: Duration,
-    /// After how long a request is given up whatever progress it reports, unless it says
-    /// otherwise. Default: 10 min.
+    /// Time after which a call is cancelled whatever progress it reports, unless
+    /// [`CallOptions::limit`] is set. Default: 10 min.
     pub call_limit: Duration,
-    /// Whether progress prolongs a request, up to its limit. Default: yes.
+    /// Whether a progress notification restarts the timeout of a call, up to its limit. Default:
+    /// yes.
     pub progress_extends_timeout: bool,
-    /// How often one request may be sent again because the server needs input (2026-07-28,
-    /// basic/patterns/mrtr). Default: 16.
+    /// Maximum number of retries with input per call (2026-07-28, basic/patterns/mrtr). Default:
+    /// 16.
     pub max_rounds: u8,
-    /// After how long a request of the server's that the application has not answered is answered
-    /// with an error. Default: never.
+    /// Time after which a request of the server without a response is ended with an error. Default:
+    /// never.
     pub request_timeout: Option<Duration>,
-    /// After how long a silence a legacy server is pinged. Default: never.
+    /// Time without a message after which a legacy server is pinged. Default: never.
     pub ping_interval: Option<Duration>,
-    /// After how long an unanswered ping means that the server is gone. Default: 20 s.
+    /// Time without a response to a ping after which the connection counts as lost. Default: 20 s.
     pub ping_timeout: Duration,
-    /// The least time between two progress notifications about a request of the server's. Default:
-    /// none.
+    /// Minimum time between two progress notifications about one request of the server. Default:
+    /// zero.
     pub progress_interval: Duration,
 }
 
 impl<'c> ClientConfig<'c> {
-    /// A client that speaks all revisions.
+    /// Creates a configuration with the defaults, for all revisions.
     #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ClientFeatures) -> Self {
         Self {
@@ -91,11 +94,11 @@ impl<'c> ClientConfig<'c> {
         }
     }
 
-    /// Looks for what a server could not understand: extensions whose id has no prefix or breaks
-    /// the grammar, extensions and experimental capabilities that are no objects.
+    /// Checks that extension ids are valid, and that extensions and experimental capabilities are
+    /// objects of objects. Call it in a test or at start-up.
     ///
     /// # Errors
-    /// What is wrong. Worth a test, or a line at start-up.
+    /// The first mistake.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions)
     }

@@ -1,4 +1,4 @@
-//! How a conversation begins: the probe, `initialize`, and what becomes of their answers.
+//! Opening of a connection: the probe, `initialize`, and the responses to them.
 
 use super::call::{NewCall, no_params};
 use super::config::CallOptions;
@@ -16,15 +16,15 @@ use crate::types::InitializeParams;
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
-    /// Begins: with `server/discover` where the server may be a modern one, else with `initialize`.
-    /// [`ClientEvent::Connected`] or [`ClientEvent::ConnectFailed`] follows. A server whose era is
-    /// [known](Self::set_era) to be modern is not asked: the client is open at once, and no event
-    /// follows.
+    /// Starts the connection: sends `server/discover` if the server may be a modern one, else
+    /// `initialize`. [`ClientEvent::Connected`] or [`ClientEvent::ConnectFailed`] follows. If the
+    /// era is [set](Self::set_era) to modern, nothing is sent: the client is connected at once,
+    /// without an event.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and
-    /// when no revision of the era is spoken. [`SendError::TooMany`] when the table is full.
-    /// [`SendError::Full`]: drain and call again.
+    /// [`SendError::NotAllowed`] when the client is connected or connecting ([`close`](Self::close)
+    /// it first), and when the configuration has no revision of the era. [`SendError::TooMany`]
+    /// when the table is full. [`SendError::Full`]: drain and call again.
     pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !matches!(self.phase, Phase::Closed) {
             return Err(SendError::NotAllowed);
@@ -43,8 +43,8 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// 2026-07-28, basic/transports/stdio: a client that may meet a legacy server asks before it
-    /// does anything else.
+    /// Sends `server/discover`. 2026-07-28, basic/transports/stdio: a client that may meet a legacy
+    /// server probes before it sends anything else.
     fn probe(
         &mut self,
         now: Instant,
@@ -58,7 +58,7 @@ impl<const N: usize> Client<'_, N> {
         Ok(())
     }
 
-    /// Offers a legacy revision, in the place of what was asked before.
+    /// Sends `initialize` with a legacy revision, in place of the call in `replaces`.
     pub(super) fn initialize(
         &mut self,
         now: Instant,
@@ -66,7 +66,7 @@ impl<const N: usize> Client<'_, N> {
         replaces: Option<Slot>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        // Once the beginning of an offer has left, it is this offer.
+        // A partly written `initialize` keeps its revision.
         let offered = if tx.is_open(FrameKey::OPENING) { self.offering } else { offered };
         self.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
@@ -81,7 +81,7 @@ impl<const N: usize> Client<'_, N> {
         Ok(())
     }
 
-    /// The answer to the probe or to `initialize`.
+    /// Handles the response to the probe or to `initialize`.
     pub(super) fn connect_response<'f>(
         &mut self,
         now: Instant,
@@ -92,14 +92,13 @@ impl<const N: usize> Client<'_, N> {
         let next = match self.phase {
             Phase::Probing => self.probe_response(outcome, tx),
             Phase::Initializing(offered) => self.initialize_response(offered, outcome),
-            // Answers to what was closed meanwhile do not come here.
+            // `close` has removed the calls: no response gets here.
             Phase::Closed | Phase::Open(_) => return Ok(None),
         };
         let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
         let event = match next {
             NextStep::Offer(revision) => {
-                // The good answer of a modern server, if `initialize` had begun to leave before it
-                // came.
+                // The result of a modern server that arrives while `initialize` is partly written.
                 let late = outcome.ok().filter(|result| {
                     matches!(self.phase, Phase::Probing)
                         && result
@@ -133,13 +132,13 @@ impl<const N: usize> Client<'_, N> {
                 Some(ClientEvent::ConnectFailed(error))
             }
         };
-        // What was replaced has been answered.
+        // The replaced call has its response: it is not abandoned.
         self.abandoned_ids.remove(number);
         Ok(event)
     }
 
-    /// 2026-07-28, basic/versioning and basic/transports/stdio: only a modern answer is one; any
-    /// error that no modern server gives means a legacy one.
+    /// Handles the response to the probe. 2026-07-28, basic/versioning and basic/transports/stdio:
+    /// any error that modern servers do not send means a legacy server.
     fn probe_response<'f>(
         &self,
         outcome: Result<RawJson<'f>, PeerError<'f>>,
@@ -150,8 +149,7 @@ impl<const N: usize> Client<'_, N> {
             Some(newest) => NextStep::Offer(newest),
             None => NextStep::Fail(ConnectError::NoCommonRevision(None)),
         };
-        // An answer that comes when the time was over is late, even if `initialize` has not quite
-        // left.
+        // The timeout has replaced the probe already, even if `initialize` is only partly written.
         if tx.is_open(FrameKey::OPENING) {
             return legacy;
         }
@@ -188,7 +186,8 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// Legacy, basic/lifecycle: the server names the revision; one that is not spoken ends it.
+    /// Handles the response to `initialize`. Legacy, basic/lifecycle: the server selects the
+    /// revision; the client disconnects if it does not support it.
     fn initialize_response<'f>(
         &self,
         offered: Revision,
@@ -210,7 +209,7 @@ impl<const N: usize> Client<'_, N> {
                 }
             }
             Err(error) => match error.data().and_then(|data| data.get("supported")) {
-                // Said to be legacy, and is not.
+                // The era was set to legacy, but the server is a modern one.
                 Some(theirs)
                     if self.era == Some(Era::Legacy)
                         && ours.contains(Revision::LATEST)
@@ -227,7 +226,7 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// The opening has taken too long.
+    /// Handles the timeout of the probe or of `initialize`.
     pub(super) fn connect_timed_out(
         &mut self,
         now: Instant,
@@ -238,8 +237,8 @@ impl<const N: usize> Client<'_, N> {
         {
             return self.initialize(now, newest, Some(slot), tx).map(|()| None);
         }
-        // Perhaps it is the last step that is being written. Then it is not too late, and otherwise
-        // it will be soon.
+        // `notifications/initialized` may be partly written: then the connection opens. Otherwise
+        // the buffer drains, and the next call gets here again.
         if tx.has_open() {
             return Err(SendError::Full);
         }
@@ -249,7 +248,7 @@ impl<const N: usize> Client<'_, N> {
     }
 }
 
-/// What the answer leads to.
+/// Next step of the connection.
 enum NextStep<'f> {
     Offer(Revision),
     Probe,
@@ -257,11 +256,11 @@ enum NextStep<'f> {
     Fail(ConnectError<'f>),
 }
 
-/// Errors that only a modern server gives.
+/// Codes of errors that only modern servers send.
 const MODERN_ERRORS: core::ops::RangeInclusive<i64> = UNSUPPORTED..=-32020;
 const UNSUPPORTED: i64 = -32022;
 
-/// 2026-07-28, basic: a result without a type is complete; there is no other that could answer a
+/// 2026-07-28, basic: a result without `resultType` is complete; no other type is valid for a
 /// probe.
 fn is_complete(result: RawJson<'_>) -> bool {
     result
@@ -275,7 +274,7 @@ fn lists(versions: RawJson<'_>, revision: Revision) -> bool {
         .any(|version| version.as_string().is_some_and(|version| version == revision.as_str()))
 }
 
-/// The newest legacy revision that both speak, older than `than`.
+/// Returns the newest legacy revision that both support, older than `than`.
 fn newest_common(ours: Revisions, theirs: RawJson<'_>, than: Option<Revision>) -> Option<Revision> {
     ours.iter().find(|revision| {
         !revision.is_modern()

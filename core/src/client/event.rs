@@ -1,4 +1,4 @@
-//! What a client tells its application.
+//! Events that a client reports to its application.
 
 use super::input::InputRequired;
 use crate::handle::{Call, RequestHandle};
@@ -11,13 +11,13 @@ use crate::types::meta::{SERVER_INFO, is_modern_only};
 use crate::types::{InputRequest, ServerCapabilities};
 use crate::violation::Violation;
 
-/// What happened. Borrows the frame, never the client.
+/// Event of a client. Borrows the frame, never the client.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ClientEvent<'f> {
-    /// The server answered; requests can be made.
+    /// The server responded to `initialize` or `server/discover`: calls can be made.
     Connected(Connected<'f>),
-    /// There is no way to speak with this server: close the transport.
+    /// The connection cannot be established: close the transport.
     ConnectFailed(ConnectError<'f>),
     /// A call ended. Each call ends once: with this event, or with
     /// [`cancel_call`](super::Client::cancel_call).
@@ -27,28 +27,28 @@ pub enum ClientEvent<'f> {
         /// Result, error, or reason.
         outcome: CallOutcome<'f>,
     },
-    /// How far a request of ours has come.
+    /// The server reported the progress of a call.
     Progress {
-        /// Which.
+        /// The call.
         call: Call,
         /// A [`ProgressParams`](crate::types::ProgressParams).
         params: RawJson<'f>,
     },
-    /// A `subscriptions/listen` was acknowledged.
+    /// The server acknowledged a `subscriptions/listen`.
     Listening {
-        /// Which.
+        /// The `subscriptions/listen` call.
         call: Call,
-        /// What will be told: a [`SubscriptionFilter`](crate::types::SubscriptionFilter), the part
-        /// of ours that the server honours. Whether that is all,
-        /// [`is_subset`](crate::types::SubscriptionFilter::is_subset) says.
+        /// The [`SubscriptionFilter`](crate::types::SubscriptionFilter) that the server honours, a
+        /// subset of the requested one; [`is_subset`](crate::types::SubscriptionFilter::is_subset)
+        /// compares them.
         filter: RawJson<'f>,
     },
-    /// Something of the server's is not what it was: what was kept of it is stale.
+    /// Data of the server changed: cached copies are stale.
     Changed {
-        /// The `subscriptions/listen` that brought it; none from a legacy server, or from a modern
-        /// one that forgot to say.
+        /// The `subscriptions/listen` that the notification belongs to; `None` from a legacy
+        /// server, and where a modern server does not name it.
         listen: Option<Call>,
-        /// What.
+        /// What changed.
         what: Changed<'f>,
     },
     /// A log message.
@@ -56,54 +56,56 @@ pub enum ClientEvent<'f> {
         /// A [`LoggingMessageParams`](crate::types::LoggingMessageParams).
         params: RawJson<'f>,
     },
-    /// A legacy server asks for something: answer it, at once or later. A modern one asks with
-    /// [`CallOutcome::InputRequired`].
+    /// A request of a legacy server: respond to it, at once or later. A modern server requires
+    /// input with [`CallOutcome::InputRequired`] instead.
     Request(ServerRequest<'f>),
-    /// A request of the server's was cancelled; a response to it would not be written.
+    /// The server cancelled its request; a response to it would not be written.
     RequestCancelled {
-        /// Which.
+        /// The request.
         request: RequestHandle,
-        /// The server's words.
+        /// The reason that the server gave.
         reason: Option<JsonStr<'f>>,
     },
-    /// A request of the server's took longer than the configuration allows and was answered with an
-    /// error.
+    /// A request of the server took longer than
+    /// [`request_timeout`](super::ClientConfig::request_timeout); an error was sent as the
+    /// response.
     RequestTimedOut {
-        /// Which.
+        /// The request.
         request: RequestHandle,
     },
-    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call,
-    /// which writes at most one frame.
+    /// The client responded to a ping in a batch. A ping outside of a batch is no event; in a batch
+    /// it ends the call, because one call writes at most one frame.
     Pinged,
-    /// A ping that the configuration asked for was not answered: the connection is as good as lost.
+    /// The server did not respond to a ping within
+    /// [`ping_timeout`](super::ClientConfig::ping_timeout): the connection is probably lost.
     Unresponsive,
-    /// A modern server answered the probe after it had been taken for a legacy one: give it more
-    /// time ([`probe_timeout`](super::ClientConfig::probe_timeout)), or
-    /// [assume](super::Client::set_era) its era.
+    /// A modern server responded to the probe after the client had taken it for a legacy server:
+    /// increase [`probe_timeout`](super::ClientConfig::probe_timeout), or [set its
+    /// era](super::Client::set_era).
     UnexpectedDiscovery(RawJson<'f>),
-    /// Any other notification, as `notifications/elicitation/complete`.
+    /// Any other notification, e.g. `notifications/elicitation/complete`.
     Notification {
-        /// Its method.
+        /// The method.
         method: JsonStr<'f>,
-        /// Its parameters.
+        /// The parameters.
         params: Params<'f>,
     },
-    /// An error of the server's that names no request.
+    /// An error response of the server without an id.
     PeerError(PeerError<'f>),
-    /// The server did something wrong, or there is noise on the line; answered where JSON-RPC
-    /// allows it.
+    /// The server violated the protocol, or the line has noise. An error response was sent where
+    /// JSON-RPC allows one.
     Violation(Violation),
 }
 
-/// A session with a legacy server, or the acquaintance of a modern one.
+/// Result of `initialize` (legacy) or `server/discover` (modern).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Connected<'f> {
-    /// What will be spoken.
+    /// The revision that client and server use.
     pub revision: Revision,
-    /// What the server can do, as far as this library knows it.
+    /// The capabilities of the server that this library knows.
     pub capabilities: ServerFeatures,
-    /// The whole: an [`InitializeResult`](crate::types::InitializeResult) or a
+    /// The whole result: an [`InitializeResult`](crate::types::InitializeResult) or a
     /// [`DiscoverResult`](crate::types::DiscoverResult).
     pub result: RawJson<'f>,
 }
@@ -115,14 +117,14 @@ impl<'f> Connected<'f> {
         let mut capabilities =
             declared.map_or(ServerFeatures::NONE, |declared| declared.features());
         if revision == Revision::V2024_11_05 {
-            // There was nothing to declare.
+            // This revision has no capability for completions.
             capabilities = capabilities.with(ServerFeatures::COMPLETIONS);
         }
         Self { revision, capabilities, result }
     }
 
-    /// The server's settings of an extension, when it declared it. Kept nowhere: take here what is
-    /// needed later.
+    /// Returns the settings of an extension that the server declared. The client does not store
+    /// them: read here what is needed later.
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.result.get("capabilities")?.get("extensions")?;
@@ -135,32 +137,32 @@ impl<'f> Connected<'f> {
             .filter(|settings| settings.is_object())
     }
 
-    /// Who the server says it is: an [`Implementation`](crate::types::Implementation). To be shown,
-    /// not to be trusted.
+    /// Returns the [`Implementation`](crate::types::Implementation) that the server reports. For
+    /// display only: it is not authenticated.
     #[must_use]
     pub fn server_info(&self) -> Option<RawJson<'f>> {
         self.result.get("serverInfo").or_else(|| self.result.get("_meta")?.get(SERVER_INFO))
     }
 
-    /// How a model should use the server.
+    /// Returns the instructions for the model.
     #[must_use]
     pub fn instructions(&self) -> Option<JsonStr<'f>> {
         self.result.get("instructions").and_then(RawJson::as_string)
     }
 }
 
-/// Why a server cannot be spoken with.
+/// Reason why the connection was not established.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ConnectError<'f> {
-    /// It refused.
+    /// The server responded with an error.
     Refused(PeerError<'f>),
-    /// It speaks no revision that we speak. These are its own: a string, or a list of strings,
-    /// where it said so.
+    /// Client and server have no revision in common. Contains the revisions of the server, if it
+    /// reported them: a string, or an array of strings.
     NoCommonRevision(Option<RawJson<'f>>),
-    /// Its answer is none.
+    /// The response is not a valid result.
     Invalid(Violation),
-    /// It did not answer in time.
+    /// The server did not respond in time.
     TimedOut,
 }
 
@@ -170,18 +172,20 @@ impl core::fmt::Display for ConnectError<'_> {
             Self::Refused(error) => match error.message() {
                 Some(message) => write!(
                     f,
-                    "the server refused to begin: {} (code {})",
+                    "the server rejected the connection: {} (code {})",
                     Printable::new(message),
                     error.code()
                 ),
-                None => write!(f, "the server refused to begin (code {})", error.code()),
+                None => write!(f, "the server rejected the connection (code {})", error.code()),
             },
             Self::NoCommonRevision(Some(theirs)) => {
-                write!(f, "no common revision: the server speaks {}", Printable::new(theirs))
+                write!(f, "no common revision: the server supports {}", Printable::new(theirs))
             }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
-            Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
-            Self::TimedOut => f.write_str("the server did not answer in time"),
+            Self::Invalid(violation) => {
+                write!(f, "the response of the server is invalid: {violation}")
+            }
+            Self::TimedOut => f.write_str("the server did not respond in time"),
         }
     }
 }
@@ -223,7 +227,7 @@ impl<'f> CallOutcome<'f> {
     }
 }
 
-/// What is not what it was.
+/// Data of the server that changed.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Changed<'f> {
@@ -241,7 +245,7 @@ pub enum Changed<'f> {
 }
 
 impl Changed<'_> {
-    /// Whether it makes what was kept of the answer to this request stale (2026-07-28,
+    /// Whether the change makes a cached result of this request stale (2026-07-28,
     /// server/utilities/caching).
     #[must_use]
     pub fn concerns(&self, method: &str, params: RawJson<'_>) -> bool {
@@ -260,13 +264,14 @@ impl Changed<'_> {
     }
 }
 
-/// A request of a legacy server: what is asked.
+/// Request of a legacy server.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ServerRequest<'f> {
-    /// What it is answered with.
+    /// Identifies the request in responses.
     pub handle: RequestHandle,
-    /// `sampling/createMessage`, `roots/list` or `elicitation/create`: declared, for certain.
+    /// `sampling/createMessage`, `roots/list` or `elicitation/create`. The client declared the
+    /// capability; other requests are rejected before.
     pub method: JsonStr<'f>,
     /// Whether the server wants progress notifications.
     pub wants_progress: bool,
@@ -275,11 +280,11 @@ pub struct ServerRequest<'f> {
 }
 
 impl<'f> ServerRequest<'f> {
-    /// The question: the same type as in a modern server's results ([`InputRequired::requests`]),
-    /// so that one function answers both.
+    /// Returns the request as the type that modern servers use in their results
+    /// ([`InputRequired::requests`]), so that one function handles both.
     ///
     /// # Errors
-    /// What in the parameters does not fit: answer it with -32602.
+    /// The parameters are invalid: respond with -32602.
     pub fn input_request(&self) -> Result<InputRequest<'f>, ReadError> {
         InputRequest::from_parts(self.method, self.params.given())
     }

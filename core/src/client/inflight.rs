@@ -7,32 +7,31 @@ use crate::message::{Id, IdText};
 use crate::progress::Reported;
 use crate::time::Instant;
 
-/// A request of ours.
+/// A call in flight.
 #[derive(Debug)]
 pub(super) struct InflightCall {
-    /// Its id, and its progress token.
+    /// The id, and the progress token.
     pub(super) number: u32,
     pub(super) kind: CallKind,
-    /// How often it was sent again with input.
+    /// Number of retries with input.
     pub(super) round: u8,
     pub(super) may_require_input: bool,
     pub(super) wants_progress: bool,
-    /// The silence after which it is given up.
+    /// Time without progress after which the call is cancelled.
     pub(super) timeout: Duration,
-    /// When it is given up in any case.
+    /// Time at which the call is cancelled whatever its progress.
     pub(super) limit: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CallKind {
-    /// The application waits for the answer.
+    /// A call of the application.
     Application,
-    /// `subscriptions/listen`: the application waits for its end; before that, for the
-    /// acknowledgement.
+    /// `subscriptions/listen`.
     Listen { acknowledged: bool },
     /// `server/discover` or `initialize`.
     Connect,
-    /// To see whether the peer is alive.
+    /// `ping`.
     KeepAlive,
 }
 
@@ -42,11 +41,11 @@ impl Keyed for InflightCall {
     }
 }
 
-/// A request of the peer's.
+/// A request of the server.
 #[derive(Debug)]
 pub(super) struct InflightRequest {
     pub(super) id: IdText,
-    /// Empty when no progress is wanted.
+    /// Empty when the server did not request progress notifications.
     pub(super) token: IdText,
     pub(super) reported: Reported,
 }
@@ -57,10 +56,10 @@ impl Keyed for InflightRequest {
     }
 }
 
-/// The latest `N` of them, by number. Four bytes each.
+/// Ids of the latest `N` abandoned calls, whose responses are ignored. Four bytes each.
 #[derive(Debug)]
 pub(super) struct AbandonedIds<const N: usize> {
-    /// Zero where nothing is: no request has that number.
+    /// Zero where empty: no call has that id.
     numbers: [u32; N],
     next: u16,
 }
@@ -70,7 +69,7 @@ impl<const N: usize> AbandonedIds<N> {
         Self { numbers: [0; N], next: 0 }
     }
 
-    /// Takes one in, in the place of the oldest.
+    /// Adds an id, in place of the oldest.
     pub(super) fn add(&mut self, number: u32) {
         if let Some(place) = self.numbers.get_mut(usize::from(self.next)) {
             *place = number;
@@ -78,7 +77,7 @@ impl<const N: usize> AbandonedIds<N> {
         self.next = (self.next + 1) % N.max(1) as u16;
     }
 
-    /// Takes one out; `false` when it is not there.
+    /// Removes an id; `false` when it is not there.
     pub(super) fn remove(&mut self, number: u32) -> bool {
         match self.numbers.iter_mut().find(|place| **place == number && number != 0) {
             Some(place) => {

@@ -1,4 +1,4 @@
-//! Input that a modern server needs before it can answer (2026-07-28, basic/patterns/mrtr).
+//! Input that a modern server requires for a result (2026-07-28, basic/patterns/mrtr).
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::ClientFeatures;
 use crate::types::{InputRequests, Map, Text};
 
-/// An answer that asks. Answer every question, then [`retry`](super::Client::retry).
+/// Input-required result: handle each input request, then [`retry`](super::Client::retry) the call.
 #[derive(Clone, Copy, Debug)]
 pub struct InputRequired<'f> {
     result: RawJson<'f>,
@@ -18,33 +18,34 @@ impl<'f> InputRequired<'f> {
         Self { result, round }
     }
 
-    /// The questions, each with its key. None at all: the server only wants to be asked again.
+    /// Returns the input requests by their keys. Empty when the server only wants a retry with its
+    /// state.
     #[must_use]
     pub fn requests(&self) -> InputRequests<'f> {
         self.raw_requests().and_then(|raw| raw.to().ok()).unwrap_or(Map::new(&[]))
     }
 
-    /// The same as JSON.
+    /// Returns the input requests as JSON.
     #[must_use]
     pub fn raw_requests(&self) -> Option<RawJson<'f>> {
         self.result.get("inputRequests")
     }
 
-    /// What the server wants back with the next attempt: opaque.
+    /// Returns the opaque state that the retry must return to the server.
     #[must_use]
     pub fn state(&self) -> Option<JsonStr<'f>> {
         self.result.get("requestState").and_then(RawJson::as_string)
     }
 
-    /// How often the request has been sent again already. Together with the [state](Self::state),
-    /// what must be kept when the answers take their time: [`InputResponseParams::new`].
+    /// Returns the number of retries so far. Applications that store the call until the user
+    /// responds store this and the [state](Self::state), for [`InputResponseParams::new`].
     #[must_use]
     pub const fn round(&self) -> u8 {
         self.round
     }
 
-    /// The next attempt's inputs: these answers, an object with the keys of the questions, and the
-    /// state.
+    /// Returns the parameters of the retry: `responses`, an object with the keys of the input
+    /// requests, and the state.
     #[must_use]
     pub fn retry_params<'a, R: Serialize + ?Sized>(
         &self,
@@ -60,12 +61,12 @@ impl<'f> InputRequired<'f> {
         }
     }
 
-    /// The first question that `responses` have no answer to, by its key. A server may ask again
-    /// for what is missing, so answering in part is allowed.
+    /// Returns the key of the first input request without a response in `responses`. Partial
+    /// responses are allowed: the server may request the missing ones again.
     #[must_use]
     pub fn missing_response(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
-        // Most answers come in the order of the questions, so each is looked for behind the one
-        // before: not from the beginning, which would compare all with all.
+        // Most responses are in the order of the requests, so each search continues behind the last
+        // hit: searching from the start would be quadratic.
         let mut behind = responses.members();
         let mut is_answered = |key: JsonStr<'_>| {
             behind.any(|(other, _)| other == key) || {
@@ -76,14 +77,13 @@ impl<'f> InputRequired<'f> {
         self.raw_requests()?.members().map(|(key, _)| key).find(|key| !is_answered(*key))
     }
 
-    /// The whole result.
+    /// Returns the whole result.
     #[must_use]
     pub const fn as_json(&self) -> RawJson<'f> {
         self.result
     }
 
-    /// What of the capabilities a client must have declared for the questions; `None` when one of
-    /// them is none.
+    /// Returns the capabilities that the input requests need; `None` when one of them is invalid.
     pub(super) fn required_features(&self) -> Option<ClientFeatures> {
         let Some(requests) = self.raw_requests() else { return Some(ClientFeatures::NONE) };
         requests.members().try_fold(ClientFeatures::NONE, |needs, (_, request)| {
@@ -92,7 +92,7 @@ impl<'f> InputRequired<'f> {
         })
     }
 
-    /// It has questions or a state, of the right kinds.
+    /// Whether the members have valid types, and there is at least one of requests and state.
     pub(super) fn is_valid(&self) -> bool {
         let requests = self.raw_requests();
         let state = self.result.get("requestState");
@@ -102,7 +102,8 @@ impl<'f> InputRequired<'f> {
     }
 }
 
-/// What goes with a request that is sent again: answers, and the server's state.
+/// Parameters that a retry adds to those of the request: `inputResponses` and `requestState`
+/// (schema type `InputResponseRequestParams`).
 #[derive(Debug)]
 pub struct InputResponseParams<'a, R: ?Sized> {
     pub(super) responses: Option<&'a R>,
@@ -111,20 +112,20 @@ pub struct InputResponseParams<'a, R: ?Sized> {
 }
 
 impl<'a, R: Serialize + ?Sized> InputResponseParams<'a, R> {
-    /// Of the attempt after `round` ([`InputRequired::round`]).
+    /// Creates the parameters of the retry after `round` ([`InputRequired::round`]).
     #[must_use]
     pub const fn new(round: u8) -> Self {
         Self { responses: None, state: None, round }
     }
 
-    /// An object: answers by the keys of their questions.
+    /// Sets the responses: an object with the keys of the input requests.
     #[must_use]
     pub const fn responses(mut self, responses: &'a R) -> Self {
         self.responses = Some(responses);
         self
     }
 
-    /// The state as it came, if one came.
+    /// Sets the state, as the server sent it.
     #[must_use]
     pub const fn state(mut self, state: Option<Text<'a>>) -> Self {
         self.state = state;

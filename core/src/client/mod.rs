@@ -1,4 +1,4 @@
-//! The client: a state machine over frames, for all revisions at once.
+//! Client state machine for all revisions.
 
 mod call;
 mod config;
@@ -20,32 +20,32 @@ use crate::lifecycle::{ClientFeatures, Era, Revision, ServerFeatures};
 use crate::time::Instant;
 use inflight::{AbandonedIds, InflightCall, InflightRequest};
 
-/// One peer's client: up to `N` requests of ours in flight, and as many of the server's.
+/// Client of one server: up to `N` calls in flight, and as many requests of the server.
 ///
-/// [`connect`](Self::connect) it, and it finds out what the server speaks; an event says when it is open.
-/// From then on [`request`](Self::request). A value is one id space: a child process, a connection,
-/// a server behind a URL.
+/// [`connect`](Self::connect) finds out which revision the server uses and reports
+/// [`ClientEvent::Connected`]; from then on [`request`](Self::request) sends calls. One `Client` is
+/// one id space: use one per child process, connection or server URL.
 ///
-/// Memory: 216 bytes for each of `N`, and 64 more (on a 32-bit machine).
+/// Memory: 216 bytes per slot of `N`, and 64 more (32-bit targets).
 #[derive(Debug)]
 pub struct Client<'c, const N: usize = 8> {
     config: &'c ClientConfig<'c>,
     calls: Table<InflightCall, N>,
     requests: Table<InflightRequest, N>,
     phase: Phase,
-    /// The revision in an `initialize` of which the beginning is in a buffer.
+    /// The revision of the `initialize` that is partly written.
     offering: Revision,
-    /// What was found out about this server, or said. Outlives the connection.
+    /// Era of the server, found out or set. Outlives the connection.
     era: Option<Era>,
-    /// The id of our latest request. Never goes back, not even with a new connection.
+    /// The id of the latest call. Never decreases, not even with a new connection.
     calls_made: u32,
-    /// Ours whose answers may still come, and are not wanted.
+    /// Ids of abandoned calls: responses to them are ignored.
     abandoned_ids: AbandonedIds<N>,
-    /// When the peer last sent a message.
+    /// Time of the last message of the server.
     last_received: Instant,
 }
 
-/// How far the opening has come.
+/// State of the connection.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Closed,
@@ -56,16 +56,16 @@ enum Phase {
     Open(Connection),
 }
 
-/// What the opening settled.
+/// Result of `initialize` or `server/discover`.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     revision: Revision,
-    /// Of the server; unknown where it was not asked.
+    /// Of the server; `None` if the era was set and the server not probed.
     capabilities: Option<ServerFeatures>,
 }
 
 impl<'c> Client<'c> {
-    /// A client with room for eight requests. For other sizes:
+    /// Creates a client for eight calls at a time. For other sizes:
     /// [`with_table_sizes`](Client::with_table_sizes).
     #[must_use]
     pub const fn new(config: &'c ClientConfig<'c>) -> Self {
@@ -74,7 +74,7 @@ impl<'c> Client<'c> {
 }
 
 impl<'c, const N: usize> Client<'c, N> {
-    /// A client whose size the type says: `let mut client: Client<2> =
+    /// Creates a client of the size in its type: `let mut client: Client<2> =
     /// Client::with_table_sizes(&CONFIG)`.
     #[must_use]
     pub const fn with_table_sizes(config: &'c ClientConfig<'c>) -> Self {
@@ -91,70 +91,71 @@ impl<'c, const N: usize> Client<'c, N> {
         }
     }
 
-    /// The configuration it was made with.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &'c ClientConfig<'c> {
         self.config
     }
 
-    /// Whether requests can be made.
+    /// Whether the client is connected, so that calls can be made.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.connection().is_some()
     }
 
-    /// The revision that is spoken, once it is open.
+    /// Returns the revision in use; `None` while the client is not connected.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.connection().map(|session| session.revision)
     }
 
-    /// What the server declared. `None` before it is open, and where it was not asked
-    /// ([`assume`](Self::set_era)).
+    /// Returns the capabilities that the server declared. `None` while the client is not connected,
+    /// and if the era was [set](Self::set_era) and the server not probed.
     #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerFeatures> {
         self.connection()?.capabilities
     }
 
-    /// The era of this server, once it is known: worth keeping, to be [assumed](Self::set_era) next
-    /// time.
+    /// Returns the era of the server, once it is known. Applications may store it and
+    /// [set](Self::set_era) it next time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.era
     }
 
-    /// Says what [`connect`](Self::connect) need not find out (2026-07-28, basic/versioning: the result
-    /// of a probe may be kept). `None`: find out. A modern server is then not even asked for
-    /// its capabilities; if it turns out to be none, say so and open again.
+    /// Sets the era of the server, so that [`connect`](Self::connect) does not probe it
+    /// (2026-07-28, basic/versioning: the result of a probe may be kept). `None`: probe. The
+    /// capabilities of a modern server stay unknown then. If the server turns out to be of the
+    /// other era, set that and connect again.
     pub fn set_era(&mut self, era: Option<Era>) {
         self.era = era;
     }
 
-    /// How many requests of ours wait for an answer, those that open the session included.
+    /// Returns the number of calls in flight, those that open the connection included.
     #[must_use]
     pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
-    /// How many requests of the server's wait for an answer.
+    /// Returns the number of requests of the server that have no response yet.
     #[must_use]
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// Whether this request of ours still waits for its answer.
+    /// Whether the call is still in flight.
     #[must_use]
     pub fn is_call_open(&self, call: Call) -> bool {
         self.calls.get(call.0).is_some()
     }
 
-    /// Whether this request of the server's still waits for its answer.
+    /// Whether the request of the server has no response yet.
     #[must_use]
     pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 
-    /// The id of this request on the wire, which is its progress token too.
+    /// Returns the id of the call on the wire, which is its progress token too.
     #[must_use]
     pub fn id(&self, call: Call) -> Option<u32> {
         self.calls.get(call.0).map(|outgoing| outgoing.number)
@@ -164,7 +165,7 @@ impl<'c, const N: usize> Client<'c, N> {
         if let Phase::Open(session) = self.phase { Some(session) } else { None }
     }
 
-    /// The revision that the next message is written in.
+    /// Revision that the next message is written in.
     fn current_revision(&self) -> Revision {
         match self.phase {
             Phase::Open(session) => session.revision,
@@ -173,7 +174,7 @@ impl<'c, const N: usize> Client<'c, N> {
         }
     }
 
-    /// What was declared to the server, as its revision knows it.
+    /// Capabilities that were declared to the server, as far as its revision has them.
     fn declared(&self) -> ClientFeatures {
         self.config.capabilities.known_in(self.current_revision())
     }

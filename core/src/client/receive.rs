@@ -17,14 +17,14 @@ use crate::types::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
-    /// The next event of a frame; `None` when there is none left in it.
+    /// Returns the next event of a frame; `None` at its end.
     ///
-    /// Answers by itself what needs no application: `ping`, what must not be asked, and the steps
-    /// of the opening.
+    /// Responds to `ping` and to requests that are not allowed, and does the steps of the
+    /// connection, without the application.
     ///
     /// # Errors
-    /// [`SendError::Full`] when such an answer does not fit: drain `tx` and
-    /// call again with the same cursor.
+    /// [`SendError::Full`] when such a response does not fit: drain `tx` and call again with the
+    /// same `messages`.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,
@@ -43,8 +43,8 @@ impl<const N: usize> Client<'_, N> {
                 }
                 Item::Message(Kind::Request { id, method }) => {
                     let event = self.handle_request(now, id, method, &envelope, tx)?;
-                    // A call writes at most one frame, so between the messages of a batch it
-                    // returns.
+                    // A call writes at most one frame, so it returns between the messages of a
+                    // batch.
                     event.or(messages.in_batch().then_some(ClientEvent::Pinged))
                 }
                 Item::Batch if self.allows_batches() => None,
@@ -53,8 +53,8 @@ impl<const N: usize> Client<'_, N> {
                     return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
                 }
                 Item::Fault { violation, id, silent } => {
-                    // Without a method it is no request: if it has an id of ours, it was meant as
-                    // an answer.
+                    // Without a method it is not a request: with the id of a call it is taken for
+                    // an invalid response.
                     let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
                     self.invalid_message(
                         now,
@@ -90,7 +90,7 @@ impl<const N: usize> Client<'_, N> {
         let Some((slot, kind)) = self.find(id) else {
             return Ok(self.unexpected_response(id, outcome));
         };
-        // Its cancellation has begun and must be finished: this answer is late.
+        // The cancellation is partly written and must be finished: the response is too late.
         if self.is_being_cancelled(slot, tx) {
             return Ok(None);
         }
@@ -106,8 +106,8 @@ impl<const N: usize> Client<'_, N> {
         Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome }))
     }
 
-    /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was
-    /// never asked, or a second one, is not.
+    /// Handles a response without a call. A late response to an abandoned call is ignored; a second
+    /// response, or one to an unknown id, is a violation.
     fn unexpected_response<'f>(
         &mut self,
         id: Id<'f>,
@@ -130,7 +130,8 @@ impl<const N: usize> Client<'_, N> {
         params: &Params<'f>,
         tx: &Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        // The subscription that it belongs to. What belongs to one that is over is late.
+        // The subscription that the notification belongs to. Late notifications of a finished one
+        // are ignored.
         let listen = match params
             .meta()
             .and_then(|meta| meta.get(SUBSCRIPTION_ID))
@@ -168,7 +169,7 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// A token that is not in use is ignored: the report came late, or is none of ours.
+    /// Handles `notifications/progress`. Unknown tokens are ignored: the notification may be late.
     fn progress_notification<'f>(
         &mut self,
         now: Instant,
@@ -200,8 +201,8 @@ impl<const N: usize> Client<'_, N> {
         Some(ClientEvent::Listening { call: Call(slot), filter })
     }
 
-    /// Of a request of the server's (legacy), or of a subscription of ours (2026-07-28). What is
-    /// unknown or over is ignored.
+    /// Handles `notifications/cancelled`: of a request of the server (legacy), or of a subscription
+    /// (2026-07-28). Unknown ids are ignored.
     fn cancelled_notification<'f>(
         &mut self,
         params: &Params<'f>,
@@ -222,7 +223,7 @@ impl<const N: usize> Client<'_, N> {
             }));
         }
         let Some(slot) = self.requests.find(id, id.hash()) else { return Ok(None) };
-        // An answer that has begun is finished; the server will ignore it.
+        // A partly written response is finished; the server ignores it.
         if tx.is_open(FrameKey::response(slot.index, slot.serial))
             || tx.is_open(FrameKey::expiry(slot.index, slot.serial))
         {
@@ -233,8 +234,7 @@ impl<const N: usize> Client<'_, N> {
         Ok(Some(ClientEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
 
-    /// Something that is no message. If it was meant as an answer to a request of ours, that is
-    /// over.
+    /// Handles an invalid message. If it has the id of a call, it ends the call.
     fn invalid_message<'f>(
         &mut self,
         now: Instant,
@@ -250,14 +250,15 @@ impl<const N: usize> Client<'_, N> {
             if self.is_being_cancelled(slot, tx) {
                 return report;
             }
-            // No modern server answers its probe like that. One that is too long may be a good one.
+            // A modern server does not respond to the probe like that, except that its result may
+            // be longer than the receive buffer.
             if kind == CallKind::Connect
                 && matches!(self.phase, Phase::Probing)
                 && violation != Violation::TooLong
             {
                 return self.connect_response(now, slot, Ok(RawJson::NULL), tx);
             }
-            // What takes its place is being written: this answer is late.
+            // Its replacement is partly written: the response is too late.
             if kind == CallKind::Connect && tx.is_open(FrameKey::OPENING) {
                 return report;
             }
@@ -280,7 +281,7 @@ impl<const N: usize> Client<'_, N> {
         self.refuse(id, violation.into(), tx).map(Some)
     }
 
-    /// Whether its cancellation has begun and must be finished.
+    /// Whether the cancellation of the call is partly written.
     fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
         number.is_some_and(|number| {
@@ -288,7 +289,7 @@ impl<const N: usize> Client<'_, N> {
         })
     }
 
-    /// The request of ours with this id, and what it is for.
+    /// Finds the call with this id.
     fn find(&self, id: Id<'_>) -> Option<(Slot, CallKind)> {
         let slot = self.calls.find(id, id.hash())?;
         self.calls.get(slot).map(|outgoing| (slot, outgoing.kind))
@@ -296,8 +297,8 @@ impl<const N: usize> Client<'_, N> {
 }
 
 impl<const N: usize> Client<'_, N> {
-    /// 2026-07-28, basic: without a `resultType` a result is complete, and of an unknown one it is
-    /// invalid. Legacy results have none.
+    /// Validates and classifies a result. 2026-07-28, basic: a result without `resultType` is
+    /// complete, an unknown type is invalid. Legacy results have no type.
     pub(super) fn classify<'f>(
         &self,
         outgoing: &InflightCall,

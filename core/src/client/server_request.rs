@@ -17,7 +17,7 @@ use crate::tx::{FrameKey, Tx};
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
-    /// A request of the server's.
+    /// Handles a request of the server.
     pub(super) fn handle_request<'f>(
         &mut self,
         now: Instant,
@@ -26,8 +26,8 @@ impl<const N: usize> Client<'_, N> {
         envelope: &Envelope<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        // 2026-07-28, basic/transports/stdio: a client never sends a response. Who asks while it is
-        // being probed is a legacy server.
+        // 2026-07-28, basic/transports/stdio: a client never sends a response. A server that sends
+        // a request during the probe is a legacy one.
         let may_be_legacy =
             matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
         if self.current_revision().is_modern() && !may_be_legacy {
@@ -43,7 +43,7 @@ impl<const N: usize> Client<'_, N> {
         let hash = id.hash();
         let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
         let refusal = if self.requests.find(id, hash).is_some() {
-            // An answer with this id would end the first one.
+            // A response with this id would end the request in flight.
             return Ok(Some(ClientEvent::Violation(Violation::IdInUse)));
         } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
             Some(Violation::IdTooLong.into())
@@ -87,9 +87,10 @@ impl<const N: usize> Client<'_, N> {
         self.refuse(id, refusal, tx).map(Some)
     }
 
-    /// What was declared, and only when the session is open.
+    /// Checks that the connection is open and the capability declared; returns the reason
+    /// otherwise.
     fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
-        // What this library has a name for is asked of servers.
+        // `Method` has only requests that clients send.
         let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
         let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };
         let Some(needed) = ClientFeatures::needed_for(method, params.given()) else {
@@ -98,7 +99,7 @@ impl<const N: usize> Client<'_, N> {
         if declared.contains(needed) {
             return None;
         }
-        // Whether another form of the same is declared.
+        // Whether another mode of the same capability is declared.
         let partly = [
             ClientFeatures::SAMPLING_TOOLS,
             ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ELICITATION_URL),
@@ -106,7 +107,7 @@ impl<const N: usize> Client<'_, N> {
         .into_iter()
         .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
         Some(if partly {
-            let message = "The client did not declare the capability that these parameters need";
+            let message = "The parameters need a capability that the client did not declare";
             Refusal {
                 violation: Violation::InvalidParams,
                 error: RpcError::new(ErrorCode::InvalidParams, message),
@@ -129,7 +130,7 @@ impl<const N: usize> Client<'_, N> {
     }
 }
 
-/// Why a request of the server's is not for the application.
+/// Reason why a request does not reach the application, and the error response.
 pub(super) struct Refusal {
     violation: Violation,
     error: RpcError<'static>,
@@ -142,11 +143,12 @@ impl From<Violation> for Refusal {
 }
 
 impl<const N: usize> Client<'_, N> {
-    /// Answers with a result: anything that serializes as a JSON object. Writes nothing if the
-    /// request is no longer open ([`is_request_open`](Self::is_request_open)).
+    /// Sends the result of a request: any value that serializes as a JSON object. Writes nothing if
+    /// the request is no longer open ([`is_request_open`](Self::is_request_open)).
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
+    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when the value is not an
+    /// object; the request stays open.
     pub fn respond<T: Serialize + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -160,7 +162,7 @@ impl<const N: usize> Client<'_, N> {
         })
     }
 
-    /// Answers with a result that is JSON already.
+    /// Sends a result that is JSON text already.
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
@@ -173,7 +175,7 @@ impl<const N: usize> Client<'_, N> {
         if result.is_object() { self.respond(request, &result, tx) } else { Err(SendError::Value) }
     }
 
-    /// Answers with an error. That the person refused is -1 by custom:
+    /// Sends an error response. By convention -1 means that the user rejected the request:
     /// [`ErrorCode::Application`](crate::ErrorCode::Application).
     ///
     /// # Errors
@@ -187,10 +189,11 @@ impl<const N: usize> Client<'_, N> {
         self.write_response(request, tx, &|id, writer| write_error(writer, Some(id), error))
     }
 
-    /// Tells the server how far its request has come, if it asked.
+    /// Sends a progress notification about a request, if the server requested them.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten the message.
+    /// [`SendError::Full`]: drain and call again, or drop the notification.
+    /// [`SendError::TooLarge`]: shorten the message.
     pub fn progress(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What time alone brings about, and the end.
+//! Timeouts, pings, and the end of a connection.
 
 use super::call::{NewCall, no_params};
 use super::config::CallOptions;
@@ -13,7 +13,8 @@ use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 
 impl<const N: usize> Client<'_, N> {
-    /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). It may be early, but
+    /// never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         [self.calls.earliest(), self.requests.earliest(), self.ping_due()]
@@ -22,7 +23,8 @@ impl<const N: usize> Client<'_, N> {
             .min()
     }
 
-    /// Does one thing that is due, and says which. Call it until it says `None`.
+    /// Handles one deadline that has passed, and returns its event. Call it until it returns
+    /// `None`.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -31,7 +33,7 @@ impl<const N: usize> Client<'_, N> {
         now: Instant,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
-        // What has begun goes on, whatever else is due by now.
+        // Partly written frames go first, whatever else is due.
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
         }
@@ -49,7 +51,7 @@ impl<const N: usize> Client<'_, N> {
             due = self.calls.expired(now);
         }
         while let Some(slot) = self.requests.expired(now) {
-            // An answer that has begun is finished.
+            // A partly written response is finished.
             if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
                 self.requests.set_deadline(slot, None);
                 continue;
@@ -62,13 +64,12 @@ impl<const N: usize> Client<'_, N> {
         Ok(None)
     }
 
-    /// The transport is closed. Says one after the other what ends with it, and is ready to be
-    /// [opened](Self::connect) again when it says `None`: `while let Some(event) = client.close()
-    /// {}`. What was found out about the server is kept.
+    /// Ends the connection: call it when the transport is closed. Returns one event for each call
+    /// that ends with it, then `None`: `while let Some(event) = client.close() {}`. The client can
+    /// [`connect`](Self::connect) again then; it keeps the [era](Self::era) of the server.
     ///
-    /// A server's requests are forgotten without a word: nobody can be answered. A frame that had
-    /// begun in `tx` stays unfinished: the next connection needs an output buffer of its own,
-    /// and a receive buffer.
+    /// Requests of the server are dropped without a response. A partly written frame stays
+    /// unfinished: the next connection needs new output and receive buffers.
     pub fn close(&mut self) -> Option<ClientEvent<'static>> {
         self.phase = Phase::Closed;
         self.requests.clear();
@@ -84,11 +85,11 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// Whose cancellation or expiry has been written in part.
+    /// Returns the call and the request whose cancellation or error response is partly written.
     fn partly_written(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
-            // Only in the place of a probe is it this machine's to go on with: any other opening
-            // goes on where it began.
+            // `initialize` after a probe is finished here; any other opening frame is finished by
+            // the method that started it.
             let probing = matches!(self.phase, Phase::Probing) && tx.is_open(FrameKey::OPENING);
             let opening = |kind| kind == CallKind::Connect && probing;
             self.calls.get(*slot).is_some_and(|call| {
@@ -99,7 +100,7 @@ impl<const N: usize> Client<'_, N> {
         (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
     }
 
-    /// Whether somebody else is in the middle of ending it: that is finished.
+    /// Whether another method is writing the end of the call, which must be finished.
     fn is_being_ended(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let replaced =
             matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
@@ -165,7 +166,7 @@ impl<const N: usize> Client<'_, N> {
         self.send_call(now, &NewCall { kind: CallKind::KeepAlive, options, ..new }, tx).map(|_| ())
     }
 
-    /// Only a legacy peer can be pinged; one ping at a time.
+    /// Time of the next ping. Legacy servers only, one ping at a time.
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         let legacy = self.revision().is_some_and(|revision| !revision.is_modern());

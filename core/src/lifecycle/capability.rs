@@ -1,4 +1,4 @@
-//! What each side can do, as bits, and how that is declared in each revision.
+//! Capabilities as bit sets, and how each revision declares them.
 
 use super::revision::Revision;
 use crate::json::{JsonStr, RawJson, WriteError, Writer};
@@ -10,29 +10,29 @@ macro_rules! bit_set {
         pub struct $name(u16);
 
         impl $name {
-            /// Nothing.
+            /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
 
-            /// Both together.
+            /// Returns the union of both sets.
             #[must_use]
             pub const fn with(self, other: Self) -> Self {
                 Self(self.0 | other.0)
             }
 
-            /// Whether all of `other` is in it.
+            /// Whether the set contains all of `other`.
             #[must_use]
             pub const fn contains(self, other: Self) -> bool {
                 self.0 & other.0 == other.0
             }
 
-            /// What of `self` is missing from `other`.
+            /// Returns the set without the members of `other`.
             #[must_use]
             pub const fn without(self, other: Self) -> Self {
                 Self(self.0 & !other.0)
             }
 
-            /// Whether nothing is in it.
+            /// Whether the set is empty.
             #[must_use]
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
@@ -50,7 +50,8 @@ macro_rules! bit_set {
 }
 
 bit_set! {
-    /// Capabilities of a client that a server acts upon. Unknown ones stay readable in the request's `_meta` or in the `initialize` event.
+    /// Capabilities of a client that a server acts on. Unknown ones stay readable in the request's
+    /// `_meta` or in the `initialize` event.
     ClientFeatures {
         /// `roots`.
         ROOTS = 1;
@@ -70,7 +71,7 @@ bit_set! {
 }
 
 impl ClientFeatures {
-    /// Reads a `ClientCapabilities` object as `revision` means it.
+    /// Reads a `ClientCapabilities` object by the rules of `revision`.
     #[must_use]
     pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
         let mut set = Self::NONE;
@@ -101,8 +102,8 @@ impl ClientFeatures {
         set
     }
 
-    /// What a client must have declared to be sent this request; `None` for one that no revision
-    /// knows.
+    /// Returns the capability that a request to the client needs; `None` for a method that no
+    /// revision has.
     pub(crate) fn needed_for(method: JsonStr<'_>, params: Option<RawJson<'_>>) -> Option<Self> {
         let param = |key| params.and_then(|params| params.get(key));
         if method == "roots/list" {
@@ -118,7 +119,7 @@ impl ClientFeatures {
         }
     }
 
-    /// What of the set `revision` has a word for.
+    /// Returns the capabilities of the set that `revision` has.
     pub(crate) const fn known_in(self, revision: Revision) -> Self {
         const EVERYWHERE: ClientFeatures =
             ClientFeatures::ROOTS_LIST_CHANGED.with(ClientFeatures::SAMPLING);
@@ -132,7 +133,7 @@ impl ClientFeatures {
         Self(self.0 & known)
     }
 
-    /// Writes the set as a `ClientCapabilities` object: the data of a missing-capability error.
+    /// Writes the set as a `ClientCapabilities` object, for the data of a missing-capability error.
     pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         let mut first = true;
         let mut group = |writer: &mut Writer<'_>, head: &[u8], members: &[(Self, &[u8])]| {
@@ -170,7 +171,7 @@ impl ClientFeatures {
 }
 
 bit_set! {
-    /// Capabilities of a server. A method behind one that is not declared is answered with -32601.
+    /// Capabilities of a server. Methods of undeclared capabilities are rejected with -32601.
     ServerFeatures {
         /// `tools`.
         TOOLS = 1;

@@ -20,12 +20,12 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// How a revision opens a conversation.
+/// How a revision opens a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Era {
-    /// With an `initialize` handshake, which a session remembers.
+    /// With an `initialize` handshake that opens a session.
     Legacy,
-    /// Not at all: each request carries its own version and capabilities.
+    /// Without a handshake: each request carries its own version and capabilities.
     Modern,
 }
 
@@ -40,11 +40,11 @@ impl Revision {
     ];
     /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
-    /// The newest revision with an `initialize` handshake: what an unknown version in `initialize`
-    /// is answered with.
+    /// The newest revision with an `initialize` handshake: the response to an unknown version in
+    /// `initialize`.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
-    /// As it is written on the wire.
+    /// Returns the date, as on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,19 +56,19 @@ impl Revision {
         }
     }
 
-    /// The revision with this date.
+    /// Returns the revision with this date.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| revision.as_str() == text)
     }
 
-    /// The same for a string as it came off the wire.
+    /// Returns the revision with this date, from a received string.
     #[must_use]
     pub fn from_json(text: JsonStr<'_>) -> Option<Self> {
         Self::ALL.into_iter().find(|revision| text == *revision.as_str())
     }
 
-    /// The era it belongs to.
+    /// Returns the era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
         match self {
@@ -77,7 +77,7 @@ impl Revision {
         }
     }
 
-    /// Whether it belongs to the modern era.
+    /// Whether the revision is of the modern era.
     #[must_use]
     pub const fn is_modern(self) -> bool {
         matches!(self.era(), Era::Modern)
@@ -95,44 +95,44 @@ impl core::fmt::Display for Revision {
 pub struct Revisions(u8);
 
 impl Revisions {
-    /// All five.
+    /// All revisions.
     pub const ALL: Self = Self(0b1_1111);
-    /// Those with an `initialize` handshake.
+    /// Revisions with an `initialize` handshake.
     pub const LEGACY: Self = Self(0b0_1111);
-    /// Those without.
+    /// Revisions without it.
     pub const MODERN: Self = Self(0b1_0000);
 
-    /// One alone.
+    /// Creates a set of one revision.
     #[must_use]
     pub const fn only(revision: Revision) -> Self {
         Self(1 << revision as u8)
     }
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether `revision` is in it.
+    /// Whether the set contains `revision`.
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.0 & Self::only(revision).0 != 0
     }
 
-    /// Those in it, newest first.
+    /// Returns the revisions, newest first.
     pub fn iter(self) -> impl Iterator<Item = Revision> {
         Revision::ALL.into_iter().filter(move |revision| self.contains(*revision))
     }
 
-    /// The newest in it that has an `initialize` handshake.
+    /// Returns the newest revision with an `initialize` handshake.
     #[must_use]
     pub fn newest_legacy(self) -> Option<Revision> {
         self.iter().find(|revision| !revision.is_modern())
     }
 }
 
-/// As a list of dates, newest first.
+/// Serializes as an array of dates, newest first.
 impl Serialize for Revisions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter().map(Revision::as_str))

@@ -51,7 +51,7 @@ fn sch_06_sch_07_sch_09_a_schema_that_refers_outside_of_itself_is_rejected() {
             );
             assert_eq!(
                 found.as_deref(),
-                Some("$ref: refers to something outside of the schema"),
+                Some("$ref: is an external reference, which is not supported"),
                 "{reference}"
             );
         }
