@@ -31,7 +31,7 @@
 //! # Access
 //!
 //! [`HttpOptions::new`] accepts requests whose `Host` and `Origin` are loopback addresses, which
-//! prevents DNS rebinding by web pages. For other clients set [`HttpOptions::access`].
+//! prevents DNS rebinding by web pages. For other clients set [`HttpOptions::host_policy`].
 //! [`HttpOptions::authorize`] checks bearer tokens.
 //!
 //! # Limits

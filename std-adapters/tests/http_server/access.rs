@@ -141,7 +141,7 @@ fn http_03_http_04_http_45_a_page_of_another_origin_is_rejected() {
 #[test]
 fn a_page_of_an_allowed_origin_may_read_responses() {
     let site = Site::with(
-        HttpOptions::new().access(HostPolicy::LOOPBACK.origins(&["https://chat.example.com"])),
+        HttpOptions::new().host_policy(HostPolicy::LOOPBACK.origins(&["https://chat.example.com"])),
     );
     let from = [
         ("Origin", "https://chat.example.com"),

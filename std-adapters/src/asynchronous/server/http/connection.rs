@@ -115,7 +115,7 @@ where
     async fn answer(self) -> io::Result<()> {
         let head = self.head.as_head();
         let options = &self.shared.options;
-        if let Err(refused) = options.access.check(&head) {
+        if let Err(refused) = options.host_policy.check(&head) {
             return self.refuse(&refused);
         }
         if let SingleValue::Value(origin) = head.fields.single("origin") {

@@ -50,7 +50,7 @@ where
     A: Deref<Target = App<H, N, S>>,
 {
     pub(super) fn new(app: A, options: HttpOptions) -> Self {
-        let endpoint = Endpoint::new(app.config.revisions).host_policy(options.access);
+        let endpoint = Endpoint::new(app.config.revisions).host_policy(options.host_policy);
         let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
         let bodies = Arc::new(Bodies::new(options.body_budget, app.max_line));
         Self {

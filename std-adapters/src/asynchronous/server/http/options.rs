@@ -7,11 +7,11 @@ use mcp_sansio::http::server::HostPolicy;
 
 use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 
-/// Options of the HTTP server: path, access and limits.
+/// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {
     pub(super) path: String,
     pub(super) sse_path: Option<String>,
-    pub(super) access: HostPolicy<'static>,
+    pub(super) host_policy: HostPolicy<'static>,
     pub(super) has_sessions: bool,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_principal: usize,
@@ -36,7 +36,7 @@ impl HttpOptions {
         Self {
             path: "/mcp".into(),
             sse_path: None,
-            access: HostPolicy::LOOPBACK,
+            host_policy: HostPolicy::LOOPBACK,
             has_sessions: true,
             max_sessions: MAX_SESSIONS,
             max_sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
@@ -66,8 +66,8 @@ impl HttpOptions {
 
     /// Sets the accepted hosts and origins. Default: loopback addresses.
     #[must_use]
-    pub fn access(self, access: HostPolicy<'static>) -> Self {
-        Self { access, ..self }
+    pub fn host_policy(self, host_policy: HostPolicy<'static>) -> Self {
+        Self { host_policy, ..self }
     }
 
     /// Serves legacy clients without sessions: no state is kept between requests, so handlers
@@ -200,7 +200,7 @@ impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HttpOptions")
             .field("path", &self.path)
-            .field("access", &self.access)
+            .field("host_policy", &self.host_policy)
             .finish_non_exhaustive()
     }
 }
