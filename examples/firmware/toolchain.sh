@@ -1,16 +1,16 @@
-# Sourced: finds what builds for bare metal and what emulates it. rustup's toolchain where it has the target, or can add it; else Debian's, which
-# builds core from source.
+# Sourced: finds a toolchain for bare metal and the emulators. rustup's toolchain if it has or can add the target; else Debian's, which builds core
+# from source.
 #
-#   . toolchain.sh                           puts what was unpacked below target/packages behind everything else in PATH
+#   . toolchain.sh                           appends the programs below target/packages to PATH
 #   find_toolchain TARGET [rustup|debian]    sets toolchain, cargo, rustc, origin, clean and build; adds to `missing` what must be installed. With the
 #                                            variable `install` set it adds TARGET to rustup's toolchain
 #   need PROGRAM PACKAGE                     adds PACKAGE to `missing` unless there is such a program
-#   install_missing YES                      installs what is missing where YES is not empty, else says what is, and exits with 2
+#   install_missing YES                      installs missing packages if YES is not empty, else prints them and exits with 2
 #
-# Then: "${clean[@]}" "$cargo" "${build[@]}" ...     `clean` runs it without what in the environment would change the code.
+# Then: "${clean[@]}" "$cargo" "${build[@]}" ...     `clean` removes environment variables that would change the code.
 #
-# install_missing removes nothing. What apt cannot install beside the packages that are there, or not without root, it downloads with its
-# dependencies and unpacks below target/packages; a script there starts each program with its own libraries.
+# install_missing never removes packages. Packages that conflict with installed ones, or that would need root, are downloaded with their dependencies
+# and unpacked below target/packages; a script there starts each program with its own libraries.
 
 stop() {
     printf '%s\n' "$@" >&2
@@ -22,7 +22,7 @@ export PATH=$PATH:$unpacked/bin
 is_unpacked() { grep -qsx "$1" "$unpacked/installed"; }
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 has_package() { is_installed "$1" || is_unpacked "$1"; }
-# The release that tests/size/budget.txt has figures of, where rustup can have it; else the one in use.
+# The release of the figures in tests/size/budget.txt if rustup can install it, else the default one.
 has_rustup() { has rustup && rustup target list --installed ${release:+--toolchain "$release"} 2>/dev/null | grep -qx "$1"; }
 add_to_rustup() {
     has rustup || return
@@ -58,7 +58,7 @@ find_toolchain() {
             has_package "$name" || missing+=("$name")
         done
         has cc || missing+=(gcc libc6-dev)
-        # By path: rustup's proxies come first in many a PATH, and cargo would ask them for a rustc that has no such target.
+        # By path: rustup's proxies often come first in PATH, and cargo would call their rustc, which lacks the target.
         local bin=/usr/bin
         is_installed rustc-web || bin=$unpacked/bin
         clean+=("RUSTC=$bin/rustc" "RUSTDOC=$bin/rustdoc" RUSTC_BOOTSTRAP=1 "CARGO_TARGET_$(tr a-z.- A-Z__ <<<"$target")_LINKER=ld.lld")
@@ -77,7 +77,7 @@ install_missing() {
         return 0
     fi
     advice=("Missing: ${missing[*]}" "On Debian: $0 --install")
-    has rustup && [[ $toolchain == debian ]] && advice+=("With rustup the compiler is had by: rustup target add ${build[3]}")
+    has rustup && [[ $toolchain == debian ]] && advice+=("With rustup: rustup target add ${build[3]}")
     [[ $1 ]] && has apt-get || stop "${advice[@]}"
     if ((EUID != 0)); then
         if sudo -n true 2>/dev/null; then
@@ -89,7 +89,7 @@ install_missing() {
             aside=("${missing[@]}")
         fi
     fi
-    "${as_root[@]}" "${apt[@]}" -qq update >&2 || echo "The package lists are not all of today" >&2
+    "${as_root[@]}" "${apt[@]}" -qq update >&2 || echo "Not all package lists could be updated" >&2
     if ((${#aside[@]} == 0)); then
         for package in "${missing[@]}"; do
             if installs_beside "${beside[@]}" "$package"; then beside+=("$package"); else aside+=("$package"); fi
@@ -107,11 +107,11 @@ install_missing() {
 
 installs_beside() { apt-get -s -qq install --no-install-recommends --no-remove "$@" >/dev/null 2>&1; }
 
-unpack() { # PACKAGE...: with all that an installation would bring along, below target/packages. Uses `apt`
+unpack() { # PACKAGE...: unpacks packages and their dependencies below target/packages. Uses `apt`
     local planned wanted=() file name libraries data
     echo "Unpacking $* below $unpacked, since installing would remove something or needs root" >&2
-    # Only pretended: this may remove what is there, so it always finds a way.
-    planned=$("${apt[@]}" -s install --no-install-recommends "$@") || stop "apt knows no way to install $*"
+    # Only simulated, so this may plan to remove packages.
+    planned=$("${apt[@]}" -s install --no-install-recommends "$@") || stop "apt cannot install $*"
     mapfile -t wanted < <(sed -nE 's/^Inst ([^ ]+) (\[[^]]*\] )?\(([^ ]+).*/\1=\3/p' <<<"$planned")
     mkdir -p "$unpacked/debs" "$unpacked/root" "$unpacked/bin"
     (cd "$unpacked/debs" && rm -f ./*.deb && "${apt[@]}" -qq download "${wanted[@]}" >&2 2>/dev/null) || stop "cannot download ${wanted[*]}"

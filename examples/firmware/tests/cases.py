@@ -1,4 +1,4 @@
-"""What a client of the official Python SDK does with the emulated board, in both eras. The SDK starts the emulator as its stdio server."""
+"""Tests of the emulated board with a client of the official Python SDK, in both eras. The SDK starts the emulator as its stdio server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SUITE = Suite()
 LEGACY = Suite("legacy")
 MODERN = Suite("modern")
 
-# What the boards differ in; the last word of the command is the board. A register that has a known value, one that shows outputs, one that counts.
+# Differences between boards; the last word of the command is the board. Per board: a register with a known value and that value, one that shows the
+# outputs, and one that counts.
 BOARD = sys.argv[-1]
 RAM = {"microbit": 16_384}.get(BOARD, 65_536)
 REGISTERS = {
@@ -26,12 +27,12 @@ REGISTERS = {
 }
 HAS_SENSORS = BOARD == "microbit"
 
-# How much longer than on a real clock the emulator may take.
+# Factor by which the emulator may be slower than a real board.
 PATIENCE = 10
 
 
 def the_file() -> bytes:
-    """What is in flash under board://file."""
+    """Returns the contents of board://file."""
     state, file = 1, bytearray()
     for _ in range(65_536):
         state = (state * 1_664_525 + 1_013_904_223) & 0xFFFF_FFFF
@@ -45,7 +46,7 @@ def text_of(result: Json) -> str:
 
 
 def data_of(result: Json) -> Json:
-    """The structured content, which the text must say too."""
+    """Returns the structured content, which must equal the text."""
     check(json.loads(text_of(result)) == result["structuredContent"], "text and structured content differ", result)
     return result["structuredContent"]
 
@@ -91,7 +92,7 @@ async def forty_tools(env: Env) -> None:
 @SUITE.case("every tool")
 async def every_tool(env: Env) -> None:
     async with env.open() as s:
-        # The emulator's accelerometer knows three readings, of which the firmware has taken two when it starts; from then on it makes something up.
+        # The emulator's accelerometer has three fixed readings, of which the firmware takes two at its start. All later ones are arbitrary.
         for axis in "xyz" if HAS_SENSORS else "":
             data = data_of(await s.call("measure", {"quantity": f"acceleration_{axis}"}))
             check(data["value"] == 1000 if axis == "x" else -2000 <= data["value"] < 2000, "acceleration", data)
@@ -160,7 +161,7 @@ async def progress(env: Env) -> None:
                 await anyio.sleep(0.01)
             while True:
                 began = time.monotonic()
-                # 2026-07-28 has no ping; what it has that is as short is this.
+                # 2026-07-28 has no ping. This request is as short.
                 await (s.ping() if env.era == "legacy" else s.list("templates"))
                 check(time.monotonic() - began < 0.1 * PATIENCE, "ping took", time.monotonic() - began)
                 pongs += 1
@@ -187,7 +188,7 @@ async def four_at_once(env: Env) -> None:
                 check(error.code == -32603, "code", error.code)
             else:
                 raise Failure("there was room for a fifth")
-        # In which order they end is said by the clock of a board that a busy computer emulates.
+        # The order in which they end depends on how busy the computer is.
         check(sorted(one["steps"] for one in done) == [1, 2, 3, 4], "done", done)
 
 
@@ -304,7 +305,7 @@ async def reset(env: Env) -> None:
         check(text_of(await s.call("reset")) == "The board starts again", "reset")
         await anyio.sleep(0.3)
         if env.era == "modern":
-            # There is no session that could be lost.
+            # Modern requests need no session.
             check(data_of(await s.call("output_01", {"on": True}))["was"] is False, "it has not been reset")
             return
         try:
@@ -347,7 +348,7 @@ async def subscribe(env: Env) -> None:
         await s.subscribe("board://outputs")
         await s.call("output_20", {"on": True})
         check(await updates() == ["board://outputs"], "updates", s.notifications)
-        # Nothing has changed by these.
+        # These change nothing.
         await s.call("output_20", {"on": True})
         await s.call("rename", {"name": "x"})
         check(len(await updates()) == 1, "updates", s.notifications)
@@ -365,7 +366,7 @@ async def listen(env: Env) -> None:
             check(await changes.next() == "notifications/resources/updated", "change")
             await s.call("rename", {"name": "x"})
             check(await changes.next() == "notifications/resources/updated", "change")
-        # The SDK gives it up in the background.
+        # The SDK cancels it in the background.
         await anyio.sleep(0.2)
         await s.call("output_20", {"on": False})
         told = [line for line in env.wire.received() if line.get("method") == "notifications/resources/updated"]

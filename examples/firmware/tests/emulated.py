@@ -46,7 +46,7 @@ def legacy(method: str, params: Json | None = None, id: Any = None) -> Json:
 
 
 class Program:
-    """Anything that speaks lines on its standard input and output."""
+    """A program with lines on its standard input and output."""
 
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -61,7 +61,7 @@ class Program:
         self.process.wait()
 
     def send(self, *parts: bytes | str | Json) -> None:
-        """Bytes as they are; a message as a line."""
+        """Sends bytes unchanged, and a message as a line."""
         for part in parts:
             if isinstance(part, dict):
                 part = json.dumps(part, ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -72,7 +72,7 @@ class Program:
         while b"\n" not in self.held:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                raise Failure(f"silence after {bytes(self.held)!r}")
+                raise Failure(f"timeout after {bytes(self.held)!r}")
             read = os.read(self.process.stdout.fileno(), 65_536)
             if not read:
                 raise Failure(f"the program has ended after {bytes(self.held)!r}")
@@ -88,13 +88,13 @@ class Program:
         return not self.held and not select.select([self.process.stdout], [], [], seconds)[0]
 
     def ask(self, method: str, params: Json | None = None, era: Any = modern, id: Any = None) -> Json:
-        """A request and its answer, which must be the next line."""
+        """Sends a request and returns its response, which must be the next line."""
         if id is None:
             self.last_id += 1
             id = self.last_id
         self.send(era(method, params, id))
         answer = self.message()
-        same(answer.get("id"), id, f"the id of the answer {answer}")
+        same(answer.get("id"), id, f"the id of the response {answer}")
         return answer
 
     def call(self, name: str, arguments: Json | None = None, era: Any = modern) -> Json:
@@ -104,13 +104,13 @@ class Program:
         return self.call(name, arguments, era)["structuredContent"]
 
     def open(self, **params: Any) -> Json:
-        """A legacy session."""
+        """Opens a legacy session."""
         result = self.ask("initialize", {**HELLO, **params}, legacy)
         self.send(legacy("notifications/initialized"))
         return result
 
 
-# By the name of the image; whatever else there is runs on the micro:bit.
+# By the name of the image. All others run on the micro:bit.
 MACHINES = {
     "mps2-an386": ["qemu-system-arm", "-M", "mps2-an386"],
     "virt": ["qemu-system-riscv32", "-M", "virt", "-bios", "none"],
@@ -133,7 +133,7 @@ class Board(Program):
         self.directory.cleanup()
 
     def monitor(self, command: str) -> None:
-        """A command for the emulator, done when this returns."""
+        """Sends a command to the emulator and waits until it is done."""
         with socket.socket(socket.AF_UNIX) as monitor:
             monitor.settimeout(PATIENCE)
             monitor.connect(str(self.socket))
@@ -150,14 +150,14 @@ class Board(Program):
 
 
 def run(image: str, cases: list[Any], prefix: str = "") -> int:
-    """Each case is a function of a board; how many failed."""
+    """Runs cases, which are functions of a board. Returns the number that failed."""
     failed = 0
     for case in cases:
         name = prefix + (case.__doc__ or case.__name__).splitlines()[0]
         try:
             with Board(image) as board:
                 case(board)
-        except Exception as error:  # noqa: BLE001 a test says what it saw, whatever that was
+        except Exception as error:  # noqa: BLE001 any error fails the case
             failed += 1
             print(f"FAIL {name} -- {type(error).__name__}: {str(error)[:600]}", flush=True)
         else:

@@ -1,4 +1,4 @@
-"""10,000 calls in a row, of all kinds: nothing is lost, nothing grows."""
+"""10,000 calls of all kinds in a row: no message is lost, and the stack does not grow."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from emulated import Board, Failure, Program, holds, legacy, modern, same
 
 CALLS = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
 WINDOW = 8
-# What an interrupt takes of the stack, in bytes. Whether one comes at the deepest place is chance, everything else is not.
+# Stack usage of an interrupt, in bytes. Only whether one occurs at the deepest point differs between runs.
 INTERRUPT = 128
 
 
 def kinds(id: int) -> dict:
-    """Everything that answers at once, in both eras."""
+    """Requests with an immediate response, in both eras."""
     era = (modern, legacy)[id % 2]
     return [
         lambda: era("tools/call", {"name": "read_pin", "arguments": {"number": id % 31}}, id),
@@ -31,18 +31,18 @@ def kinds(id: int) -> dict:
 
 
 def calls(board: Program, first: int, last: int) -> None:
-    """A window of them at a time; each is answered once, in order."""
+    """Sends a window of requests at a time. Each gets one response, in order."""
     sent = first
     for id in range(first, last):
         while sent < last and sent < id + WINDOW:
             board.send(kinds(sent))
             sent += 1
         answer = board.message()
-        # A session is told of what is switched.
+        # A legacy session gets log messages about outputs.
         while "id" not in answer:
             same(answer["method"], "notifications/message")
             answer = board.message()
-        same(answer["id"], id, "the order of answers")
+        same(answer["id"], id, "the order of responses")
         holds(("error" in answer) == (id // 2 % 10 == 7), f"{answer}")
 
 
@@ -57,7 +57,7 @@ def main() -> None:
             stack = board.data("stack")
             deepest.append(stack["deepest"])
         seconds = time.monotonic() - began
-        # All places are free: as many slow tools as there are run beside each other.
+        # All slots are free: four slow tools run concurrently.
         for id in range(4):
             board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 20}}, f"slow {id}"))
         same(sorted(board.message()["id"] for _ in range(4)), [f"slow {id}" for id in range(4)], "slow tools")

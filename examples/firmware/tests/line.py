@@ -1,4 +1,4 @@
-"""What a serial line brings beside messages: noise, log lines, halves, resets, clients that come and go. The session goes on."""
+"""Noise, log lines, partial lines, resets, and clients that come and go on a serial line. The server continues."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def is_well(board: Program) -> None:
 
 
 def refused(board: Program, error: dict, id: object = None) -> None:
-    """Without an id to a modern client, or as the older revisions have it, with one that is null."""
+    """Expects an error: without an id for a modern client, with a null id in older revisions."""
     same({"id": None, **board.message()}, {"id": id, "jsonrpc": "2.0", "error": error})
 
 
 def noise(board: Program) -> None:
-    """log lines, boot messages, control characters and random bytes in between"""
+    """log lines, boot messages, control characters and random bytes between messages"""
     for text in (
         "ets Jul 29 2019 12:21:46\n",
         "rst:0x1 (POWERON_RESET),boot:0x13\r\n",
@@ -45,7 +45,7 @@ def noise(board: Program) -> None:
 
 
 def overlong(board: Program) -> None:
-    """a line longer than the buffer is refused by its id, wherever that stands"""
+    """a line longer than the buffer is rejected with its id, which may come first or last"""
     for size in 2_048, 5_000, 50_000:
         head = {"jsonrpc": "2.0", "id": f"head {size}", "method": "tools/call", "params": {"x": "y" * size}}
         tail = {"jsonrpc": "2.0", "method": "tools/call", "params": {"x": "y" * size}, "id": f"tail {size}"}
@@ -56,7 +56,7 @@ def overlong(board: Program) -> None:
 
 
 def pieces(board: Program) -> None:
-    """bytes one by one, characters in halves, many messages at once"""
+    """single bytes, split characters, many messages at once"""
     board.send("\ufeff", modern("tools/call", {"name": "echo", "arguments": {"text": "é😀"}}, 1))
     same(board.message()["result"]["content"][0]["text"], "é😀")
     message = modern("tools/call", {"name": "echo", "arguments": {"text": "é😀"}}, 2)
@@ -70,20 +70,20 @@ def pieces(board: Program) -> None:
 
 
 def halves(board: Program) -> None:
-    """half a line, then silence: the next client's first line is not glued to it"""
+    """a partial line, then silence: the next client's first line is not appended to it"""
     board.send('{"jsonrpc":"2.0","id":5,"method":"tools/ca')
     refused(board, NOT_JSON)
     is_well(board)
-    # A line whose end was lost is a line.
+    # A line may lack its line end.
     board.send(json.dumps(legacy("ping", None, 6)))
     same(board.message(), {"jsonrpc": "2.0", "id": 6, "result": {}})
 
 
 def burst(board: Program) -> None:
-    """what is sent while a long answer is written waits in the ring buffer, and then in the sender"""
+    """requests that come during a long response wait in the ring buffer, and then in the sender"""
     board.send(modern("resources/read", {"uri": "board://file"}, "file"))
     ids = list(range(200))
-    # More than all buffers hold: the writer waits, so it must not be the reader.
+    # More than all buffers hold, so the writer blocks and needs a thread of its own.
     sender = threading.Thread(target=lambda: [board.send(modern("tools/call", {"name": "uptime"}, id)) for id in ids])
     sender.start()
     same(len(board.message()["result"]["contents"][0]["blob"]), 87_384)
@@ -93,7 +93,7 @@ def burst(board: Program) -> None:
 
 
 def system_reset(board: Program) -> None:
-    """the board is reset from outside, at any moment"""
+    """the board is reset from outside at any time"""
     same(board.data("output_03", {"on": True})["was"], False)
     # While a slow tool runs.
     board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1000, "period": 5}}, "slow"))
@@ -112,7 +112,7 @@ def system_reset(board: Program) -> None:
 
 
 def booted(board: Program) -> None:
-    """Asks until it answers: on a busy computer the first bytes come before its port is open, and are lost."""
+    """Sends requests until one gets a response: bytes that come before the port is enabled are lost."""
     for attempt in range(100):
         board.send("\n", modern("server/discover", id=f"boot {attempt}"))
         with contextlib.suppress(Failure):
@@ -123,7 +123,7 @@ def booted(board: Program) -> None:
 
 
 def reset_while_it_writes(board: Program) -> None:
-    """the board is reset in the middle of a long answer"""
+    """the board is reset in the middle of a long response"""
     board.send(modern("resources/read", {"uri": "board://file"}, "file"))
     while len(board.held) < 2_000:
         board.held += board.process.stdout.read(1_000)

@@ -1,6 +1,6 @@
-"""The same lines to the emulated board and to the same firmware on this computer: the same bytes come back.
+"""The emulated board and the same firmware on this computer write the same bytes for the same lines.
 
-Left out is what differs by nature: the clock, the registers, the stack, and the accelerometer after its first reading (see cases.py).
+Except for the clock, the registers, the stack, and the accelerometer after its first reading (see cases.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from emulated import HELLO, Board, Failure, Program, holds, legacy, modern
 
 
 def lines():
-    """What is sent, and the id of the answer that ends what comes of it; none: a ping is sent after it."""
+    """Lines to send, each with the id of its last response; None if a ping must be sent after it."""
 
     def once(era, method, params=None, id=iter(range(1, 10_000))):
         message = era(method, params, next(id))
@@ -75,7 +75,7 @@ def lines():
 
 
 def talk(program: Program) -> list[bytes]:
-    """All that came back."""
+    """Sends all lines and returns the output."""
     said = []
     for number, (line, id) in enumerate(lines()):
         program.send(line + "\n")
@@ -95,8 +95,8 @@ def main() -> None:
     with Board(image) as board, Program([host]) as computer:
         there, here = talk(board), talk(computer)
     for number, (one, other) in enumerate(zip(there, here)):
-        holds(one == other, f"line {number + 1}: the board says {one[:300]!r}, this computer {other[:300]!r}")
-    holds(len(there) == len(here), f"the board says {len(there)} lines, this computer {len(here)}")
+        holds(one == other, f"line {number + 1}: the board wrote {one[:300]!r}, this computer {other[:300]!r}")
+    holds(len(there) == len(here), f"the board wrote {len(there)} lines, this computer {len(here)}")
     print(f"{len(list(lines()))} lines in, {len(there)} lines out, {sum(len(line) + 1 for line in there)} bytes, all the same")
 
 
