@@ -1,6 +1,6 @@
 //! Where a body ends.
 
-use super::fault::HttpError;
+use super::error::HttpError;
 use super::window::{Taken, Window};
 use super::write::is_in_values;
 use crate::storage::Storage;

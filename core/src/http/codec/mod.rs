@@ -43,18 +43,16 @@
 //! and [`MAX_CHUNK_OVERHEAD`].
 
 mod body;
-mod fault;
-mod fields;
-mod framing;
+mod error;
+mod head;
 mod request;
 mod response;
 mod window;
 mod write;
 
 pub use body::{MAX_CHUNK_LINE, MAX_TRAILERS};
-pub use fault::HttpError;
-pub use fields::HeadFields;
-pub use framing::MAX_FIELDS;
+pub use error::HttpError;
+pub use head::{HeadFields, MAX_FIELDS};
 pub use request::{IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
 pub use window::MAX_EMPTY_LINES;

@@ -2,9 +2,8 @@
 
 use super::Part;
 use super::body::{Body, Step};
-use super::fault::HttpError;
-use super::fields::HeadFields;
-use super::framing::{self, Framing, MAX_FIELDS};
+use super::error::HttpError;
+use super::head::{self, Framing, HeadFields, MAX_FIELDS};
 use super::window::{Taken, Window};
 use crate::http::RequestHead;
 use crate::storage::Storage;
@@ -218,13 +217,13 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
         Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
-        Ok(_) => return Err(framing::fault(httparse::Error::Token)),
-        Err(error) => return Err(framing::fault(error)),
+        Ok(_) => return Err(head::parse_error(httparse::Error::Token)),
+        Err(error) => return Err(head::parse_error(error)),
     }
     let (Some(method), Some(target), Some(version)) =
         (request.method, request.path, request.version)
     else {
-        return Err(framing::fault(httparse::Error::Token));
+        return Err(head::parse_error(httparse::Error::Token));
     };
     let framing = Framing::of(request.headers)?;
     match framing.hosts {

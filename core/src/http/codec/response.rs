@@ -2,9 +2,8 @@
 
 use super::Part;
 use super::body::{Body, Step};
-use super::fault::HttpError;
-use super::fields::HeadFields;
-use super::framing::{self, Framing, MAX_FIELDS};
+use super::error::HttpError;
+use super::head::{self, Framing, HeadFields, MAX_FIELDS};
 use super::window::{Taken, Window};
 use crate::http::ResponseHead;
 use crate::storage::Storage;
@@ -215,11 +214,11 @@ fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
     let mut response = httparse::Response::new(&mut fields);
     match response.parse(bytes) {
         Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
-        Ok(_) => return Err(framing::fault(httparse::Error::Token)),
-        Err(error) => return Err(framing::fault(error)),
+        Ok(_) => return Err(head::parse_error(httparse::Error::Token)),
+        Err(error) => return Err(head::parse_error(error)),
     }
     let (Some(status @ 100..), Some(version)) = (response.code, response.version) else {
-        return Err(framing::fault(httparse::Error::Status));
+        return Err(head::parse_error(httparse::Error::Status));
     };
     let framing = Framing::of(response.headers)?;
     let body = framing.body(version)?;

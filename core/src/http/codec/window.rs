@@ -1,6 +1,6 @@
 //! What was read and not taken yet.
 
-use super::fault::HttpError;
+use super::error::HttpError;
 use crate::storage::{self, Storage};
 
 #[derive(Debug)]

@@ -23,3 +23,5 @@ pub use params::{
     check_schema, header_params,
 };
 pub use value::{FieldValue, InvalidFieldValue};
+
+pub(crate) use params::check_param_headers;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-use super::reply::{BodyKind, OutgoingResponse};
+use super::response::{BodyKind, OutgoingResponse};
 use crate::error::SendError;
 use crate::framing::{Around, Framing};
 use crate::json::{WriteError, Writer};

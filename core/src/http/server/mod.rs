@@ -69,23 +69,18 @@
 //!
 //! The adapter for smol does all of it in about a thousand lines, most of which are sockets.
 
-mod accept;
-mod access;
+mod endpoint;
 mod exchange;
-mod params;
-mod refused;
+mod host_policy;
 mod replay;
-mod reply;
-mod route;
-mod session;
+mod response;
+mod session_id;
 
-pub use access::HostPolicy;
+pub use endpoint::{Endpoint, HttpMethod, Route};
 pub use exchange::{EventId, InvalidEventId};
-pub use refused::Rejection;
+pub use host_policy::HostPolicy;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};
-pub use reply::{BodyKind, OutgoingResponse};
-pub use route::{Endpoint, HttpMethod, Route};
-pub use session::SessionId;
+pub use response::{BodyKind, OutgoingResponse, Rejection};
+pub use session_id::SessionId;
 
 pub(crate) use exchange::{EventHead, Exchange};
-pub(crate) use params::check_param_headers;

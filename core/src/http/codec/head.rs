@@ -1,7 +1,50 @@
 //! What the fields of a head say about its body and its connection.
 
+use core::fmt;
+
 use super::body::Body;
-use super::fault::HttpError;
+use super::error::HttpError;
+use crate::http::Fields;
+
+/// The fields of a head that has been checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HeadFields<'f> {
+    /// Whole lines, and the end of the one before them.
+    lines: &'f [u8],
+}
+
+impl<'f> HeadFields<'f> {
+    /// Of a head that begins with a line which is no field, and ends with an empty one.
+    pub(super) fn behind_first_line(head: &'f [u8]) -> Self {
+        let at = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
+        Self { lines: head.get(at..).unwrap_or_default() }
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
+        self.lines.split(|byte| *byte == b'\n').filter_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let (name, value) = line.split_at_checked(colon)?;
+            Some((core::str::from_utf8(name).ok()?, value.get(1..)?.trim_ascii()))
+        })
+    }
+}
+
+impl Fields for HeadFields<'_> {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.iter()
+            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+            .nth(n)
+            .map(|(_, value)| value)
+    }
+}
+
+impl fmt::Debug for HeadFields<'_> {
+    /// Names only: values may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 /// What matters of the fields, gathered in one pass.
 #[derive(Default)]
@@ -81,7 +124,7 @@ impl Framing {
 }
 
 /// What the parser says, and what it means.
-pub(super) fn fault(error: httparse::Error) -> HttpError {
+pub(super) fn parse_error(error: httparse::Error) -> HttpError {
     match error {
         httparse::Error::TooManyHeaders => HttpError::new(431, "more header fields than are read"),
         httparse::Error::Version => {

@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use super::refused::Rejection;
+use super::response::Rejection;
 use crate::http::{RequestHead, SingleValue};
 
 /// Which `Host` and `Origin` are accepted.
