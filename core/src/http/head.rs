@@ -1,17 +1,17 @@
-//! Heads of requests and responses, whoever has parsed them.
+//! Heads of requests and responses, independent of the HTTP library that parsed them.
 
 use core::fmt;
 
-/// Header fields, as the HTTP library at hand keeps them: nothing is copied.
+/// Header fields, read from the HTTP library's own type without copying.
 ///
-/// Three lines make it of any other library's type:
+/// An implementation takes a few lines:
 ///
 /// ```
 /// use mcp_sansio::http::Fields;
 ///
-/// struct Mine(Vec<(String, Vec<u8>)>);
+/// struct Headers(Vec<(String, Vec<u8>)>);
 ///
-/// impl Fields for Mine {
+/// impl Fields for Headers {
 ///     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
 ///         self.0
 ///             .iter()
@@ -20,24 +20,24 @@ use core::fmt;
 ///             .map(|(_, value)| &value[..])
 ///     }
 /// }
-/// let fields = Mine(vec![("Accept".into(), b" */* ".into())]);
+/// let fields = Headers(vec![("Accept".into(), b" */* ".into())]);
 /// assert_eq!((&fields as &dyn Fields).get("accept"), Some("*/*"));
 /// ```
 pub trait Fields: Sync {
-    /// The value of the `n`th field of that name, counted from 0 in the order in which they came.
-    /// The case of names does not matter.
+    /// Returns the value of the `n`th field with this name, counted from 0 in order of appearance.
+    /// Names are case-insensitive.
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]>;
 }
 
 impl dyn Fields + '_ {
-    /// The value of the first field of that name, without the white space around it; `None` also
-    /// where it is not UTF-8.
+    /// Returns the value of the first field with this name, without surrounding white space; `None`
+    /// also if it is not UTF-8.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.nth(name, 0).and_then(text)
     }
 
-    /// The value of the only field of that name.
+    /// Returns the value of a field that may appear only once.
     #[must_use]
     pub fn single(&self, name: &str) -> SingleValue<'_> {
         match (self.nth(name, 0), self.nth(name, 1)) {
@@ -47,22 +47,22 @@ impl dyn Fields + '_ {
         }
     }
 
-    /// The values of all fields of that name.
+    /// Returns the values of all fields with this name.
     pub fn all<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h [u8]> {
         (0..).map_while(move |n| self.nth(name, n))
     }
 }
 
-/// A field that may be there once.
+/// The value of a field that may appear only once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SingleValue<'h> {
-    /// It is not there.
+    /// No such field.
     Absent,
-    /// Its value, without the white space around it.
+    /// The value, without surrounding white space.
     Value(&'h str),
-    /// Its value is not UTF-8.
+    /// The value is not UTF-8.
     NotUtf8,
-    /// It is there more than once.
+    /// There are several such fields.
     Repeated,
 }
 
@@ -90,23 +90,23 @@ impl<F: Fields + ?Sized> Fields for &F {
 /// The head of a request.
 #[derive(Clone, Copy)]
 pub struct RequestHead<'h> {
-    /// `POST`, `GET`, ...; methods are written in upper case.
+    /// `POST`, `GET`, ...; case-sensitive.
     pub method: &'h str,
-    /// The request target: the path, perhaps with a query (origin-form), or a whole URL
-    /// (absolute-form; RFC 9112, 3.2).
+    /// The request target: a path with an optional query (origin-form), or a URL (absolute-form;
+    /// RFC 9112, 3.2).
     pub target: &'h str,
-    /// Its header fields.
+    /// The header fields.
     pub fields: &'h dyn Fields,
 }
 
 impl<'h> RequestHead<'h> {
-    /// A head of these parts.
+    /// Creates a head of these parts.
     #[must_use]
     pub const fn new(method: &'h str, target: &'h str, fields: &'h dyn Fields) -> Self {
         Self { method, target, fields }
     }
 
-    /// The target without its query, and without scheme and authority where it is a whole URL.
+    /// Returns the path of the target, in origin-form or absolute-form.
     #[must_use]
     pub fn path(&self) -> &'h str {
         let (authority, rest) = self.parts();
@@ -116,27 +116,27 @@ impl<'h> RequestHead<'h> {
         }
     }
 
-    /// The query, without the question mark.
+    /// Returns the query of the target, without the question mark.
     #[must_use]
     pub fn query(&self) -> Option<&'h str> {
         self.parts().1.split_once('?').map(|(_, query)| query)
     }
 
-    /// The authority of a target that is a whole URL: what counts instead of the `Host` (RFC 9112,
-    /// 3.2.2).
+    /// Returns the authority of an absolute-form target, which takes precedence over `Host` (RFC
+    /// 9112, 3.2.2).
     #[must_use]
     pub fn authority(&self) -> Option<&'h str> {
         self.parts().0
     }
 
-    /// The authority, if there is one, and the rest of the target. Compares bytes: a search for a
-    /// string links functions that panic.
+    /// Splits the target into its authority, if present, and the rest. Compares bytes, since a
+    /// search for a string links functions that panic.
     fn parts(&self) -> (Option<&'h str>, &'h str) {
-        let behind = |scheme: &str| {
+        let without = |scheme: &str| {
             let (start, rest) = self.target.split_at_checked(scheme.len())?;
             start.eq_ignore_ascii_case(scheme).then_some(rest)
         };
-        let Some(rest) = behind("http://").or_else(|| behind("https://")) else {
+        let Some(rest) = without("http://").or_else(|| without("https://")) else {
             return (None, self.target);
         };
         let len =
@@ -160,12 +160,12 @@ impl fmt::Debug for RequestHead<'_> {
 pub struct ResponseHead<'h> {
     /// 100 to 999.
     pub status: u16,
-    /// Its header fields.
+    /// The header fields.
     pub fields: &'h dyn Fields,
 }
 
 impl<'h> ResponseHead<'h> {
-    /// A head of these parts.
+    /// Creates a head of these parts.
     #[must_use]
     pub const fn new(status: u16, fields: &'h dyn Fields) -> Self {
         Self { status, fields }
@@ -178,7 +178,7 @@ impl fmt::Debug for ResponseHead<'_> {
     }
 }
 
-/// The value as text, without the white space around it (RFC 9110, 5.5).
+/// Returns a value as text, without surrounding white space (RFC 9110, 5.5).
 fn text(value: &[u8]) -> Option<&str> {
     core::str::from_utf8(value).ok().map(|value| value.trim_matches([' ', '\t']))
 }
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_whatever_their_case_and_seen_when_there_are_two() {
+    fn names_are_case_insensitive_and_repetition_is_reported() {
         let fields: &dyn Fields = &[("Host", "a"), ("ACCEPT", " x\t"), ("accept", "y")];
         assert_eq!(fields.get("accept"), Some("x"));
         assert_eq!(fields.single("accept"), SingleValue::Repeated);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_a_path_and_a_query() {
+    fn a_target_is_split_into_path_and_query() {
         let head = RequestHead::new("GET", "/mcp?session=1?2", &[]);
         assert_eq!((head.path(), head.query()), ("/mcp", Some("session=1?2")));
         assert_eq!(RequestHead::new("GET", "/mcp", &[]).query(), None);

@@ -1,8 +1,8 @@
 //! Streamable HTTP (2025-03-26 and later) and HTTP+SSE (2024-11-05) without I/O.
 //!
-//! Two layers that can be used apart: the rules of the protocol over "a request head and a body",
-//! behind any HTTP server or client; and [`codec`], a small HTTP/1.1, for those who have nothing
-//! but a socket.
+//! Two independent layers: the rules of MCP over request heads and bodies, for use with any HTTP
+//! server or client; and [`codec`], a small HTTP/1.1 parser and writer for programs that have only
+//! a socket.
 
 pub mod client;
 pub mod codec;

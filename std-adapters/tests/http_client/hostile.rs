@@ -355,10 +355,7 @@ fn c3_an_event_without_an_end_is_cut_off() {
             },
             async |client| error(call(&client, "a", &json!({})).await),
         );
-        assert_eq!(
-            played.result,
-            (-32000, "the connection ended before the answer came".to_owned())
-        );
+        assert_eq!(played.result, (-32000, "the connection ended before the response".to_owned()));
     }
 }
 

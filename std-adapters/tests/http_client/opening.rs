@@ -177,10 +177,7 @@ fn errors_that_identify_no_era_fail_connecting() {
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
     };
-    assert_eq!(
-        fail(|_| ResponseKind::status(503)),
-        "http://server/mcp: the server answered with the HTTP status 503"
-    );
+    assert_eq!(fail(|_| ResponseKind::status(503)), "http://server/mcp: HTTP status 503");
     let challenged = fail(|_| {
         ResponseKind::status(401)
             .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")

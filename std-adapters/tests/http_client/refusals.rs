@@ -11,14 +11,8 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
     for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)])
     {
         for (reply, expected) in [
-            (
-                |_: &Seen| ResponseKind::status(500).body("<html>"),
-                (-32000, "the server answered with the HTTP status 500"),
-            ),
-            (
-                |_| ResponseKind::status(429),
-                (-32000, "the server answered with the HTTP status 429"),
-            ),
+            (|_: &Seen| ResponseKind::status(500).body("<html>"), (-32000, "HTTP status 500")),
+            (|_| ResponseKind::status(429), (-32000, "HTTP status 429")),
             (
                 |seen| {
                     ResponseKind::error(seen, 400, &json!({"code": -32602, "message": "so not"}))
@@ -34,7 +28,7 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
             ),
             (
                 |_| ResponseKind::status(200).field("content-type", "text/html").body("<p>"),
-                (-32000, "the answer is neither application/json nor text/event-stream"),
+                (-32000, "the response is neither application/json nor text/event-stream"),
             ),
             (
                 |_| {
@@ -42,7 +36,7 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
                         .field("content-type", "application/json")
                         .body("no json")
                 },
-                (-32000, "the connection ended before the answer came"),
+                (-32000, "the connection ended before the response"),
             ),
             (
                 |_| ResponseKind::status(202),
@@ -118,7 +112,7 @@ fn a_call_that_is_not_allowed_says_what_is_wanted() {
         data,
         json!({"status": 403, "wwwAuthenticate": "Bearer error=\"insufficient_scope\", scope=\"x\""})
     );
-    assert_eq!(error.message, "the server does not allow it (HTTP status 403)");
+    assert_eq!(error.message, "forbidden (HTTP status 403)");
 }
 
 #[test]
@@ -170,5 +164,5 @@ fn rejected_messages_without_a_response_are_reported() {
         },
     );
     assert!(played.result.is_ok());
-    assert_eq!(played.notices, ["message rejected: the server answered with the HTTP status 400"]);
+    assert_eq!(played.notices, ["message rejected: HTTP status 400"]);
 }

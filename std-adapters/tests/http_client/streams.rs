@@ -115,10 +115,7 @@ fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_se
             },
             async |client| error(call(&client, "slow", &json!({})).await),
         );
-        assert_eq!(
-            played.result,
-            (-32000, "the connection ended before the answer came".to_owned())
-        );
+        assert_eq!(played.result, (-32000, "the connection ended before the response".to_owned()));
     }
 }
 
@@ -144,10 +141,7 @@ fn http_40_a_modern_stream_that_breaks_off_is_lost_and_the_call_made_again_has_a
         );
         assert_eq!(
             played.result,
-            (
-                (-32000, "the connection ended before the answer came".to_owned()),
-                "called".to_owned()
-            )
+            ((-32000, "the connection ended before the response".to_owned()), "called".to_owned())
         );
         let ids: Vec<_> = played
             .seen

@@ -138,10 +138,10 @@ fn debug_output_of_a_head_has_no_values() {
 #[test]
 fn faults_describe_the_error() {
     for (bytes, word) in [
-        ("GET / HTTP/1.1\r\nHost: a\r\nX(y): b\r\n\r\n", "name is none"),
-        ("GET / HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n", "value is none"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX(y): b\r\n\r\n", "invalid name"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n", "invalid value"),
         ("GET / HTTP/3.1\r\nHost: a\r\n\r\n", "version"),
-        ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", "no HTTP"),
+        ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", "invalid HTTP"),
     ] {
         let fault = read(bytes, &[usize::MAX]).fault.unwrap();
         assert!(fault.reason().contains(word) && fault.to_string() == fault.reason(), "{fault}");

@@ -57,7 +57,7 @@ fn a_stream_is_primed_once_and_numbers_go_on() {
     assert_eq!(tx.send_priming_event(), Ok(false));
     tx.advance(usize::MAX);
     let refused = Rejection::content_too_large();
-    assert!(refused.message().contains("longer"));
+    assert!(refused.message().contains("exceeds"));
     refused.write(&mut tx).unwrap();
     assert!(tx.pending().starts_with(b"id: 3-1\ndata: {"), "{tx:?}");
     assert_eq!(TxBuffer::for_http_response([0; 64], 0).send_priming_event(), Ok(false));

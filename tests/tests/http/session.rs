@@ -202,8 +202,8 @@ fn a_response_means_what_its_status_and_its_type_say() {
     let delete = |session: &mut HttpSession| session.begin_delete().unwrap();
     let older = |_: &mut HttpSession| Exchange::http_sse();
     let unusable =
-        ResponseKind::Invalid("the answer is neither application/json nor text/event-stream");
-    let no_stream = ResponseKind::Invalid("the server offers no stream of events");
+        ResponseKind::Invalid("the response is neither application/json nor text/event-stream");
+    let no_stream = ResponseKind::Invalid("the server offers no event stream");
     type Begin<'b> = &'b dyn Fn(&mut HttpSession) -> Exchange;
     let cases: [(Begin<'_>, u16, (&str, &str), ResponseKind); 34] = [
         (&request, 200, JSON, ResponseKind::Message),

@@ -1,16 +1,16 @@
-//! What a server wants before it answers: `WWW-Authenticate` (RFC 9110, 11.6.1).
+//! `WWW-Authenticate` challenges (RFC 9110, 11.6.1).
 
 use crate::http::ResponseHead;
 
-/// One way to be authorized, and its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
+/// A challenge with its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Challenge<'h> {
-    /// `Bearer`, mostly. The case does not matter.
+    /// The authentication scheme, e.g. `Bearer`. Case-insensitive.
     pub scheme: &'h str,
     parameters: &'h str,
 }
 
-/// All challenges of a response.
+/// Returns all challenges of a response.
 pub fn challenges<'h>(head: &ResponseHead<'h>) -> impl Iterator<Item = Challenge<'h>> + use<'h> {
     let fields = head.fields;
     let values = (0..).map_while(move |n| fields.nth("www-authenticate", n));
@@ -18,15 +18,15 @@ pub fn challenges<'h>(head: &ResponseHead<'h>) -> impl Iterator<Item = Challenge
 }
 
 impl<'h> Challenge<'h> {
-    /// A parameter, without the quotes around it; what is escaped in it stays so. Its case does not
-    /// matter. MCP knows `resource_metadata`, `scope`, `error` and `error_description`
-    /// (2025-06-18 and later, basic/authorization).
+    /// Returns the value of a parameter without its quotes; escape sequences in it are kept. Names
+    /// are case-insensitive. MCP defines `resource_metadata`, `scope`, `error` and
+    /// `error_description` (2025-06-18 and later, basic/authorization).
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'h str> {
         self.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// All parameters.
+    /// Returns all parameters.
     pub fn iter(&self) -> impl Iterator<Item = (&'h str, &'h str)> + use<'h> {
         let mut rest = self.parameters;
         core::iter::from_fn(move || {
@@ -55,12 +55,12 @@ impl<'h> Iterator for Challenges<'h> {
         if scheme.is_empty() {
             return None;
         }
-        // Its parameters reach to where the next scheme begins: a word, and behind it a space and
-        // something else than `=`.
+        // The parameters end where the next scheme begins: a token that is followed by a space and
+        // not by `=`.
         let (mut rest, mut end) = (behind, 0);
         while let Some((part, after)) = next_part(rest) {
             let is_first = rest.len() == behind.len();
-            if !is_first && begins_a_challenge(part) {
+            if !is_first && starts_challenge(part) {
                 break;
             }
             rest = after;
@@ -72,7 +72,7 @@ impl<'h> Iterator for Challenges<'h> {
     }
 }
 
-fn begins_a_challenge(part: &str) -> bool {
+fn starts_challenge(part: &str) -> bool {
     let part = part.trim();
     let word = part.bytes().take_while(|byte| is_token(*byte)).count();
     let behind = part.get(word..).unwrap_or_default();
@@ -81,7 +81,7 @@ fn begins_a_challenge(part: &str) -> bool {
             || behind.starts_with([' ', '\t']) && !behind.trim_start().starts_with('='))
 }
 
-/// Up to the next comma that is not within quotes, and what stands behind it.
+/// Splits at the next comma outside of quotes.
 fn next_part(text: &str) -> Option<(&str, &str)> {
     if text.is_empty() {
         return None;
@@ -109,7 +109,7 @@ fn parameter(part: &str) -> Option<(&str, &str)> {
     Some((name, inner.unwrap_or(value)))
 }
 
-/// RFC 9110, 5.6.2.
+/// Whether the byte may be in a token (RFC 9110, 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -153,7 +153,7 @@ mod tests {
                 "Digest a=b,c=d, X e=f",
                 &[("Digest", &[("a", "b"), ("c", "d")]), ("X", &[("e", "f")])],
             ),
-            // A backslash is one outside of quotes, and what is no token is no name.
+            // A backslash escapes only within quotes, and a name must be a token.
             (
                 r"Basic a=x\, Bearer scope=y",
                 &[("Basic", &[("a", r"x\")]), ("Bearer", &[("scope", "y")])],
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_read_to_its_end() {
+    fn arbitrary_input_terminates() {
         let mut seed = 3u32;
         for _ in 0..20_000 {
             let text: std::string::String = (0..seed % 17)

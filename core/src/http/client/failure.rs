@@ -1,69 +1,70 @@
-//! What becomes of a request that HTTP did not answer.
+//! Requests that failed in HTTP.
 
 use core::fmt;
 
 use crate::json::RawJson;
 use crate::printable::Printable;
 
-/// Why there is no answer to a request. Its [message](Self::json_rpc_response) takes the answer's place: to
-/// the client it is an error of the code [`HTTP_FAILURE_CODE`], or the server's.
+/// Why a JSON-RPC request got no response over HTTP. The client receives a [JSON-RPC
+/// error](Self::json_rpc_response) instead, with the code [`HTTP_FAILURE_CODE`] or that of the
+/// server.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum HttpFailure<'e> {
-    /// Refused with this status.
+    /// An HTTP error status.
     Status(u16),
-    /// Refused with 401 or 403, and with these words in `WWW-Authenticate`. They are in the data of
-    /// the error.
+    /// Status 401 or 403, with the value of `WWW-Authenticate`, which becomes the `data` of the
+    /// error.
     Unauthorized {
-        /// 401: nobody is authorized; 403: not for this.
+        /// 401: authentication required; 403: insufficient permissions.
         status: u16,
-        /// Empty where there are none.
+        /// The challenges; empty if the server sent none.
         challenge: &'e str,
     },
-    /// Refused with a status, and with this error of the protocol's.
+    /// An HTTP error status whose body is this JSON-RPC error.
     JsonRpc(RawJson<'e>),
-    /// The connection ended before it came.
+    /// The connection ended before the response.
     ConnectionLost,
-    /// The response cannot be used, or the request not be sent.
+    /// The response is invalid, or the request cannot be sent.
     Invalid(&'e str),
 }
 
 impl<'e> HttpFailure<'e> {
-    /// What the answer with this id would have been, as JSON in one line.
+    /// Returns the error response to the request with this id, as JSON in one line.
     #[must_use]
     pub fn json_rpc_response(self, id: &'e str) -> impl fmt::Display + use<'e> {
-        Answer { id, failure: self }
+        ErrorResponse { id, failure: self }
     }
 }
 
 impl fmt::Display for HttpFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Status(status) => write!(f, "the server answered with the HTTP status {status}"),
+            Self::Status(status) => write!(f, "HTTP status {status}"),
             Self::Unauthorized { status: 401, .. } => {
-                f.write_str("the server wants to be told who asks (HTTP status 401)")
+                f.write_str("authentication required (HTTP status 401)")
             }
             Self::Unauthorized { status, .. } => {
-                write!(f, "the server does not allow it (HTTP status {status})")
+                write!(f, "forbidden (HTTP status {status})")
             }
             Self::JsonRpc(error) => Printable::new(error).fmt(f),
-            Self::ConnectionLost => f.write_str("the connection ended before the answer came"),
+            Self::ConnectionLost => f.write_str("the connection ended before the response"),
             Self::Invalid(reason) => Printable::new(reason).fmt(f),
         }
     }
 }
 
-struct Answer<'e> {
+struct ErrorResponse<'e> {
     id: &'e str,
     failure: HttpFailure<'e>,
 }
 
-impl fmt::Display for Answer<'_> {
+impl fmt::Display for ErrorResponse<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, failure } = self;
         write!(f, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":")?;
         if let HttpFailure::JsonRpc(error) = failure {
-            // It may have come in several lines; between tokens that is white space.
+            // Line breaks between tokens are only white space.
             error.as_str().split(['\n', '\r']).try_for_each(|line| f.write_str(line))?;
             return f.write_str("}");
         }
@@ -83,7 +84,7 @@ impl fmt::Display for Answer<'_> {
     }
 }
 
-/// The inside of a JSON string.
+/// Escapes text for a JSON string.
 struct Escaped<'o, 'f>(&'o mut fmt::Formatter<'f>);
 
 impl fmt::Write for Escaped<'_, '_> {
@@ -96,7 +97,7 @@ impl fmt::Write for Escaped<'_, '_> {
     }
 }
 
-/// The code of what HTTP has not answered: none of the protocol's, and never on the wire.
+/// The code of errors that stand for an HTTP failure; never sent.
 pub const HTTP_FAILURE_CODE: i64 = -32000;
 
 #[cfg(test)]
@@ -108,16 +109,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_an_answer() {
+    fn a_failure_becomes_an_error_response() {
         let error = RawJson::from_static("{\"code\":-32020,\n \"message\":\"no\"}");
         for (failure, expected) in [
             (
                 HttpFailure::Status(503),
-                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server answered with the HTTP status 503","data":{"status":503}}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"HTTP status 503","data":{"status":503}}}"#,
             ),
             (
                 HttpFailure::Unauthorized { status: 401, challenge: "Bearer scope=\"x\"" },
-                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server wants to be told who asks (HTTP status 401)","data":{"status":401,"wwwAuthenticate":"Bearer scope=\"x\""}}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"authentication required (HTTP status 401)","data":{"status":401,"wwwAuthenticate":"Bearer scope=\"x\""}}}"#,
             ),
             (
                 HttpFailure::JsonRpc(error),
@@ -125,7 +126,7 @@ mod tests {
             ),
             (
                 HttpFailure::ConnectionLost,
-                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the answer came"}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the response"}}"#,
             ),
             (
                 HttpFailure::Invalid("a \"b\"\n\\"),

@@ -1,11 +1,11 @@
-//! What a message of ours says about how it is to be posted.
+//! Properties of a message that its POST request depends on.
 
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 use crate::message::{Item, Kind, Member, Messages, Params};
 use crate::rx::Frame;
 
-/// A message that is to be posted.
+/// A JSON-RPC message to be sent by POST.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingMessage<'m> {
     id: Option<&'m str>,
@@ -15,8 +15,8 @@ pub struct OutgoingMessage<'m> {
 }
 
 impl<'m> OutgoingMessage<'m> {
-    /// Looks at a message as the client has written it, with the line end behind it or without.
-    /// `None` when it is none.
+    /// Parses a message as the client has written it, with or without its line end; `None` if it is
+    /// not a JSON-RPC message.
     #[must_use]
     pub fn parse(message: &'m [u8]) -> Option<Self> {
         let messages = Messages::new(Frame::Complete(message));
@@ -28,44 +28,44 @@ impl<'m> OutgoingMessage<'m> {
         Some(Self { id, method, params: envelope.params(), version })
     }
 
-    /// Its id as it is written, if it is a request.
+    /// Returns the id as JSON, if the message is a request.
     #[must_use]
     pub const fn id(&self) -> Option<&'m str> {
         self.id
     }
 
-    /// Its method; none in an answer.
+    /// Returns the method; `None` for a response.
     #[must_use]
     pub const fn method(&self) -> Option<JsonStr<'m>> {
         self.method
     }
 
-    /// Whether it has this method.
+    /// Whether the message has this method.
     #[must_use]
     pub fn has_method(&self, method: &str) -> bool {
         self.method.is_some_and(|own| own == *method)
     }
 
-    /// The revision that it says it is of, as 2026-07-28 requires.
+    /// Returns the protocol version in `_meta`, which 2026-07-28 requires.
     #[must_use]
     pub const fn protocol_version(&self) -> Option<JsonStr<'m>> {
         self.version
     }
 
-    /// The tool that it calls: whose input schema says which arguments the head repeats.
+    /// Returns the name of the called tool, whose input schema determines the `Mcp-Param-*` fields.
     #[must_use]
     pub fn tool_name(&self) -> Option<JsonStr<'m>> {
         self.params.name().filter(|_| self.has_method("tools/call"))
     }
 
-    /// Its parameters.
+    /// Returns the parameters.
     #[must_use]
     pub const fn params(&self) -> &Params<'m> {
         &self.params
     }
 
-    /// The id of the request that it cancels, as it is written. 2026-07-28 cancels by ending the
-    /// exchange, and only so (basic/transports/streamable-http).
+    /// Returns the id, as JSON, of the request that this message cancels. In 2026-07-28 a request
+    /// is cancelled only by ending its exchange (basic/transports/streamable-http).
     #[must_use]
     pub fn cancelled_request(&self) -> Option<&'m str> {
         self.params
@@ -74,7 +74,8 @@ impl<'m> OutgoingMessage<'m> {
             .map(RawJson::as_str)
     }
 
-    /// Whether nothing else may be on its way until it is answered: it opens a session.
+    /// Whether the message is part of the handshake: no other message may be sent until its
+    /// response.
     #[must_use]
     pub fn is_handshake(&self) -> bool {
         self.has_method("initialize")
@@ -82,14 +83,14 @@ impl<'m> OutgoingMessage<'m> {
             || self.has_method("server/discover")
     }
 
-    /// The revision that an `initialize` offers.
+    /// Returns the revision that an `initialize` request offers.
     pub(super) fn offered_revision(&self) -> Option<Revision> {
         let offered =
             self.params.get("protocolVersion").filter(|_| self.has_method("initialize"))?;
         Revision::from_json(offered.as_string()?)
     }
 
-    /// What `Mcp-Name` repeats (2026-07-28, basic/transports/streamable-http).
+    /// Returns the value of `Mcp-Name` (2026-07-28, basic/transports/streamable-http).
     pub(super) fn mcp_name(&self) -> Option<JsonStr<'m>> {
         let is_any = |methods: &[&str]| methods.iter().any(|method| self.has_method(method));
         if is_any(&["tools/call", "prompts/get"]) {

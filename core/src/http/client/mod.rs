@@ -1,9 +1,9 @@
-//! The client of Streamable HTTP (2025-03-26 and later, basic/transports), and of HTTP+SSE
+//! Client side of Streamable HTTP (2025-03-26 and later, basic/transports) and HTTP+SSE
 //! (2024-11-05), without I/O.
 //!
-//! The core's [`Client`](crate::Client) speaks the protocol; what is here says how its messages
-//! travel. Each message that the client writes is the body of a request of its own, and what comes
-//! back, one message or a stream of them, goes into the same client.
+//! The [`Client`](crate::Client) handles the messages, this module their transport. Each message
+//! that the client writes is the body of an HTTP request; the messages of the response, one or a
+//! stream of them, are passed to the same client.
 //!
 //! ```
 //! use mcp_sansio::http::client::{OutgoingMessage, ResponseKind, HttpSession};
@@ -22,7 +22,7 @@
 //! let mut session = HttpSession::new();
 //! client.connect(now, &mut TxBuffer::new([0; 16])).unwrap();
 //!
-//! // A message: the body of a request, whose head repeats some of it.
+//! // The message is the body of a request, whose head repeats parts of it.
 //! let mut body = TxBuffer::new([0; 512]);
 //! client
 //!     .request(now, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut body)
@@ -36,7 +36,7 @@
 //! let head = core::str::from_utf8(&out[..len]).unwrap();
 //! assert!(head.contains("mcp-method: tools/call\r\nmcp-name: greet\r\n"));
 //!
-//! // The answer.
+//! // The response.
 //! let fields = [("content-type", "application/json")];
 //! assert_eq!(session.classify_response(&mut exchange, &ResponseHead::new(200, &fields)), ResponseKind::Message);
 //! let frame = Frame::Complete(
@@ -48,17 +48,17 @@
 //! assert!(matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::Result(_), .. })));
 //! ```
 //!
-//! # Who does what
+//! # Steps
 //!
-//! | what happens | what is done |
+//! | what happens | what to do |
 //! | --- | --- |
-//! | the client has written a message | [`OutgoingMessage::parse`] it, [`HttpSession::begin_post`] an exchange, write the head's [fields](HttpSession::post_fields), send both. A [cancellation](OutgoingMessage::cancelled_request) of a modern request is not sent: its exchange is dropped |
-//! | the head of the response | [`HttpSession::classify_response`] says what its body is, or what went wrong |
-//! | a message in it, or in an [event](super::sse::EventReader) | [`HttpSession::observe`], then [`Client::next_event`](crate::Client::next_event): into an output buffer that is no body of an exchange's, since what the client answers is posted, too |
-//! | the body has ended | [`Exchange::end_of_body`]: over, or to be [resumed](HttpSession::get_fields), or lost |
-//! | an exchange is lost, or refused | [`HttpFailure`], as the answer to its request |
-//! | a session is over (404) | another `initialize`: [`HttpSession::new`] |
-//! | no server of ours, but perhaps an older one | GET; the first event is the [`Endpoint`](super::sse::EventKind::Endpoint), to be [resolved](Origin::resolve) |
+//! | the client has written a message | [parse](OutgoingMessage::parse) it, [begin an exchange](HttpSession::begin_post), write the [header fields](HttpSession::post_fields), send head and message. Do not send the [cancellation](OutgoingMessage::cancelled_request) of a modern request: close its exchange instead |
+//! | the head of the response arrives | [`HttpSession::classify_response`] returns the kind of its body, or the error |
+//! | a message of the body, or an [event](super::sse::EventReader), arrives | [`HttpSession::observe`], then [`Client::next_event`](crate::Client::next_event) with an output buffer for new messages, since the client's own responses are sent by POST too |
+//! | the body ends | [`Exchange::end_of_body`]: done, [resume](HttpSession::get_fields), or lost |
+//! | an exchange is lost or rejected | pass [`HttpFailure`] to the client as the response to its request |
+//! | the session has ended (404) | start over with [`HttpSession::new`] and `initialize` |
+//! | the URL may be of a server of HTTP+SSE | GET; the first event is the [`Endpoint`](super::sse::EventKind::Endpoint), to be [resolved](Origin::resolve) |
 
 mod challenge;
 mod exchange;

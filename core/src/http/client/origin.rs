@@ -1,8 +1,8 @@
-//! URLs: where a server is, and where an older one wants its messages.
+//! URLs of servers, and of the POST endpoint of HTTP+SSE.
 
 use core::fmt;
 
-/// An `http` or `https` URL, taken apart.
+/// The scheme, host and port of an `http` or `https` URL.
 ///
 /// ```
 /// use mcp_sansio::http::client::Origin;
@@ -15,36 +15,36 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Origin<'u> {
-    /// Whether it is `https`.
+    /// Whether the scheme is `https`.
     pub is_secure: bool,
-    /// Host and port as they are written: what the field `Host` says.
+    /// Host and port as written in the URL: the value of `Host`.
     pub authority: &'u str,
-    /// A name or an address; of an IPv6 address without the brackets.
+    /// The name or address; an IPv6 address without brackets.
     pub host: &'u str,
-    /// 80 or 443 where none is written.
+    /// The port; by default 80 or 443.
     pub port: u16,
 }
 
-/// Why a URL is none that leads to a server.
+/// URL errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// It begins neither with `http://` nor with `https://`.
+    /// The scheme is neither `http` nor `https`.
     Scheme,
-    /// What stands in the place of host and port is none; names and passwords have no place there.
+    /// Invalid host or port; userinfo is not supported.
     Authority,
-    /// There are characters in it that no URL has: spaces, controls, or what is not ASCII and not
+    /// Invalid characters: spaces, control characters, or non-ASCII characters that are not
     /// percent-encoded.
     Characters,
-    /// It leads to another origin than the one that named it.
+    /// The reference leads to another origin.
     OtherOrigin,
 }
 
 impl<'u> Origin<'u> {
-    /// Takes a URL apart: its origin, and path and query. A fragment is left away.
+    /// Parses a URL into its origin and the request target (path and query). Drops a fragment.
     ///
     /// # Errors
-    /// It is no URL of a server.
+    /// [`UrlError`] if it is not the URL of a server.
     pub fn parse(url: &'u str) -> Result<(Self, &'u str), UrlError> {
         let url = url.split_once('#').map_or(url, |(url, _)| url);
         if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -63,19 +63,19 @@ impl<'u> Origin<'u> {
         let target = if target.is_empty() { "/" } else { target };
         let (host, port) = host_and_port(authority, if is_secure { 443 } else { 80 })
             .ok_or(UrlError::Authority)?;
-        // A query without a path: nobody writes it, and a request line cannot say it.
+        // A query without a path is not a valid request target.
         if target.starts_with('?') {
             return Err(UrlError::Characters);
         }
         Ok((Self { is_secure, authority, host, port }, target))
     }
 
-    /// What a reference means that was found behind a URL of this origin with the target `base`
-    /// (RFC 3986, 5.2, without dot segments): path and query.
+    /// Resolves a reference received from `base`, a request target of this origin, to a request
+    /// target (RFC 3986, 5.2, without dot segments).
     ///
     /// # Errors
-    /// It is no reference, or leads to another origin: a server must not send messages elsewhere
-    /// (2024-11-05, basic/transports, says nothing about it).
+    /// [`UrlError`] if the reference is invalid or leads to another origin, where a server must not
+    /// send a client's messages (2024-11-05, basic/transports, has no rule for it).
     pub fn resolve<'r>(
         &self,
         base: &'r str,
@@ -93,7 +93,7 @@ impl<'u> Origin<'u> {
         if reference.as_bytes().get(scheme) == Some(&b':') {
             let (other, target) = Origin::parse(reference)?;
             return if self.is_same(&other) {
-                Ok(ResolvedTarget { front: "", target })
+                Ok(ResolvedTarget { prefix: "", target })
             } else {
                 Err(UrlError::OtherOrigin)
             };
@@ -106,23 +106,23 @@ impl<'u> Origin<'u> {
             let other = Origin { host, port, ..*self };
             let target = if target.is_empty() { "/" } else { target };
             return if self.is_same(&other) {
-                Ok(ResolvedTarget { front: "", target })
+                Ok(ResolvedTarget { prefix: "", target })
             } else {
                 Err(UrlError::OtherOrigin)
             };
         }
         if reference.starts_with('/') {
-            return Ok(ResolvedTarget { front: "", target: reference });
+            return Ok(ResolvedTarget { prefix: "", target: reference });
         }
         let path = base.split_once('?').map_or(base, |(path, _)| path);
-        let front = if reference.is_empty() {
+        let prefix = if reference.is_empty() {
             base
         } else if reference.starts_with('?') {
             path
         } else {
             path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or("/")
         };
-        Ok(ResolvedTarget { front, target: reference })
+        Ok(ResolvedTarget { prefix, target: reference })
     }
 
     fn is_same(&self, other: &Origin<'_>) -> bool {
@@ -132,22 +132,22 @@ impl<'u> Origin<'u> {
     }
 }
 
-/// A path, perhaps with a query, in two parts.
+/// A request target (path and query) in two parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ResolvedTarget<'r> {
-    front: &'r str,
+    prefix: &'r str,
     target: &'r str,
 }
 
 impl fmt::Display for ResolvedTarget<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.front)?;
+        f.write_str(self.prefix)?;
         f.write_str(self.target)
     }
 }
 
-/// Of visible ASCII characters.
-fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
+/// Splits visible ASCII characters into host and port.
+fn host_and_port(authority: &str, default_port: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']')?;
@@ -159,8 +159,8 @@ fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
     };
     let is_host = !host.is_empty() && !host.bytes().any(|byte| b"@[]<>\"\\^`{|}%,".contains(&byte));
     let port = match port.strip_prefix(':') {
-        None if port.is_empty() => usual,
-        Some("") => usual,
+        None if port.is_empty() => default_port,
+        Some("") => default_port,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
         _ => return None,
     };
@@ -170,10 +170,10 @@ fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
 impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Scheme => "the URL begins neither with http:// nor with https://",
-            Self::Authority => "the URL names no host, or more than a host and a port",
-            Self::Characters => "the URL has characters that must be percent-encoded",
-            Self::OtherOrigin => "the URL leads to another host, port or scheme than the server's",
+            Self::Scheme => "the URL starts with neither http:// nor https://",
+            Self::Authority => "invalid host or port in the URL",
+            Self::Characters => "the URL contains characters that must be percent-encoded",
+            Self::OtherOrigin => "the URL has another host, port or scheme than the server's",
         })
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
+    fn urls_are_split() {
         for (url, host, port, authority, target) in [
             ("http://a", "a", 80, "a", "/"),
             ("HTTPS://a.b:8443/x", "a.b", 8443, "a.b:8443", "/x"),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_without_a_port_means_the_usual_one() {
+    fn a_reference_without_a_port_has_the_default_port() {
         for (url, other) in [("http://a/sse", "//a:81/m"), ("https://a/sse", "//a:80/m")] {
             let (origin, base) = Origin::parse(url).unwrap();
             assert_eq!(
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong() {
+    fn errors_name_the_problem() {
         for (error, word) in [
             (UrlError::Scheme, "http://"),
             (UrlError::Authority, "port"),

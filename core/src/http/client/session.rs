@@ -1,4 +1,4 @@
-//! What is known of a server behind a URL, and what follows from it for heads.
+//! The client's state of one server URL, and the header fields that follow from it.
 
 use core::fmt;
 
@@ -11,66 +11,64 @@ use crate::lifecycle::Revision;
 use crate::message::{Item, Kind, Messages};
 use crate::rx::Frame;
 
-/// What the responses have said: the id of the session, if there is one, and the revision that was
-/// agreed upon.
+/// The state of one server URL: the session id, if the server assigned one, and the negotiated
+/// revision.
 ///
-/// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` does not show the id: it is a secret
-/// (2025-11-25, basic/transports).
+/// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` omits the id, which is a secret (2025-11-25,
+/// basic/transports).
 pub struct HttpSession {
     id: [u8; MAX_SESSION_ID],
     id_len: u16,
-    /// Of the session, once it is initialized.
+    /// The negotiated revision, after `initialize`.
     revision: Option<Revision>,
-    /// The last request posted was a modern one.
+    /// Whether the last request was of the modern era.
     is_modern: bool,
 }
 
-/// What a response is, as its head says.
+/// The kind of a response, according to its head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ResponseKind {
-    /// The body is one message (of 2025-03-26: or a batch).
+    /// The body is one message, or a batch (2025-03-26).
     Message,
-    /// The body is a stream of [events](crate::http::sse::EventReader).
+    /// The body is an [event stream](crate::http::sse::EventReader).
     EventStream,
-    /// It was taken, and there is nothing more to come; a body is to be read and forgotten.
+    /// The message was accepted, and no message follows; ignore a body.
     Accepted,
-    /// The session has been ended by the server: begin another, with `initialize` and without its
-    /// id (2025-03-26 to 2025-11-25, basic/transports).
+    /// The server has ended the session: send `initialize` without a session id to open a new one
+    /// (2025-03-26 to 2025-11-25, basic/transports).
     SessionEnded,
-    /// There is no stream for what belongs to no request: the server does not offer one.
+    /// The server offers no standalone GET stream.
     NoStream,
-    /// 401 or 403: the fields `WWW-Authenticate` say what is wanted
-    /// ([`challenges`](super::challenges)).
+    /// Status 401 or 403: `WWW-Authenticate` contains the [`challenges`](super::challenges).
     Unauthorized(u16),
-    /// Refused with this status. The body may have a message that says why: see
-    /// [`HttpSession::json_rpc_error`].
+    /// An error status. The body may contain an error message: see [`HttpSession::json_rpc_error`].
     ErrorStatus(u16),
-    /// It cannot be used, for this reason.
+    /// The response is invalid, for this reason.
     Invalid(&'static str),
 }
 
 impl HttpSession {
-    /// Nothing is known yet.
+    /// Creates the state of a server that is not known yet.
     #[must_use]
     pub const fn new() -> Self {
         Self { id: [0; MAX_SESSION_ID], id_len: 0, revision: None, is_modern: false }
     }
 
-    /// The id of the session. A secret.
+    /// Returns the session id, which is a secret.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         let id = self.id.get(..usize::from(self.id_len)).filter(|id| !id.is_empty())?;
         core::str::from_utf8(id).ok()
     }
 
-    /// The revision of the session, once it is initialized.
+    /// Returns the negotiated revision, after `initialize`.
     #[must_use]
     pub const fn revision(&self) -> Option<Revision> {
         self.revision
     }
 
-    /// Begins the exchange of a message.
+    /// Begins the POST of a message.
     pub fn begin_post(&mut self, post: &OutgoingMessage<'_>) -> Exchange {
         let initializes = post.has_method("initialize");
         if initializes {
@@ -81,7 +79,7 @@ impl HttpSession {
         }
         let mut exchange =
             Exchange::new(if initializes { Purpose::Initialize } else { Purpose::Message });
-        // Ids of ours are numbers.
+        // The client's ids are numbers, so they fit.
         let _ = exchange.id.push_str(post.id().unwrap_or_default());
         exchange.is_modern = post.protocol_version().is_some() || self.is_modern;
         exchange.offer = post.offered_revision();
@@ -89,31 +87,32 @@ impl HttpSession {
         exchange
     }
 
-    /// Begins the stream on which a server says what belongs to no request, a GET: only when
-    /// `initialize` has been answered, and of servers that [offer](ResponseKind::NoStream) it. Some
-    /// speak 2024-11-05 over Streamable HTTP, too.
+    /// Begins the standalone GET stream, on which the server sends messages that belong to no
+    /// request; `None` before the response to `initialize`. Servers may [not
+    /// offer](ResponseKind::NoStream) it. Even the stream of a server of 2024-11-05 is possible.
     #[must_use]
     pub fn begin_get(&self) -> Option<Exchange> {
         self.revision?;
-        Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::Listen) })
+        Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::StandaloneGet) })
     }
 
-    /// Begins the end of the session, a DELETE; `None` where there is none to end.
+    /// Begins the DELETE that ends the session; `None` if there is no session id.
     #[must_use]
     pub fn begin_delete(&self) -> Option<Exchange> {
         self.id()?;
         Some(Exchange { in_session: true, ..Exchange::new(Purpose::Delete) })
     }
 
-    /// Tells the fields of the head of a POST, each with a name and a value. `Host`, the length,
-    /// and `Authorization` are the caller's.
+    /// Passes name and value of each header field of a POST to `put`. The caller adds `Host`,
+    /// `Authorization` and the length.
     ///
-    /// `schema` is the input schema of the [tool](OutgoingMessage::tool_name) that is called, where it is known: it
-    /// says which arguments are repeated (2026-07-28, basic/transports/streamable-http).
+    /// `schema` is the input schema of the called [tool](OutgoingMessage::tool_name), if known: it
+    /// determines the arguments that are repeated in fields (2026-07-28,
+    /// basic/transports/streamable-http).
     ///
     /// # Errors
-    /// An argument that is to be repeated is of a kind that no field can carry: the call does not
-    /// fit the tool. Some fields have been told then.
+    /// [`InvalidFieldValue`] if an argument to be repeated has a type that fields cannot carry, so
+    /// that the call does not match the schema. Some fields have been passed to `put` by then.
     pub fn post_fields(
         &self,
         post: &OutgoingMessage<'_>,
@@ -149,8 +148,8 @@ impl HttpSession {
         Ok(())
     }
 
-    /// Tells the fields of the head of a GET: that of a stream, or, with the id of its last event,
-    /// of what takes it up again.
+    /// Passes the header fields of a GET to `put`: of a new stream, or, with the id of its last
+    /// event, of one that is resumed.
     pub fn get_fields(
         &self,
         last_event_id: Option<&str>,
@@ -163,7 +162,7 @@ impl HttpSession {
         }
     }
 
-    /// Tells the fields of the head of a DELETE.
+    /// Passes the header fields of a DELETE to `put`.
     pub fn delete_fields(&self, put: &mut dyn FnMut(&str, &dyn fmt::Display)) {
         self.session_fields(put);
     }
@@ -178,7 +177,7 @@ impl HttpSession {
         }
     }
 
-    /// What a response is.
+    /// Classifies a response by its head.
     pub fn classify_response(
         &mut self,
         exchange: &mut Exchange,
@@ -194,17 +193,17 @@ impl HttpSession {
             (401 | 403, _) => ResponseKind::Unauthorized(head.status),
             (404, _) if exchange.in_session => ResponseKind::SessionEnded,
             (200..=299, Purpose::Delete) => ResponseKind::Accepted,
-            (200, Purpose::Listen | Purpose::Older) if is("text/event-stream") => {
+            (200, Purpose::StandaloneGet | Purpose::HttpSse) if is("text/event-stream") => {
                 exchange.is_stream = true;
                 ResponseKind::EventStream
             }
-            (_, Purpose::Listen) => ResponseKind::NoStream,
-            (200..=299, Purpose::Older) => {
-                ResponseKind::Invalid("the server offers no stream of events")
+            (_, Purpose::StandaloneGet) => ResponseKind::NoStream,
+            (200..=299, Purpose::HttpSse) => {
+                ResponseKind::Invalid("the server offers no event stream")
             }
             (200..=299, purpose) => {
                 if purpose == Purpose::Initialize
-                    && let Err(reason) = self.take_id(head)
+                    && let Err(reason) = self.keep_session_id(head)
                 {
                     return ResponseKind::Invalid(reason);
                 }
@@ -216,11 +215,11 @@ impl HttpSession {
                 } else if is("application/json") {
                     ResponseKind::Message
                 } else if head.status == 202 {
-                    // Taken, but never answered here.
+                    // Accepted, but the response will not come on this exchange.
                     ResponseKind::Accepted
                 } else {
                     ResponseKind::Invalid(
-                        "the answer is neither application/json nor text/event-stream",
+                        "the response is neither application/json nor text/event-stream",
                     )
                 }
             }
@@ -228,9 +227,9 @@ impl HttpSession {
         }
     }
 
-    /// The session begins with the response that has its id (2025-03-26 to 2025-11-25,
+    /// Keeps the session id of the response to `initialize` (2025-03-26 to 2025-11-25,
     /// basic/transports).
-    fn take_id(&mut self, head: &ResponseHead<'_>) -> Result<(), &'static str> {
+    fn keep_session_id(&mut self, head: &ResponseHead<'_>) -> Result<(), &'static str> {
         let id = match head.fields.single("mcp-session-id") {
             SingleValue::Absent => return Ok(()),
             SingleValue::Value(id)
@@ -238,19 +237,23 @@ impl HttpSession {
             {
                 id.as_bytes()
             }
-            _ => return Err("the id of the session is none: visible ASCII characters, once"),
+            _ => {
+                return Err(
+                    "invalid Mcp-Session-Id: it must be visible ASCII, and must not be repeated",
+                );
+            }
         };
         let Some(place) = self.id.get_mut(..id.len()) else {
-            return Err("the id of the session is longer than what is kept");
+            return Err("Mcp-Session-Id exceeds 512 bytes");
         };
         place.copy_from_slice(id);
         self.id_len = id.len() as u16;
         Ok(())
     }
 
-    /// What became of a response that was [refused](ResponseKind::ErrorStatus) or not
-    /// [authorized](ResponseKind::Unauthorized): the message in its body, if it is an error of the
-    /// protocol's. One that names another request, or none, is as good: there was only one to name.
+    /// Returns the JSON-RPC error in the body of a response that has an [error
+    /// status](ResponseKind::ErrorStatus) or is [unauthorized](ResponseKind::Unauthorized). Its id
+    /// is not checked, since the exchange has only one request.
     #[must_use]
     pub fn json_rpc_error<'b>(&self, body: &'b [u8]) -> Option<RawJson<'b>> {
         let messages = Messages::new(Frame::Complete(body));
@@ -261,8 +264,8 @@ impl HttpSession {
         }
     }
 
-    /// Whether a server that has refused to be initialized may be one of 2024-11-05: a GET to the
-    /// same URL will tell. `error` is what the body had of it.
+    /// Whether the failed `initialize` indicates a server of HTTP+SSE (2024-11-05), which a GET to
+    /// the same URL will show. `error` is the JSON-RPC error in the body.
     #[must_use]
     pub fn may_support_http_sse(
         &self,
@@ -274,7 +277,7 @@ impl HttpSession {
             .and_then(|error| error.get("code")?.as_i64())
             .is_some_and(|code| MODERN_ERRORS.contains(&code));
         let tells = match exchange.offer {
-            // 2025-03-26 and 2025-06-18 take any 4xx for a sign, 2025-11-25 takes these.
+            // 2025-03-26 and 2025-06-18 name any 4xx as the sign, 2025-11-25 these three.
             Some(offer) if offer < Revision::V2025_11_25 => {
                 (400..=499).contains(&status) && !matches!(status, 401 | 403)
             }
@@ -283,10 +286,10 @@ impl HttpSession {
         exchange.is_initialize() && tells && !is_modern_error
     }
 
-    /// Looks at a message of an exchange's before the client does: whether it is the answer, and
-    /// what was agreed upon.
+    /// Inspects a message of the exchange before the client reads it, for the response and the
+    /// negotiated revision.
     pub fn observe(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
-        exchange.in_vain = 0;
+        exchange.failed_resumes = 0;
         let mut messages = Messages::new(data);
         while !messages.is_done() {
             let mut envelope = messages.envelope();
@@ -302,7 +305,7 @@ impl HttpSession {
                     }
                     id
                 }
-                // Too long, and an answer all the same.
+                // An oversized message may still be the response.
                 Item::Fault { id, .. } => id,
                 _ => None,
             };
@@ -328,7 +331,7 @@ impl fmt::Debug for HttpSession {
     }
 }
 
-/// Errors that only a modern server gives.
+/// Error codes that only modern servers send.
 const MODERN_ERRORS: core::ops::RangeInclusive<i64> = -32022..=-32020;
-/// The longest id of a session that is kept, in bytes.
+/// Maximum length of a session id, in bytes.
 pub const MAX_SESSION_ID: usize = 512;

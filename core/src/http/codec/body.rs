@@ -1,26 +1,26 @@
-//! Where a body ends.
+//! Framing of bodies (RFC 9112, 6 and 7).
 
 use super::error::HttpError;
 use super::window::{Taken, Window};
 use super::write::is_in_values;
 use crate::storage::Storage;
 
-/// What is still to come of a body.
+/// The rest of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     Chunked(Chunk),
     UntilClose,
 }
 
-/// What comes next in a chunked body.
+/// The next element of a chunked body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Chunk {
     Size,
-    /// So many bytes, and a line's end.
+    /// This many bytes and a line end.
     Data(u64),
-    /// Fields behind the last chunk: so many bytes more.
+    /// Trailer fields of at most this many bytes.
     Trailers(usize),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Step {
 impl Body {
     pub(super) const CHUNKED: Self = Self::Chunked(Chunk::Size);
 
-    /// Takes what there is of it.
+    /// Takes the next available bytes.
     pub(super) fn step<S: Storage + ?Sized>(
         &mut self,
         window: &mut Window<S>,
@@ -66,16 +66,12 @@ enum Next {
 }
 
 impl Chunk {
-    /// Takes a line of what is not data.
+    /// Takes a line that is not data.
     fn line<S: Storage + ?Sized>(self, window: &mut Window<S>) -> Result<Option<Next>, HttpError> {
         let (limit, too_long) = match self {
-            Self::Size => {
-                (MAX_CHUNK_LINE, HttpError::bad("the line that begins a chunk is too long"))
-            }
-            Self::Data(_) => (2, BEHIND),
-            Self::Trailers(left) => {
-                (left, HttpError::new(431, "the fields behind a chunked body are too long"))
-            }
+            Self::Size => (MAX_CHUNK_LINE, HttpError::bad("the chunk size line is too long")),
+            Self::Data(_) => (2, WRONG_CHUNK_LENGTH),
+            Self::Trailers(left) => (left, HttpError::new(431, "the trailer section is too long")),
         };
         let Some(line) = window.line(limit, too_long)? else { return Ok(None) };
         let line = window.bytes(line);
@@ -85,32 +81,32 @@ impl Chunk {
                 0 => Next::Chunk(Self::Trailers(MAX_TRAILERS)),
                 size => Next::Chunk(Self::Data(size)),
             },
-            // As long as the limit: a line's end and nothing else.
+            // The limit is two bytes, so the line is empty.
             Self::Data(_) => Next::Chunk(Self::Size),
             Self::Trailers(_) if line.is_empty() => Next::End,
             Self::Trailers(left) if is_field(line) => {
                 Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2)))
             }
             Self::Trailers(_) => {
-                return Err(HttpError::bad("what stands behind a chunked body is no field"));
+                return Err(HttpError::bad("invalid trailer field"));
             }
         }))
     }
 }
 
-/// Hexadecimal digits, then perhaps extensions, which mean nothing.
+/// Parses the hexadecimal chunk size; extensions are ignored.
 fn size(line: &[u8]) -> Result<u64, HttpError> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at_checked(digits).unwrap_or_default();
     if digits.is_empty() || digits.len() > 16 {
         return Err(HttpError::bad(
-            "the size of a chunk is no hexadecimal number of at most 16 digits",
+            "the chunk size is not a hexadecimal number of at most 16 digits",
         ));
     }
     let is_extension = rest.is_empty()
         || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     if !is_extension {
-        return Err(HttpError::bad("what stands behind the size of a chunk is no extension"));
+        return Err(HttpError::bad("invalid chunk extension"));
     }
     Ok(digits.iter().fold(0, |size, digit| {
         size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())
@@ -123,14 +119,13 @@ fn is_field(line: &[u8]) -> bool {
         && matches!(line.get(name..), Some([b':', value @ ..]) if value.iter().all(is_in_values))
 }
 
-/// Of RFC 9110, 5.6.2.
+/// Whether the byte may be in a token (RFC 9110, 5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-const BEHIND: HttpError = HttpError::bad("a chunk is longer or shorter than its size");
-/// The longest line that begins a chunk, in bytes: its size and extensions, and the end of the
-/// line.
+const WRONG_CHUNK_LENGTH: HttpError = HttpError::bad("the length of a chunk differs from its size");
+/// Maximum length of the line that begins a chunk, in bytes: its size, extensions and line end.
 pub const MAX_CHUNK_LINE: usize = 256;
-/// The most that may stand behind the last chunk, in bytes.
+/// Maximum length of the trailer section, in bytes.
 pub const MAX_TRAILERS: usize = 4096;

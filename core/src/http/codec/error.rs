@@ -1,9 +1,9 @@
-//! What a peer's HTTP can be.
+//! Errors of the codec.
 
 use core::fmt;
 
-/// Why bytes are not taken as HTTP. Answer with its status and close the connection: where the next
-/// message would begin is not known.
+/// Invalid or unsupported HTTP. Respond with its status and close the connection, since the start
+/// of the next message is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HttpError {
     status: u16,
@@ -19,9 +19,9 @@ impl HttpError {
         Self::new(400, reason)
     }
 
-    pub(super) const TRUNCATED: Self = Self::bad("the connection ended in the middle of a message");
+    pub(super) const TRUNCATED: Self = Self::bad("the connection ended within a message");
 
-    /// What a server answers it with.
+    /// The status that a server responds with.
     #[must_use]
     pub const fn status(self) -> u16 {
         self.status
@@ -29,7 +29,7 @@ impl HttpError {
 }
 
 impl HttpError {
-    /// What is wrong.
+    /// A description of the error.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         self.reason

@@ -1,4 +1,4 @@
-//! What the fields of a head say about its body and its connection.
+//! Header fields, and what they determine about the body and the connection.
 
 use core::fmt;
 
@@ -6,21 +6,22 @@ use super::body::Body;
 use super::error::HttpError;
 use crate::http::Fields;
 
-/// The fields of a head that has been checked.
+/// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// Whole lines, and the end of the one before them.
+    /// The field lines, preceded by the line feed of the first line.
     lines: &'f [u8],
 }
 
 impl<'f> HeadFields<'f> {
-    /// Of a head that begins with a line which is no field, and ends with an empty one.
-    pub(super) fn behind_first_line(head: &'f [u8]) -> Self {
+    /// Takes the fields of a head that starts with a request or status line and ends with an empty
+    /// line.
+    pub(super) fn after_first_line(head: &'f [u8]) -> Self {
         let at = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
         Self { lines: head.get(at..).unwrap_or_default() }
     }
 
-    /// All of them, in the order in which they came.
+    /// Returns all fields in order of appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
         self.lines.split(|byte| *byte == b'\n').filter_map(|line| {
             let colon = line.iter().position(|byte| *byte == b':')?;
@@ -40,13 +41,13 @@ impl Fields for HeadFields<'_> {
 }
 
 impl fmt::Debug for HeadFields<'_> {
-    /// Names only: values may be secrets.
+    /// Shows names only, since values may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|(name, _)| name)).finish()
     }
 }
 
-/// What matters of the fields, gathered in one pass.
+/// The fields that concern framing and connection, collected in one pass.
 #[derive(Default)]
 pub(super) struct Framing {
     length: Option<u64>,
@@ -64,7 +65,7 @@ impl Framing {
             framing.take(field)?;
         }
         if framing.is_chunked && framing.length.is_some() {
-            return Err(HttpError::bad("Content-Length and Transfer-Encoding together"));
+            return Err(HttpError::bad("both Content-Length and Transfer-Encoding"));
         }
         Ok(framing)
     }
@@ -76,15 +77,13 @@ impl Framing {
             if self.length.is_some() {
                 return Err(HttpError::bad("more than one Content-Length"));
             }
-            self.length = Some(
-                number(value).ok_or(HttpError::bad("the Content-Length is no number of bytes"))?,
-            );
+            self.length = Some(number(value).ok_or(HttpError::bad("invalid Content-Length"))?);
         } else if is("transfer-encoding") {
             if self.is_chunked {
                 return Err(HttpError::bad("more than one Transfer-Encoding"));
             }
             if !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(HttpError::new(501, "a Transfer-Encoding other than chunked"));
+                return Err(HttpError::new(501, "Transfer-Encoding is not chunked"));
             }
             self.is_chunked = true;
         } else if is("host") {
@@ -92,12 +91,12 @@ impl Framing {
                 byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b',')
             });
             if !is_plain {
-                return Err(HttpError::bad("the Host is no name of a host"));
+                return Err(HttpError::bad("invalid Host"));
             }
             self.hosts = self.hosts.saturating_add(1);
         } else if is("expect") {
             if !value.eq_ignore_ascii_case(b"100-continue") {
-                return Err(HttpError::new(417, "an expectation other than 100-continue"));
+                return Err(HttpError::new(417, "Expect is not 100-continue"));
             }
             self.expects_continue = true;
         } else if is("connection") {
@@ -109,10 +108,10 @@ impl Framing {
         Ok(())
     }
 
-    /// `None` where nothing says how long it is.
+    /// Returns the body's framing; `None` if no field determines it.
     pub(super) fn body(&self, version: u8) -> Result<Option<Body>, HttpError> {
         match (self.is_chunked, self.length) {
-            (true, _) if version == 0 => Err(HttpError::bad("a Transfer-Encoding in HTTP/1.0")),
+            (true, _) if version == 0 => Err(HttpError::bad("Transfer-Encoding in HTTP/1.0")),
             (true, _) => Ok(Some(Body::CHUNKED)),
             (false, length) => Ok(length.map(Body::Length)),
         }
@@ -123,22 +122,22 @@ impl Framing {
     }
 }
 
-/// What the parser says, and what it means.
+/// Maps an error of the parser.
 pub(super) fn parse_error(error: httparse::Error) -> HttpError {
     match error {
-        httparse::Error::TooManyHeaders => HttpError::new(431, "more header fields than are read"),
+        httparse::Error::TooManyHeaders => HttpError::new(431, "too many header fields"),
         httparse::Error::Version => {
-            HttpError::new(505, "a version other than HTTP/1.1 and HTTP/1.0")
+            HttpError::new(505, "the version is neither HTTP/1.1 nor HTTP/1.0")
         }
         httparse::Error::HeaderName => {
-            HttpError::bad("a header field whose name is none, or that is folded")
+            HttpError::bad("invalid name of a header field, or line folding")
         }
-        httparse::Error::HeaderValue => HttpError::bad("a header field whose value is none"),
-        _ => HttpError::bad("this is no HTTP"),
+        httparse::Error::HeaderValue => HttpError::bad("invalid value of a header field"),
+        _ => HttpError::bad("invalid HTTP"),
     }
 }
 
-/// Digits and nothing else, of a length that a count of bytes can have.
+/// Parses a decimal number of bytes, without sign.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -149,6 +148,6 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The most fields that a head may have. Reading one takes 32 bytes of stack for each (16 on a
-/// 32-bit machine).
+/// Maximum number of fields in a head. Parsing takes 32 bytes of stack for each (16 on a 32-bit
+/// machine).
 pub const MAX_FIELDS: usize = 64;

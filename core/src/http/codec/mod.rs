@@ -1,10 +1,11 @@
-//! A small HTTP/1.1 (RFC 9112) without I/O: requests in and responses out for servers, the reverse
+//! HTTP/1.1 (RFC 9112) without I/O: parses requests and writes responses for servers, the reverse
 //! for clients.
 //!
-//! Reading is as with [`RxBuffer`](crate::RxBuffer): the transport reads into
-//! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends a head,
-//! pieces of the body where they were read to, and an end. Any chunking gives the same parts.
-//! Writing is a [`HeadWriter`] and, where the length of a body is not known beforehand, chunks.
+//! Reading works as with [`RxBuffer`](crate::RxBuffer): the transport reads into
+//! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends the head,
+//! pieces of the body in place, and the end. The parts do not depend on how the bytes are chunked,
+//! except for the boundaries of body pieces. Writing takes a [`HeadWriter`] and, for bodies of
+//! unknown length, chunks.
 //!
 //! ```
 //! use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, RequestReader};
@@ -21,26 +22,25 @@
 //! let mut out = [0; 128];
 //! let n = HeadWriter::response(&mut out, 202).finish(BodyLength::Known(0)).unwrap();
 //! assert_eq!(&out[..n], b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n");
-//! reader.next_request(); // what came behind the first one is next
+//! reader.next_request(); // continue with pipelined requests
 //! ```
 //!
-//! # What is refused
+//! # Rejected input
 //!
-//! Whatever two parsers could read differently, for that is how requests are smuggled past one of
-//! them: a length and a transfer coding together, two lengths (also when they agree), a coding
-//! other than `chunked`, lengths that are not digits or too large, lines that end with a bare line
-//! feed, folded fields, white space before a colon, fields without a name, NUL, control characters
-//! in chunk extensions, a `Host` that is missing or there twice. A [`HttpError`] says which
-//! status answers it; the connection is to be closed then.
+//! Everything that two parsers might read differently, since that enables request smuggling: a
+//! length together with a transfer coding, two lengths (even if equal), codings other than
+//! `chunked`, lengths that are not decimal or too large, lines that end with a bare line feed,
+//! folded fields, white space before a colon, fields without a name, NUL, control characters in
+//! chunk extensions, a missing or repeated `Host`. [`HttpError`] contains the status of the
+//! response, after which the connection must be closed.
 //!
 //! # Limits
 //!
-//! A head must fit the buffer, and have at most [`MAX_FIELDS`] fields. A line that begins a chunk
-//! has at most [`MAX_CHUNK_LINE`] bytes, fields behind the last one at most [`MAX_TRAILERS`]. There
-//! are at most [`MAX_INTERIM`] responses of the kind 1xx before another, and at most
-//! [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies of requests are
-//! limited by [`max_body`](RequestReader::max_body), and what stands around their chunks by that
-//! and [`MAX_CHUNK_OVERHEAD`].
+//! A head must fit into the buffer and have at most [`MAX_FIELDS`] fields. The line that begins a
+//! chunk may have [`MAX_CHUNK_LINE`] bytes, the trailer section [`MAX_TRAILERS`]. At most
+//! [`MAX_INTERIM`] interim responses (1xx) may precede a response, and at most [`MAX_EMPTY_LINES`]
+//! empty lines a request or response. [`max_body`](RequestReader::max_body) limits request bodies,
+//! and with [`MAX_CHUNK_OVERHEAD`] also the framing of their chunks.
 
 mod body;
 mod error;
@@ -58,13 +58,13 @@ pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
 pub use window::MAX_EMPTY_LINES;
 pub use write::{BodyLength, CONTINUE, ChunkHeader, HeadWriter, LAST_CHUNK};
 
-/// A part of a request or of a response.
+/// A part of a request or response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part<'f, H> {
-    /// Its head.
+    /// The head.
     Head(H),
-    /// A piece of its body, never empty.
+    /// A piece of the body, never empty.
     Body(&'f [u8]),
-    /// Its end. It always comes.
+    /// The end of the message; always present.
     End,
 }

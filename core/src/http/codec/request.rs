@@ -1,4 +1,4 @@
-//! Requests in: the server's side.
+//! Incremental parser of requests.
 
 use super::Part;
 use super::body::{Body, Step};
@@ -8,11 +8,11 @@ use super::window::{Taken, Window};
 use crate::http::RequestHead;
 use crate::storage::Storage;
 
-/// Reads the requests of a connection, one after the other.
+/// Reads the requests of a connection, one at a time.
 ///
-/// [`next_part`](Self::next_part) lends a head, pieces of the body, and [`Part::End`]; then nothing
-/// until [`next_request`](Self::next_request), so that what a client has sent ahead waits for its
-/// turn. Reading may go on meanwhile, as far as there is room.
+/// [`next_part`](Self::next_part) lends the head, pieces of the body, and [`Part::End`]; then
+/// nothing until [`next_request`](Self::next_request), so that pipelined requests wait. The
+/// transport may go on reading as far as there is room.
 #[derive(Debug)]
 pub struct RequestReader<S: Storage + ?Sized> {
     state: State,
@@ -20,9 +20,9 @@ pub struct RequestReader<S: Storage + ?Sized> {
     max_body: u64,
     /// Bytes of the body so far.
     read: u64,
-    /// Bytes of what stands around its chunks so far.
+    /// Bytes of chunk framing so far.
     around: u64,
-    /// Whether the request is a HEAD.
+    /// Whether the method is HEAD.
     is_head: bool,
     window: Window<S>,
 }
@@ -33,21 +33,21 @@ pub struct RequestReader<S: Storage + ?Sized> {
 pub struct IncomingRequest<'f> {
     /// `POST`, `GET`, ...
     pub method: &'f str,
-    /// What the request line names: mostly a path, perhaps with a query.
+    /// The request target: in most requests a path with an optional query.
     pub target: &'f str,
-    /// Whether it is HTTP/1.0: it can be answered with a known length, or until the connection
-    /// closes, but not in chunks.
+    /// Whether the version is HTTP/1.0: the response needs a known length or ends with the
+    /// connection, since HTTP/1.0 has no chunks.
     pub is_http_1_0: bool,
     /// Whether the client waits for [`CONTINUE`](super::CONTINUE) before it sends the body.
     pub expects_continue: bool,
-    /// How long its body is, where that is known. Without one, it is 0.
+    /// The length of the body, if known; `None` for chunked bodies and without a body.
     pub content_length: Option<u64>,
-    /// Its fields.
+    /// The header fields.
     pub fields: HeadFields<'f>,
 }
 
 impl<'f> IncomingRequest<'f> {
-    /// The same as the rest of the library knows it.
+    /// Returns this head as a [`RequestHead`].
     #[must_use]
     pub fn as_head(&self) -> RequestHead<'_> {
         RequestHead::new(self.method, self.target, &self.fields)
@@ -55,13 +55,13 @@ impl<'f> IncomingRequest<'f> {
 }
 
 impl<S: Storage> RequestReader<S> {
-    /// A reader that uses all of `storage`, and never grows.
+    /// Creates a reader that uses all of `storage` and never grows.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A reader whose storage may grow up to `limit` bytes: the longest head.
+    /// Creates a reader whose storage may grow up to `limit` bytes, the maximum length of a head.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
@@ -76,11 +76,11 @@ impl<S: Storage> RequestReader<S> {
         }
     }
 
-    /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
+    /// Sets the maximum length of a body, in bytes; longer ones are rejected with 413. Default: no
+    /// limit.
     ///
-    /// The framing of a chunked body (chunk sizes, extensions and line ends, and the
-    /// fields behind them) may take as many bytes as that and
-    /// [`MAX_CHUNK_OVERHEAD`](super::MAX_CHUNK_OVERHEAD) more.
+    /// The framing of a chunked body (chunk sizes, extensions, line ends and trailer fields) may
+    /// take as many bytes again, plus [`MAX_CHUNK_OVERHEAD`](super::MAX_CHUNK_OVERHEAD).
     #[must_use]
     pub fn max_body(self, max_body: u64) -> Self {
         Self { max_body, ..self }
@@ -88,28 +88,29 @@ impl<S: Storage> RequestReader<S> {
 }
 
 impl<S: Storage + ?Sized> RequestReader<S> {
-    /// Where the transport reads to. Empty while something that was read waits to be taken.
+    /// Returns the free space that the transport reads into. Empty while received bytes must be
+    /// consumed first.
     pub fn spare(&mut self) -> &mut [u8] {
         self.window.spare()
     }
 
-    /// Has storage that can grow be at least so large, as far as its limit allows: a long body
-    /// takes fewer reads then.
+    /// Grows the storage, where it can, to at least this many bytes, so that a long body takes
+    /// fewer reads.
     pub fn reserve(&mut self, bytes: usize) {
         self.window.reserve(bytes);
     }
 
-    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    /// Appends the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         self.window.commit(n);
     }
 
-    /// The next part, lent until the next call. `None`: read more, or, behind the end of a request,
-    /// answer it.
+    /// Returns the next part, lent until the next call; `None` if more bytes are needed, or, after
+    /// [`Part::End`], if a response is to be sent.
     ///
     /// # Errors
-    /// What came is no HTTP, or more than is read: answer with the status of the fault and close
-    /// the connection. It stays so.
+    /// [`HttpError`] if the bytes are invalid or exceed a limit: respond with its status and close
+    /// the connection. Later calls return the same error.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, HttpError> {
         match self.advance() {
             Ok(None) => Ok(None),
@@ -117,7 +118,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             Ok(Some(Found::Piece(piece))) => Ok(Some(Part::Body(self.window.bytes(piece)))),
             Ok(Some(Found::Head(taken))) => {
                 self.is_head = is_head(self.window.bytes(taken));
-                let fault = match parse(self.window.bytes(taken)) {
+                let error = match parse(self.window.bytes(taken)) {
                     Ok((head, ..))
                         if head.content_length.is_some_and(|length| length > self.max_body) =>
                     {
@@ -127,30 +128,30 @@ impl<S: Storage + ?Sized> RequestReader<S> {
                         (self.state, self.keeps_alive) = (State::Body(body), keeps_alive);
                         return Ok(Some(Part::Head(head)));
                     }
-                    Err(fault) => fault,
+                    Err(error) => error,
                 };
-                self.state = State::Faulty(fault);
-                Err(fault)
+                self.state = State::Failed(error);
+                Err(error)
             }
-            Err(fault) => {
+            Err(error) => {
                 if self.state == State::Head {
                     self.is_head = is_head(self.window.untaken());
                 }
-                self.state = State::Faulty(fault);
-                Err(fault)
+                self.state = State::Failed(error);
+                Err(error)
             }
         }
     }
 
-    /// Whether the request that is read, or was refused, is a HEAD: what answers it has no body.
+    /// Whether the method of the current or rejected request is HEAD, so that the response has no
+    /// body.
     #[must_use]
     pub fn is_head(&self) -> bool {
         self.is_head
     }
 
-    /// Goes on to the next request: this one has been answered, or will be in order. Only behind
-    /// [`Part::End`], and where the connection [lives on](Self::keeps_alive); `false`
-    /// otherwise.
+    /// Continues with the next request, after [`Part::End`]. Returns `false` before that, and if
+    /// the connection is [not kept alive](Self::keeps_alive).
     pub fn next_request(&mut self) -> bool {
         let goes_on = self.state == State::Done && self.keeps_alive;
         if goes_on {
@@ -159,14 +160,13 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         goes_on
     }
 
-    /// Whether the client wants to use the connection for another request.
+    /// Whether the client keeps the connection open for another request.
     #[must_use]
     pub fn keeps_alive(&self) -> bool {
-        self.keeps_alive && !matches!(self.state, State::Faulty(_))
+        self.keeps_alive && !matches!(self.state, State::Failed(_))
     }
 
-    /// Whether the end of the input is a good one here: between two requests. Otherwise a request
-    /// has been cut off, which is none.
+    /// Whether the input may end here, between two requests. Otherwise a request is incomplete.
     #[must_use]
     pub fn is_between_requests(&self) -> bool {
         matches!(self.state, State::Head | State::Done) && self.window.is_empty()
@@ -174,13 +174,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
 
     fn advance(&mut self) -> Result<Option<Found>, HttpError> {
         match &mut self.state {
-            State::Faulty(fault) => Err(*fault),
+            State::Failed(error) => Err(*error),
             State::Done => Ok(None),
             State::Head => {
-                let too_long =
-                    HttpError::new(431, "the head of the request is longer than what is read");
-                let target_too_long =
-                    HttpError::new(414, "the target of the request is longer than what is read");
+                let too_long = HttpError::new(431, "the request head exceeds the limit");
+                let target_too_long = HttpError::new(414, "the request target exceeds the limit");
                 Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
             }
             State::Body(body) => {
@@ -227,7 +225,7 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
     };
     let framing = Framing::of(request.headers)?;
     match framing.hosts {
-        0 if version > 0 => return Err(HttpError::bad("there is no Host")),
+        0 if version > 0 => return Err(HttpError::bad("missing Host")),
         0 | 1 => {}
         _ => return Err(HttpError::bad("more than one Host")),
     }
@@ -240,7 +238,7 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
             && version > 0
             && body.is_some_and(|body| body != Body::Length(0)),
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
-        fields: HeadFields::behind_first_line(bytes),
+        fields: HeadFields::after_first_line(bytes),
     };
     Ok((head, body.unwrap_or(Body::Length(0)), framing.keeps_alive(version)))
 }
@@ -250,7 +248,7 @@ enum State {
     Head,
     Body(Body),
     Done,
-    Faulty(HttpError),
+    Failed(HttpError),
 }
 
 enum Found {
@@ -259,9 +257,8 @@ enum Found {
     End,
 }
 
-/// The most that may stand around the chunks of a body beyond its
-/// [`max_body`](RequestReader::max_body), in bytes.
+/// Maximum length of the framing of a chunked body beyond [`max_body`](RequestReader::max_body), in
+/// bytes.
 pub const MAX_CHUNK_OVERHEAD: u64 = 16 << 10;
 
-const TOO_LARGE: HttpError =
-    HttpError::new(413, "the body of the request is longer than what is read");
+const TOO_LARGE: HttpError = HttpError::new(413, "the request body exceeds the limit");

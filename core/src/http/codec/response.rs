@@ -1,4 +1,4 @@
-//! Responses in: the client's side.
+//! Incremental parser of responses.
 
 use super::Part;
 use super::body::{Body, Step};
@@ -8,33 +8,33 @@ use super::window::{Taken, Window};
 use crate::http::ResponseHead;
 use crate::storage::Storage;
 
-/// Reads the responses of a connection, each to a request that was announced with
-/// [`expect`](Self::expect_response).
+/// Reads the responses of a connection, each announced with
+/// [`expect_response`](Self::expect_response).
 #[derive(Debug)]
 pub struct ResponseReader<S: Storage + ?Sized> {
     state: State,
     to_head_request: bool,
     keeps_alive: bool,
-    /// Whether anything of the response has come.
+    /// Whether any byte of the response has been received.
     has_begun: bool,
     interim: u8,
     window: Window<S>,
 }
 
-/// The head of a response. Never one of the kind 1xx: those are passed over.
+/// The head of a final response; interim responses (1xx) are skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct IncomingResponse<'f> {
     /// 200 to 999.
     pub status: u16,
-    /// How long its body is, where that is known.
+    /// The length of the body, if known.
     pub content_length: Option<u64>,
-    /// Its fields.
+    /// The header fields.
     pub fields: HeadFields<'f>,
 }
 
 impl IncomingResponse<'_> {
-    /// The same as the rest of the library knows it.
+    /// Returns this head as a [`ResponseHead`].
     #[must_use]
     pub fn as_head(&self) -> ResponseHead<'_> {
         ResponseHead::new(self.status, &self.fields)
@@ -42,13 +42,13 @@ impl IncomingResponse<'_> {
 }
 
 impl<S: Storage> ResponseReader<S> {
-    /// A reader that uses all of `storage`, and never grows.
+    /// Creates a reader that uses all of `storage` and never grows.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A reader whose storage may grow up to `limit` bytes: the longest head.
+    /// Creates a reader whose storage may grow up to `limit` bytes, the maximum length of a head.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
@@ -64,8 +64,8 @@ impl<S: Storage> ResponseReader<S> {
 }
 
 impl<S: Storage + ?Sized> ResponseReader<S> {
-    /// A request was sent, with this method: its response is to come. `false` while another one is
-    /// being read, or where the connection does not [live on](Self::is_reusable).
+    /// Announces the response to a request of this method. Returns `false` while another response
+    /// is being read, and if the connection is not [reusable](Self::is_reusable).
     pub fn expect_response(&mut self, method: &str) -> bool {
         if !self.is_reusable() {
             return false;
@@ -75,22 +75,24 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         true
     }
 
-    /// Where the transport reads to. Empty while something that was read waits to be taken.
+    /// Returns the free space that the transport reads into. Empty while received bytes must be
+    /// consumed first.
     pub fn spare(&mut self) -> &mut [u8] {
         self.window.spare()
     }
 
-    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    /// Appends the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         self.has_begun |= n > 0;
         self.window.commit(n);
     }
 
-    /// The next part, lent until the next call. `None`: read more, or, behind the end of a
-    /// response, send the next request.
+    /// Returns the next part, lent until the next call; `None` if more bytes are needed, or, after
+    /// [`Part::End`], until the next request is sent.
     ///
     /// # Errors
-    /// What came is no HTTP: the connection is to be closed. It stays so.
+    /// [`HttpError`] if the bytes are invalid: close the connection. Later calls return the same
+    /// error.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, HttpError> {
         loop {
             match self.advance() {
@@ -105,35 +107,35 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                             .map(|parsed| Some(Part::Head(parsed.head)));
                     }
                 }
-                Err(fault) => {
-                    self.state = State::Faulty(fault);
-                    return Err(fault);
+                Err(error) => {
+                    self.state = State::Failed(error);
+                    return Err(error);
                 }
             }
         }
     }
 
-    /// The connection has ended. `true` when that is the end of the response: [`Part::End`] is
+    /// Handles the end of the connection. Returns `true` if it ends the response: [`Part::End`] is
     /// next.
     ///
     /// # Errors
-    /// The response has been cut off, or there is none.
+    /// [`HttpError`] if the response is incomplete or missing.
     pub fn end_of_input(&mut self) -> Result<bool, HttpError> {
         self.keeps_alive = false;
         match self.state {
             State::Body(Body::UntilClose) => self.state = State::Ending,
             State::Idle | State::Ending => {}
-            State::Faulty(fault) => return Err(fault),
+            State::Failed(error) => return Err(error),
             State::Head | State::Body(_) => {
-                self.state = State::Faulty(HttpError::TRUNCATED);
+                self.state = State::Failed(HttpError::TRUNCATED);
                 return Err(HttpError::TRUNCATED);
             }
         }
         Ok(self.state == State::Ending)
     }
 
-    /// Whether anything has come of the response that is expected. If nothing has when a connection
-    /// that was used before ends, the request was not seen.
+    /// Whether any byte of the expected response has been received. If not, and a reused connection
+    /// ends, the server has not processed the request.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.has_begun
@@ -147,7 +149,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
 
     fn advance(&mut self) -> Result<Option<Found>, HttpError> {
         match &mut self.state {
-            State::Faulty(fault) => Err(*fault),
+            State::Failed(error) => Err(*error),
             State::Idle => Ok(None),
             State::Ending if self.window.is_empty() => {
                 self.state = State::Idle;
@@ -158,8 +160,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 Ok(Some(Found::Piece(self.window.take(rest))))
             }
             State::Head => {
-                let too_long =
-                    HttpError::bad("the head of the response is longer than what is read");
+                let too_long = HttpError::bad("the response head exceeds the limit");
                 Ok(self.window.head(too_long, too_long)?.map(Found::Head))
             }
             State::Body(body) => match body.step(&mut self.window)? {
@@ -173,14 +174,14 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         }
     }
 
-    /// `false` when it is that of an interim response.
+    /// Returns `false` for an interim response.
     fn take_head(&mut self, taken: Taken) -> Result<bool, HttpError> {
         let parsed = parse(self.window.bytes(taken))
             .map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
-        let fault = match parsed {
-            Ok((101, ..)) => HttpError::bad("a switch of protocols that nobody asked for"),
+        let error = match parsed {
+            Ok((101, ..)) => HttpError::bad("unexpected status 101 (Switching Protocols)"),
             Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
-                HttpError::bad("more interim responses than are read")
+                HttpError::bad("too many interim responses")
             }
             Ok((100..=199, ..)) => {
                 self.interim += 1;
@@ -196,10 +197,10 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 self.state = State::Body(body);
                 return Ok(true);
             }
-            Err(fault) => fault,
+            Err(error) => error,
         };
-        self.state = State::Faulty(fault);
-        Err(fault)
+        self.state = State::Failed(error);
+        Err(error)
     }
 }
 
@@ -225,7 +226,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
     let head = IncomingResponse {
         status,
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
-        fields: HeadFields::behind_first_line(bytes),
+        fields: HeadFields::after_first_line(bytes),
     };
     Ok(Parsed {
         head,
@@ -242,7 +243,7 @@ enum State {
     Body(Body),
     /// The connection has ended, and the response with it.
     Ending,
-    Faulty(HttpError),
+    Failed(HttpError),
 }
 
 enum Found {
@@ -251,5 +252,5 @@ enum Found {
     End,
 }
 
-/// The most interim responses (1xx) that are passed over before a response.
+/// Maximum number of interim responses (1xx) before a response.
 pub const MAX_INTERIM: u8 = 16;

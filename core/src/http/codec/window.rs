@@ -1,21 +1,21 @@
-//! What was read and not taken yet.
+//! Received bytes that were not consumed yet.
 
 use super::error::HttpError;
 use crate::storage::{self, Storage};
 
 #[derive(Debug)]
 pub(super) struct Window<S: Storage + ?Sized> {
-    /// First byte that was not taken.
+    /// First byte not consumed.
     start: usize,
-    /// Everything before this was searched for a line's end.
+    /// End of the bytes searched for a line end.
     scanned: usize,
-    /// First byte of the line whose end is searched for, while a head is read.
+    /// Start of the current line while a head is read.
     line_start: usize,
     end: usize,
     limit: usize,
-    /// Empty lines in front of the head that is read.
+    /// Number of empty lines before the current head.
     empty_lines: u8,
-    /// Bytes that were searched for a line's end.
+    /// Number of bytes searched for a line end.
     #[cfg(test)]
     searched: usize,
     storage: S,
@@ -76,12 +76,12 @@ impl<S: Storage + ?Sized> Window<S> {
         self.start == self.end
     }
 
-    /// How many bytes there are.
+    /// Number of bytes held.
     pub(super) fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// Whether no more can be held.
+    /// Whether no more bytes can be held.
     fn is_full(&self) -> bool {
         self.len()
             >= self.storage.bytes().len().max(if self.storage.can_grow() { self.limit } else { 0 })
@@ -99,8 +99,7 @@ impl<S: Storage + ?Sized> Window<S> {
         self.storage.bytes().get(taken.start..taken.end).unwrap_or_default()
     }
 
-    /// Takes a line with its end, which must be a carriage return and a line feed. `None`: read
-    /// more.
+    /// Takes a line with its end, which must be CR LF; `None` if more bytes are needed.
     pub(super) fn line(
         &mut self,
         limit: usize,
@@ -113,8 +112,8 @@ impl<S: Storage + ?Sized> Window<S> {
         if len > limit { Err(too_long) } else { Ok(Some(self.take(len))) }
     }
 
-    /// Takes all lines up to an empty one, and that. `too_long` is for a head that does not fit,
-    /// `line_too_long` for its first line.
+    /// Takes all lines up to and including an empty one. `too_long` is the error for a head that
+    /// does not fit, `line_too_long` for its first line.
     pub(super) fn head(
         &mut self,
         too_long: HttpError,
@@ -137,22 +136,21 @@ impl<S: Storage + ?Sized> Window<S> {
                 self.empty_lines = 0;
                 return Ok(Some(self.take(end - self.start)));
             }
-            // Empty lines in front of a message are nothing (RFC 9112, 2.2), as long as they are
-            // few.
+            // A few empty lines before a message are ignored (RFC 9112, 2.2).
             if self.empty_lines == MAX_EMPTY_LINES {
-                return Err(HttpError::bad("too many empty lines stand in front of the message"));
+                return Err(HttpError::bad("too many empty lines before the message"));
             }
             self.empty_lines += 1;
             self.take(2);
         }
     }
 
-    /// The bytes that were not taken.
+    /// Returns the bytes not consumed.
     pub(super) fn untaken(&self) -> &[u8] {
         self.rest(self.start)
     }
 
-    /// The place behind the next line feed.
+    /// Returns the index after the next line feed.
     fn line_end(&mut self) -> Result<Option<usize>, HttpError> {
         let at = self.rest(self.scanned).iter().position(|byte| *byte == b'\n');
         #[cfg(test)]
@@ -167,7 +165,7 @@ impl<S: Storage + ?Sized> Window<S> {
         let before = end.checked_sub(1).filter(|before| *before >= self.start);
         match before.and_then(|before| self.storage.bytes().get(before)) {
             Some(b'\r') => Ok(Some(end + 1)),
-            _ => Err(HttpError::bad("a line ends with a line feed alone")),
+            _ => Err(HttpError::bad("a line ends with a bare line feed")),
         }
     }
 
@@ -176,14 +174,14 @@ impl<S: Storage + ?Sized> Window<S> {
     }
 }
 
-/// Bytes that were taken; they stay where they are until more is read.
+/// A range of consumed bytes, valid until more bytes are read.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     start: usize,
     end: usize,
 }
 
-/// The most empty lines that are passed over in front of a request or a response.
+/// Maximum number of empty lines before a request or response.
 pub const MAX_EMPTY_LINES: u8 = 8;
 
 #[cfg(test)]
@@ -192,7 +190,7 @@ mod tests {
 
     const TOO_LONG: HttpError = HttpError::bad("too long");
 
-    /// The number of bytes that are searched while a head of `len` bytes comes byte by byte.
+    /// Returns the number of bytes searched while a head of `len` bytes arrives byte by byte.
     fn searched(line: &[u8], len: usize) -> usize {
         let mut window = Window::new([0; 65_536], 0);
         let head = line.iter().cycle().take(len).chain(b"\r\n\r\n");

@@ -1,4 +1,4 @@
-//! Heads and chunks out.
+//! Writing of heads and chunks.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::body::is_token;
 use crate::error::SendError;
 use crate::json::Decimal;
 
-/// Writes the head of a request or of a response into bytes of the caller's.
+/// Writes the head of a request or response into the caller's buffer.
 ///
 /// ```
 /// use mcp_sansio::http::codec::{BodyLength, HeadWriter};
@@ -24,17 +24,17 @@ pub struct HeadWriter<'o> {
     error: Option<SendError>,
 }
 
-/// How long a body is.
+/// The length of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BodyLength {
-    /// There is none, and none is expected: `GET`, 204.
+    /// No body and no length field: `GET`, 204.
     Absent,
-    /// So many bytes.
+    /// This many bytes.
     Known(u64),
-    /// It comes in [`ChunkHeader`]s.
+    /// The body is sent in chunks: see [`ChunkHeader`].
     Chunked,
-    /// It ends with the connection (responses only, for clients that speak HTTP/1.0).
+    /// The body ends with the connection (only for responses to HTTP/1.0 clients).
     UntilClose,
 }
 
@@ -74,7 +74,7 @@ impl<'o> HeadWriter<'o> {
         self.field_parts(name, &[value.as_bytes()])
     }
 
-    /// Adds a field whose value is these parts, one after the other.
+    /// Adds a field whose value is the concatenation of these parts.
     #[must_use]
     pub fn field_parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
         if name.is_empty()
@@ -90,24 +90,24 @@ impl<'o> HeadWriter<'o> {
         self
     }
 
-    /// Adds a field, to a writer that is at hand as a reference.
+    /// Adds a field through a reference to the writer.
     pub fn push_field(&mut self, name: &str, value: &dyn fmt::Display) {
         if name.is_empty() || !name.bytes().all(is_token) {
             self.error = Some(SendError::Value);
         }
         self.put(name.as_bytes());
         self.put(b": ");
-        if fmt::Write::write_fmt(&mut Value(self), format_args!("{value}")).is_err() {
+        if fmt::Write::write_fmt(&mut ValueWriter(self), format_args!("{value}")).is_err() {
             self.error = Some(SendError::Value);
         }
         self.put(b"\r\n");
     }
 
-    /// Ends the head; says how long it is.
+    /// Ends the head and returns its length.
     ///
     /// # Errors
-    /// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when a name or a value
-    /// cannot be in a head (line breaks, for instance). What is in the buffer is nothing then.
+    /// [`SendError::TooLarge`] if the head does not fit, [`SendError::Value`] if a name or value is
+    /// invalid (contains a line break, for example). The buffer is not usable then.
     pub fn finish(mut self, body: BodyLength) -> Result<usize, SendError> {
         match body {
             BodyLength::Absent | BodyLength::UntilClose => {}
@@ -134,10 +134,10 @@ impl<'o> HeadWriter<'o> {
     }
 }
 
-/// The value of a field, while it is written.
-struct Value<'w, 'o>(&'w mut HeadWriter<'o>);
+/// Writes the value of a field.
+struct ValueWriter<'w, 'o>(&'w mut HeadWriter<'o>);
 
-impl fmt::Write for Value<'_, '_> {
+impl fmt::Write for ValueWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if !text.bytes().all(|byte| is_in_values(&byte)) {
             return Err(fmt::Error);
@@ -152,7 +152,7 @@ pub(super) fn is_in_values(byte: &u8) -> bool {
     *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f)
 }
 
-/// What stands before a chunk of a body; behind it stands [`END`](Self::END).
+/// The line before the data of a chunk; [`END`](Self::END) follows the data.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkHeader {
     bytes: [u8; 18],
@@ -160,10 +160,10 @@ pub struct ChunkHeader {
 }
 
 impl ChunkHeader {
-    /// What stands behind a chunk.
+    /// The bytes after the data of a chunk.
     pub const END: &'static [u8] = b"\r\n";
 
-    /// Of a chunk of so many bytes. Not of none: that is [`LAST_CHUNK`].
+    /// Creates the header of a chunk with this length. For length 0 use [`LAST_CHUNK`].
     #[must_use]
     pub fn new(len: usize) -> Self {
         let (mut bytes, mut rest, mut start) = ([b'0'; 18], len as u64, 16);
@@ -180,7 +180,7 @@ impl ChunkHeader {
         Self { bytes, start }
     }
 
-    /// Its size in hexadecimal digits, and a line's end.
+    /// Returns the hexadecimal size and the line end.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(self.start..).unwrap_or_default()
@@ -213,7 +213,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// What ends a body in chunks.
+/// The end of a chunked body.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// What a client waits for that [expects](super::IncomingRequest::expects_continue) it.
+/// The interim response for a client that [expects](super::IncomingRequest::expects_continue) it.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";

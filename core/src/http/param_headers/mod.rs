@@ -1,7 +1,7 @@
-//! What the head of a request repeats of its body: `Mcp-Name` and `Mcp-Param-*` (2026-07-28,
+//! `Mcp-Name` and `Mcp-Param-*`: header fields that repeat parts of the body (2026-07-28,
 //! basic/transports/streamable-http).
 //!
-//! A field carries a text as it is where every intermediary lets that pass, and else as
+//! Values that every intermediary passes unchanged are sent as they are, others as
 //! `=?base64?...?=`:
 //!
 //! ```
@@ -12,7 +12,7 @@
 //! assert!(FieldValue::text(" padded ").matches(b"=?base64?IHBhZGRlZCA=?="));
 //! ```
 //!
-//! Which arguments of a tool are repeated its input schema says, with `x-mcp-header`: see
+//! The input schema of a tool marks the arguments to repeat with `x-mcp-header`: see
 //! [`header_params`].
 
 mod params;

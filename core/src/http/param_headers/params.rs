@@ -1,5 +1,5 @@
-//! Which arguments of a tool its calls repeat in their heads: those that the input schema annotates
-//! with `x-mcp-header`.
+//! Arguments of a tool that are repeated in header fields: those annotated with `x-mcp-header` in
+//! its input schema.
 
 use super::FieldValue;
 use crate::http::SingleValue;
@@ -9,7 +9,7 @@ use crate::rpc::{ErrorCode, RpcError};
 use crate::server::Request;
 use crate::types::Tool;
 
-/// The annotated properties of an input schema, each with the argument that belongs to it.
+/// Returns the annotated properties of an input schema, each with its argument.
 ///
 /// ```
 /// use mcp_sansio::RawJson;
@@ -32,15 +32,15 @@ pub fn header_params<'s, 'a>(schema: RawJson<'s>, arguments: RawJson<'a>) -> Hea
     found
 }
 
-/// What [`header_params`] finds.
+/// Iterator of [`header_params`].
 #[derive(Clone, Debug)]
 pub struct HeaderParams<'s, 'a> {
     levels: [Option<Level<'s, 'a>>; MAX_SCHEMA_DEPTH],
-    /// How many are entered.
+    /// Number of levels in use.
     depth: usize,
 }
 
-/// The properties of one object, and the object of the arguments that they describe.
+/// The properties of one schema object, and the argument object that they describe.
 #[derive(Clone, Debug)]
 struct Level<'s, 'a> {
     properties: Members<'s>,
@@ -50,11 +50,11 @@ struct Level<'s, 'a> {
 /// An annotated property.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderParam<'s, 'a> {
-    /// What stands behind `x-mcp-header`: a string, if the schema is right.
+    /// The value of `x-mcp-header`: a string, if the schema is valid.
     pub annotation: RawJson<'s>,
-    /// The property's schema.
+    /// The schema of the property.
     pub schema: RawJson<'s>,
-    /// The argument, if there is one; it may be null.
+    /// The argument, if present; may be null.
     pub value: Option<RawJson<'a>>,
 }
 
@@ -92,22 +92,21 @@ impl<'s, 'a> Iterator for HeaderParams<'s, 'a> {
 }
 
 impl HeaderParam<'_, '_> {
-    /// The name of the field, `Mcp-Param-` included; `None` where the annotation is none that a
-    /// field can be named by.
+    /// Returns the field name, including `Mcp-Param-`; `None` if the annotation is not a valid
+    /// field name.
     #[must_use]
     pub fn name(&self) -> Option<HeaderName> {
         HeaderName::new(self.annotation.as_string()?)
     }
 
-    /// Where arguments of this type can be repeated: `type` is string, integer or boolean, and
-    /// nothing else.
+    /// Whether `type` is one that a field can carry: string, integer or boolean.
     fn has_field_type(&self) -> bool {
         let kind = self.schema.get("type").and_then(RawJson::as_string);
         kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
     }
 }
 
-/// The name of a field: `Mcp-Param-Region`.
+/// A field name, e.g. `Mcp-Param-Region`.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderName {
     bytes: [u8; PREFIX.len() + MAX_HEADER_NAME],
@@ -126,7 +125,7 @@ impl HeaderName {
         Some(Self { bytes, len })
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.bytes
@@ -136,11 +135,11 @@ impl HeaderName {
     }
 }
 
-/// Whether the annotations of an input schema follow the rules: an HTTP client drops the tool where
-/// they do not.
+/// Checks the annotations of an input schema. HTTP clients must ignore a tool whose annotations are
+/// invalid.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// A description of the first broken rule.
 pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
     let mut names = [0; MAX_PARAMS];
@@ -152,21 +151,21 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         };
         if !param.has_field_type() {
             return Err(
-                "x-mcp-header is only for properties whose type is string, integer or boolean",
+                "x-mcp-header is allowed only on properties of type string, integer or boolean",
             );
         }
-        // By a hash, since a name takes 110 bytes.
+        // Compares hashes, since a name takes 110 bytes.
         let hash = hash_lower_case(name.as_str());
         if names.iter().take(found).any(|other| *other == hash) {
-            return Err("two x-mcp-header of a schema are the same, whatever their case");
+            return Err("two x-mcp-header names of the schema are equal (case-insensitively)");
         }
         let Some(place) = names.get_mut(found) else {
-            return Err("more than 64 x-mcp-header: no head takes more fields");
+            return Err("more than 64 x-mcp-header annotations");
         };
         *place = hash;
         found += 1;
     }
-    // A property may be called so, too: then an object stands behind it.
+    // A property may have this name too: its value is an object.
     let key = "\"x-mcp-header\"";
     let text = schema.as_str();
     let written = text.match_indices(key).filter(|(at, _)| {
@@ -175,13 +174,13 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     });
     if written.count() > found {
         return Err(
-            "x-mcp-header stands where only `properties` may lead to, 16 levels at most: not in items, allOf, $defs or any other keyword",
+            "x-mcp-header is allowed only under `properties`, at most 16 levels deep: not in items, allOf, $defs or any other keyword",
         );
     }
     Ok(())
 }
 
-/// Checks that a `tools/call` of 2026-07-28 repeats the annotated arguments in its head (2026-07-28,
+/// Checks that the head of a `tools/call` request repeats the annotated arguments (2026-07-28,
 /// basic/transports/streamable-http).
 pub(crate) fn check_param_headers(
     tool: &Tool<'_>,
@@ -192,14 +191,14 @@ pub(crate) fn check_param_headers(
     };
     let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
     for param in header_params(tool.input_schema, request.arguments().raw()) {
-        // The catalog's check finds an annotation that no field can be named by.
+        // The catalog's own check has reported invalid annotations.
         let Some(name) = param.name() else { continue };
         let value = match param.value.map(FieldValue::argument) {
             None => None,
             Some(Ok(value)) => value,
             Some(Err(_)) => {
                 return mismatch(
-                    "An argument that x-mcp-header names is no string, boolean, or integer within 2^53",
+                    "An argument annotated with x-mcp-header is not a string, boolean, or integer within 2^53",
                 );
             }
         };
@@ -208,15 +207,15 @@ pub(crate) fn check_param_headers(
             (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {}
             (SingleValue::Absent, Some(_)) => {
                 return mismatch(
-                    "An Mcp-Param field is missing: the tool's x-mcp-header names the argument",
+                    "A Mcp-Param field is missing for an argument annotated with x-mcp-header",
                 );
             }
             (_, None) => {
-                return mismatch("An Mcp-Param field repeats an argument that is not there");
+                return mismatch("A Mcp-Param field repeats an argument that is missing");
             }
             _ => {
                 return mismatch(
-                    "An Mcp-Param field is not the argument that the tool's x-mcp-header names",
+                    "A Mcp-Param field differs from the argument annotated with x-mcp-header",
                 );
             }
         }
@@ -228,17 +227,17 @@ fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
     object.members().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// RFC 9110, 5.6.2.
+/// Whether the byte may be in a token (RFC 9110, 5.6.2).
 fn is_tchar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// How deeply objects may be nested in which annotated properties are found.
+/// Maximum nesting of `properties` in which annotations are found.
 pub const MAX_SCHEMA_DEPTH: usize = 16;
-/// The most arguments of a tool that a head can repeat. Checking a schema takes eight bytes of
-/// stack for each.
+/// Maximum number of annotated arguments of a tool. Checking a schema takes eight bytes of stack
+/// for each.
 pub const MAX_PARAMS: usize = 64;
-/// The longest name that an annotation may give, in bytes.
+/// Maximum length of a name in an annotation, in bytes.
 pub const MAX_HEADER_NAME: usize = 100;
 
 const ANNOTATION: &str = "x-mcp-header";
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_are_found_with_their_arguments_however_deep_they_lie() {
+    fn nested_properties_are_found_with_their_arguments() {
         let inner = property("b", r#"{"type":"integer","x-mcp-header":"B"}"#);
         let schema = format!(
             r#"{{"properties":{{"a":{inner},"c":{{"type":"string","x-mcp-header":"C"}}}}}}"#
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_too_deep_is_said_to() {
+    fn annotations_nested_too_deep_are_reported() {
         let mut schema = r#"{"type":"string","x-mcp-header":"X"}"#.to_string();
         for _ in 0..MAX_SCHEMA_DEPTH {
             schema = property("a", &schema);

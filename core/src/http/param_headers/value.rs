@@ -1,4 +1,4 @@
-//! One value in a field, and back.
+//! Encoding and comparison of field values.
 
 use core::fmt::{self, Write as _};
 
@@ -8,7 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::json::{RawJson, encode_base64};
 use crate::types::Text;
 
-/// A value as a field carries it: shows itself so, without an allocation, and knows itself again.
+/// A value of `Mcp-Name` or `Mcp-Param-*`. `Display` encodes it without allocating,
+/// [`matches`](Self::matches) compares it with a received field.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldValue<'v>(Form<'v>);
 
@@ -19,22 +20,22 @@ enum Form<'v> {
     Boolean(bool),
 }
 
-/// An argument that no field can carry: neither string nor boolean nor an integer within ±(2^53 -
+/// An argument that a field cannot carry: not a string, a boolean, or an integer within ±(2^53 -
 /// 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidFieldValue;
 
 impl<'v> FieldValue<'v> {
-    /// A text: a name, a URI.
+    /// Creates a value from text: a name, a URI.
     #[must_use]
     pub fn text(text: impl Into<Text<'v>>) -> Self {
         Self(Form::Text(text.into()))
     }
 
-    /// An argument; `None` for null, which no field is sent for.
+    /// Creates a value from an argument; `None` for null, for which no field is sent.
     ///
     /// # Errors
-    /// Where a field cannot carry it.
+    /// [`InvalidFieldValue`] if a field cannot carry the argument.
     pub fn argument(value: RawJson<'v>) -> Result<Option<Self>, InvalidFieldValue> {
         if value.is_null() {
             return Ok(None);
@@ -49,12 +50,12 @@ impl<'v> FieldValue<'v> {
         Ok(Some(Self(form)))
     }
 
-    /// Whether a field, without the white space around it, carries this value: texts byte by byte,
-    /// integers as numbers (`42.0` is 42). What is marked as base64 is decoded strictly; what
-    /// is not, and has other characters than a field may have, carries nothing.
+    /// Whether a field, without surrounding white space, carries this value: texts byte by byte,
+    /// integers as numbers (`42.0` is 42). Values marked as base64 are decoded strictly; others
+    /// match only if they consist of characters allowed in fields.
     #[must_use]
     pub fn matches(&self, field: &[u8]) -> bool {
-        let encoded = sentinel(field);
+        let encoded = base64_of(field);
         match self.0 {
             Form::Text(text) => {
                 let mut bytes = text.chars().flat_map(utf8);
@@ -109,8 +110,8 @@ impl fmt::Display for FieldValue<'_> {
     }
 }
 
-/// Whether a field can carry the text as it is: visible ASCII and spaces within, and nothing that
-/// looks as if it were encoded.
+/// Whether the text needs no encoding: visible ASCII and inner spaces, and not of the form of an
+/// encoded value.
 fn is_safe(text: Text<'_>) -> bool {
     let (mut len, mut last) = (0, None);
     for c in text.chars() {
@@ -124,8 +125,8 @@ fn is_safe(text: Text<'_>) -> bool {
     !(last == Some(' ') || begins && ends)
 }
 
-/// What stands between the markers, if both are there.
-fn sentinel(field: &[u8]) -> Option<&[u8]> {
+/// Returns the base64 between the markers, if both are present.
+fn base64_of(field: &[u8]) -> Option<&[u8]> {
     field.strip_prefix(PREFIX.as_bytes())?.strip_suffix(SUFFIX.as_bytes())
 }
 
@@ -133,7 +134,8 @@ fn is_visible(field: &[u8]) -> bool {
     field.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }
 
-/// Hands what is decoded to `take`, part by part; whether it was base64 and `take` agreed.
+/// Passes the decoded bytes to `take` in parts; returns whether the base64 was valid and `take`
+/// returned `true` each time.
 fn decode(encoded: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
     let mut parts = encoded.chunks(4 * PART).peekable();
     while let Some(part) = parts.next() {
@@ -148,16 +150,18 @@ fn decode(encoded: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
     true
 }
 
-/// The same for what is short, as one text.
-fn plain(field: &[u8], encoded: Option<&[u8]>, is_it: impl Fn(&str) -> bool) -> bool {
-    let is_it = |bytes: &[u8]| core::str::from_utf8(bytes).is_ok_and(&is_it);
+/// Compares a short value as one text.
+fn plain(field: &[u8], encoded: Option<&[u8]>, matches: impl Fn(&str) -> bool) -> bool {
+    let matches = |bytes: &[u8]| core::str::from_utf8(bytes).is_ok_and(&matches);
     match encoded {
-        Some(encoded) => encoded.len() <= 4 * PART && !encoded.is_empty() && decode(encoded, is_it),
-        None => is_it(field),
+        Some(encoded) => {
+            encoded.len() <= 4 * PART && !encoded.is_empty() && decode(encoded, matches)
+        }
+        None => matches(field),
     }
 }
 
-/// The bytes of a character.
+/// Returns the UTF-8 bytes of a character.
 fn utf8(c: char) -> impl Iterator<Item = u8> {
     let mut bytes = [0; 4];
     let len = c.encode_utf8(&mut bytes).len();
@@ -166,9 +170,9 @@ fn utf8(c: char) -> impl Iterator<Item = u8> {
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
-/// Groups that are decoded at once.
+/// Number of base64 groups decoded at once.
 const PART: usize = 16;
-/// The greatest integer that all JSON parsers read alike: 2^53 - 1.
+/// The largest integer that all JSON parsers read exactly: 2^53 - 1.
 const MOST: i64 = (1 << 53) - 1;
 
 #[cfg(test)]
@@ -179,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// The specification's examples, and what is at the edges of its rules.
+    /// The specification's examples, and edge cases of its rules.
     const TEXTS: [(&str, &str); 15] = [
         ("us-west1", "us-west1"),
         ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
@@ -199,7 +203,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_text_is_written_as_the_specification_has_it_and_known_again() {
+    fn a_text_is_encoded_as_specified_and_matches_its_encoding() {
         for (text, field) in TEXTS {
             let value = FieldValue::text(text);
             assert_eq!(value.to_string(), field);
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn hdr_34_broken_base64_carries_nothing() {
+    fn hdr_34_invalid_base64_matches_nothing() {
         let value = FieldValue::text("Hello");
         assert!(value.matches(b"=?base64?SGVsbG8=?="));
         for field in [
@@ -233,10 +237,10 @@ mod tests {
         ] {
             assert!(!value.matches(field.as_bytes()), "{field}");
         }
-        // What is not marked, or marked in another way, is meant as it stands.
+        // Without the exact marker the value is literal.
         assert!(FieldValue::text("SGVsbG8=").matches(b"SGVsbG8="));
         assert!(FieldValue::text("=?BASE64?SGVsbG8=?=").matches(b"=?BASE64?SGVsbG8=?="));
-        // As it is, but with characters that a field may not have.
+        // Not encoded, but with characters that a field may not contain.
         assert!(!FieldValue::text("世").matches("世".as_bytes()));
     }
 
@@ -277,7 +281,7 @@ mod tests {
         for text in ["42", "42.0000000000000000000", &long] {
             assert!(number.matches(encoded(text).as_bytes()), "{text}");
         }
-        // The same number in each part, and another one in all.
+        // Each part is the same number, but not the whole.
         assert!(!number.matches(encoded(&std::format!("{long}42")).as_bytes()));
     }
 }

@@ -1,4 +1,4 @@
-//! Where a request goes: a function of its head and its body.
+//! The endpoint: checks requests and says where they go.
 
 use super::exchange::EventId;
 use super::host_policy::HostPolicy;
@@ -8,7 +8,7 @@ use crate::lifecycle::{Method, Revision, Revisions};
 use crate::message::{Item, Kind, Member, Messages};
 use crate::rpc::ErrorCode;
 
-/// The rules of one endpoint.
+/// The address, revisions and access rules of one MCP endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'c> {
     revisions: Revisions,
@@ -16,100 +16,101 @@ pub struct Endpoint<'c> {
     has_sessions: bool,
 }
 
-/// What a request comes to.
+/// Where a request goes: the result of [`Endpoint::route`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Route<'f> {
-    /// A POST that stands alone: for a [`Server`](crate::Server) of its own, `Server<1, S>`, which
-    /// ends with it. Modern ones are, and what is wrong in a way that needs no session to say
-    /// so.
+    /// A POST without a session: for a new [`Server`](crate::Server) (`Server<1, S>`) that ends
+    /// with the exchange. These are modern requests, and invalid ones that can be rejected without
+    /// a session.
     Stateless,
-    /// The same for a legacy client without a session:
-    /// [`start_legacy`](crate::Server::start_legacy) first.
+    /// The same for a legacy client without a session: call
+    /// [`start_legacy`](crate::Server::start_legacy) with this revision first.
     StatelessRevision(Revision),
-    /// An `initialize`: for a server in a new session, whose [id](super::SessionId) goes out with
-    /// the answer if that is no error.
+    /// An `initialize` request: create a session with a new server. The response, unless it is an
+    /// error, carries the [id](super::SessionId) of the session.
     NewSession,
-    /// A POST to the session of this id; where there is none: [`Rejection::session_not_found`].
+    /// A POST to the session with this id; respond with [`Rejection::session_not_found`] if it does
+    /// not exist.
     Session(&'f str),
-    /// A GET: events that belong to no request, or those of a stream after the one that the client
-    /// has seen last.
+    /// A GET: opens the session's standalone stream, or resumes a stream.
     Stream {
-        /// The session.
+        /// The id of the session.
         session: &'f str,
-        /// The last event that the client has seen. [`None`] for the session's own stream from now
-        /// on, and where the id is none of ours.
+        /// The last event that the client has received. `None` opens the standalone stream; so does
+        /// an id that this server did not assign.
         last_event_id: Option<EventId>,
     },
-    /// A DELETE: the client has no more use for this session. 204, or 404 where there is none.
+    /// A DELETE: the client ends the session with this id. Respond with 204, or 404 if it does not
+    /// exist.
     DeleteSession(&'f str),
-    /// An OPTIONS: 204 with [`Endpoint::allowed_methods`].
+    /// An OPTIONS request: respond with 204 and [`Endpoint::allowed_methods`].
     Options,
-    /// Nobody gets to see it.
+    /// Rejected before it reaches a server.
     Rejected(Rejection<'f>),
 }
 
-/// What a request wants to do, by its head alone.
+/// The HTTP methods that an endpoint serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum HttpMethod {
-    /// Has a body, which [`Endpoint::route`] wants to see.
+    /// Carries a body, which [`Endpoint::route`] needs.
     Post,
-    /// Opens a stream.
+    /// Opens or resumes an event stream.
     Get,
     /// Ends a session.
     Delete,
-    /// Asks what can be done.
+    /// Lists the allowed methods.
     Options,
 }
 
 impl<'c> Endpoint<'c> {
-    /// An endpoint that serves these revisions (those of the [`ServerConfig`](crate::ServerConfig))
-    /// to clients on the same machine, legacy ones in sessions.
+    /// Creates an endpoint that serves these revisions (those of the
+    /// [`ServerConfig`](crate::ServerConfig)) to clients on the same machine, legacy ones in
+    /// sessions.
     #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
         Self { revisions, host_policy: HostPolicy::LOOPBACK, has_sessions: true }
     }
 
-    /// Which hosts and origins are accepted. Default: [`HostPolicy::LOOPBACK`].
+    /// Sets the accepted hosts and origins. Default: [`HostPolicy::LOOPBACK`].
     #[must_use]
     pub const fn host_policy(self, host_policy: HostPolicy<'c>) -> Self {
         Self { host_policy, ..self }
     }
 
-    /// Serves legacy clients without sessions: nothing is kept of them, so they cannot be asked or
-    /// told anything but in answer to a request.
+    /// Serves legacy clients without sessions. No state is kept between their requests, so requests
+    /// and notifications to them are sent only as part of a response.
     #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self { has_sessions: false, ..self }
     }
 
-    /// The value of `Allow`, for 405 and for OPTIONS.
+    /// Returns the value of `Allow`, for status 405 and for OPTIONS.
     #[must_use]
     pub fn allowed_methods(&self) -> &'static str {
         if self.serves_sessions() { "POST, GET, DELETE, OPTIONS" } else { "POST, OPTIONS" }
     }
 
-    /// What the head alone shows, so that a body need not be read in vain.
+    /// Checks the head of a request before its body is read.
     ///
     /// # Errors
-    /// 403 for a foreign host or origin, 405 for a method that is not served (with
-    /// [`allow`](Self::allowed_methods)), 406 when the client does not take what it would be answered
-    /// with, 415 when the body is no JSON.
+    /// 403 for a host or origin that is not accepted, 405 for a method that is not served (send
+    /// [`allowed_methods`](Self::allowed_methods)), 406 if the client does not accept the
+    /// response's media types, 415 if the body is not JSON.
     pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Rejection<'static>> {
         self.host_policy.check(head)?;
-        let not_allowed =
-            Err(Rejection::new(405, ErrorCode::InvalidRequest, "This method is not served here"));
-        let verb = match head.method {
+        let not_allowed = Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+        let method = match head.method {
             "POST" => HttpMethod::Post,
             "GET" if self.serves_sessions() => HttpMethod::Get,
             "DELETE" if self.serves_sessions() => HttpMethod::Delete,
             "OPTIONS" => HttpMethod::Options,
             _ => return not_allowed,
         };
-        // Whoever has neither a session nor a legacy version speaks 2026-07-28, which has no other
-        // method.
-        if matches!(verb, HttpMethod::Get | HttpMethod::Delete)
+        // A request with neither a session nor a legacy version is of 2026-07-28, which has only
+        // POST.
+        if matches!(method, HttpMethod::Get | HttpMethod::Delete)
             && head.fields.nth(SESSION, 0).is_none()
         {
             let is_legacy = head
@@ -124,7 +125,7 @@ impl<'c> Endpoint<'c> {
             };
         }
         let takes = |kind| accepts(head.fields, kind);
-        let takes_all = match verb {
+        let takes_all = match method {
             HttpMethod::Post => takes("application/json") && takes("text/event-stream"),
             HttpMethod::Get => takes("text/event-stream"),
             _ => true,
@@ -141,17 +142,17 @@ impl<'c> Endpoint<'c> {
             SingleValue::Value(kind) => is_json(kind),
             _ => false,
         };
-        if verb == HttpMethod::Post && !is_json {
+        if method == HttpMethod::Post && !is_json {
             return Err(Rejection::new(
                 415,
                 ErrorCode::InvalidRequest,
                 "Content-Type must be application/json",
             ));
         }
-        Ok(verb)
+        Ok(method)
     }
 
-    /// Where a request goes. What has no body has no messages:
+    /// Routes a request. Of a request without a body pass the messages of
     /// [`Frame::Complete(&[])`](crate::Frame::Complete).
     #[must_use]
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
@@ -159,7 +160,7 @@ impl<'c> Endpoint<'c> {
             Err(refused) => Route::Rejected(refused),
             Ok(HttpMethod::Options) => Route::Options,
             Ok(HttpMethod::Post) => self.route_post(head, messages),
-            Ok(verb) => match (self.session(head), verb) {
+            Ok(method) => match (self.session(head), method) {
                 (Err(refused), _) => Route::Rejected(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
                 (Ok(session), _) => Route::Stream {
@@ -174,9 +175,9 @@ impl<'c> Endpoint<'c> {
         let mut envelope = messages.envelope();
         let (id, is_initialize) = match messages.peek(&mut envelope) {
             Some((Item::Message(Kind::Response { .. }), _)) if !self.is_in_session(head) => {
-                return Route::Rejected(Rejection::bad("A response belongs into a session"));
+                return Route::Rejected(Rejection::bad("A response must be sent within a session"));
             }
-            // Who says its version in the message is modern, whatever else it sends.
+            // A message with a protocol version is modern, whatever else it contains.
             Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
                 return Route::Stateless;
             }
@@ -184,7 +185,7 @@ impl<'c> Endpoint<'c> {
                 (Some(id), method == Method::Initialize)
             }
             Some((Item::Message(_) | Item::Batch, _)) => (None, false),
-            // A server says best what is wrong with it.
+            // The server reports the error.
             Some((Item::Fault { .. }, _)) | None => return Route::Stateless,
         };
         if self.revisions.newest_legacy().is_none() {
@@ -207,7 +208,7 @@ impl<'c> Endpoint<'c> {
         }
     }
 
-    /// The revision that the version field names, if it is there.
+    /// Returns the revision in `MCP-Protocol-Version`, if the field is present.
     fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Rejection<'static>> {
         let version = match head.fields.single(VERSION) {
             SingleValue::Absent => return Ok(None),
@@ -215,12 +216,10 @@ impl<'c> Endpoint<'c> {
             _ => None,
         };
         let version = version.filter(|version| self.revisions.contains(*version));
-        version
-            .map(Some)
-            .ok_or(Rejection::bad("MCP-Protocol-Version names no version that is spoken here"))
+        version.map(Some).ok_or(Rejection::bad("Unsupported version in MCP-Protocol-Version"))
     }
 
-    /// The session that a legacy request belongs to.
+    /// Returns the session id of a legacy request.
     fn session<'f>(&self, head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
         self.version(head)?;
         match head.fields.single(SESSION) {
@@ -228,7 +227,7 @@ impl<'c> Endpoint<'c> {
             SingleValue::Absent => Err(Rejection::bad(
                 "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
             )),
-            _ => Err(Rejection::bad("Mcp-Session-Id must be there once")),
+            _ => Err(Rejection::bad("Mcp-Session-Id must not be repeated")),
         }
     }
 
@@ -245,7 +244,7 @@ impl<'c> Endpoint<'c> {
     }
 }
 
-/// Whether the `Accept` fields cover this type, which is given as `application/json`.
+/// Whether the `Accept` fields cover the media type `wanted`.
 fn accepts(fields: &dyn Fields, wanted: &str) -> bool {
     let kind = wanted.split_once('/').map_or(wanted, |(kind, _)| kind);
     let covers = |range: &str| {
@@ -257,12 +256,12 @@ fn accepts(fields: &dyn Fields, wanted: &str) -> bool {
     let lists = fields.all("accept").filter_map(|list| core::str::from_utf8(list).ok());
     lists.flat_map(|list| list.split(',')).any(|entry| {
         let mut parts = entry.split(';');
-        // With a weight of zero it is named only to say no.
+        // A weight of zero means "not acceptable" (RFC 9110, 12.4.2).
         parts.next().is_some_and(covers) && !parts.any(is_zero)
     })
 }
 
-/// Whether the body is JSON, as far as its `Content-Type` says anything.
+/// Whether a `Content-Type` is `application/json`, with any parameters.
 fn is_json(content_type: &str) -> bool {
     content_type
         .split(';')
@@ -288,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_cover_what_they_say() {
+    fn media_ranges_match_types() {
         let accepts = |list: &str, wanted| accepts(&[("Accept", list)], wanted);
         for list in [
             "application/json, text/event-stream",
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn json_may_have_parameters() {
+    fn json_content_type_may_have_parameters() {
         assert!(is_json("application/json") && is_json(" Application/JSON ; charset=utf-8"));
         assert!(!is_json("text/plain") && !is_json("application/json-rpc") && !is_json(""));
     }

@@ -1,4 +1,5 @@
-//! The buffer of one exchange: its first frame decides what the answer is.
+//! The output buffer of one HTTP exchange: its first frame decides between a JSON body and an event
+//! stream.
 
 use core::fmt;
 use core::str::FromStr;
@@ -12,35 +13,36 @@ use crate::storage::Storage;
 use crate::tx::{Tx, TxBuffer};
 
 impl<S: Storage> TxBuffer<S> {
-    /// A buffer for what answers one HTTP request: storage that may grow up to `limit` bytes.
+    /// Creates a buffer for the response to one HTTP request, in storage that may grow up to
+    /// `limit` bytes.
     ///
-    /// Nothing is decided before the first frame is in it. A response becomes the body as it is,
-    /// with the status that belongs to it; a notification or a request begins a stream of
-    /// events. [`http_response`](Self::http_response) says which it was. Where it says nothing and no request of
-    /// the exchange is open, the answer is [`OutgoingResponse::ACCEPTED`].
+    /// The first frame decides the kind of the response: a JSON-RPC response becomes the body, with
+    /// the status that belongs to it; a notification or a request starts an event stream.
+    /// [`http_response`](Self::http_response) returns the decision. If it returns `None` and no
+    /// request of the exchange is open, send [`OutgoingResponse::ACCEPTED`].
     #[must_use]
     pub const fn for_http_response(storage: S, limit: usize) -> Self {
         Self::with_limit(storage, limit).with_framing(Framing::Exchange(Exchange::NEW))
     }
 
-    /// The same where events have ids, so that they can be asked for again: the `stream` is a
-    /// number that no other of the session has. A stream of a POST [begins](Self::with_priming_event) with
-    /// an empty event from 2025-11-25 on.
+    /// Assigns ids to events, so that the client can resume the stream. `stream` must be unique in
+    /// the session. From 2025-11-25 on, start the stream of a POST [with an empty
+    /// event](Self::with_priming_event).
     #[must_use]
     pub const fn with_event_ids(self, stream: u32) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), ..Exchange::NEW })
     }
 
-    /// The same where the first event is an empty one, whose id the client can resume from before
-    /// anything has been said, and how long it is to wait before it does (2025-11-25). Older
-    /// clients take an empty event for a message.
+    /// Assigns ids to events and starts with an empty event, whose id lets the client resume before
+    /// the first message, after waiting for `retry` (2025-11-25). Clients of older revisions would
+    /// take the empty event for a message.
     #[must_use]
     pub const fn with_priming_event(self, stream: u32, retry: Duration) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
     }
 
-    /// The same for a stream that is one of events whatever is in it: the whole of what a server of
-    /// 2024-11-05 says.
+    /// Makes the response an event stream regardless of the first frame: the only stream of
+    /// HTTP+SSE (2024-11-05).
     #[must_use]
     pub const fn event_stream_only(self) -> Self {
         self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
@@ -52,8 +54,8 @@ impl<S: Storage> TxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> TxBuffer<S> {
-    /// What the first frame has decided; `None` before there is one, and for a buffer that is none
-    /// of an exchange.
+    /// Returns the head that the first frame has decided; `None` before the first frame, and for a
+    /// buffer that is not of an exchange.
     #[must_use]
     pub fn http_response(&self) -> Option<OutgoingResponse> {
         match self.framing() {
@@ -62,8 +64,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
-    /// Whether an answer was [aborted](crate::Server::fail) in the middle of a body: only the
-    /// end of the connection says so.
+    /// Whether a JSON body was [aborted](crate::Server::fail) half-way. Close the connection without
+    /// ending the body, so that the client notices.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
@@ -71,12 +73,12 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 }
 
 impl<S: Storage> TxBuffer<S> {
-    /// Begins the stream of a [primed](Self::with_priming_event) exchange before there is anything to say: with
-    /// the empty event, so that the connection can be let go and the client comes back for what
-    /// follows. `false` for other exchanges, and where something has been said.
+    /// Writes the [priming event](Self::with_priming_event) before there is a message, so that the
+    /// connection can be closed and the client reconnects for what follows. Returns `false` for
+    /// exchanges without one, and after the first frame.
     ///
     /// # Errors
-    /// [`SendError::TooLarge`] when the event does not fit.
+    /// [`SendError::TooLarge`] if the event does not fit.
     pub fn send_priming_event(&mut self) -> Result<bool, SendError> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
         let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
@@ -213,23 +215,23 @@ fn write_id(writer: &mut Writer<'_>, id: EventId) -> Result<(), WriteError> {
     writer.put(b"\n")
 }
 
-/// The id of an event, unique in its session: it says which stream the event belongs to
-/// (2025-11-25, basic/transports).
+/// The id of an event, unique in its session. It identifies the stream of the event (2025-11-25,
+/// basic/transports).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventId {
-    /// The stream.
+    /// The number of the stream.
     pub stream: u32,
-    /// Which event of the stream, counted from 0.
+    /// The number of the event in its stream, counted from 0.
     pub number: u32,
 }
 
 impl FromStr for EventId {
     type Err = InvalidEventId;
 
-    /// Reads the value of `Last-Event-ID`.
+    /// Parses the value of `Last-Event-ID`.
     fn from_str(text: &str) -> Result<Self, InvalidEventId> {
         let part = |text: &str| {
-            // `+1` and `01` are read as numbers, too.
+            // `str::parse` would also accept `+1` and `01`.
             let is_plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
             text.parse().ok().filter(|_| is_plain).ok_or(InvalidEventId)
@@ -239,7 +241,7 @@ impl FromStr for EventId {
     }
 }
 
-/// No event of ours has such an id.
+/// An event id that this server did not assign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InvalidEventId;
 

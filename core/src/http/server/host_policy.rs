@@ -1,15 +1,16 @@
-//! Who may talk to a server from within a browser: `Origin`, and `Host` against DNS rebinding.
+//! `Host` and `Origin` checks: protection against cross-origin requests and DNS rebinding.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::response::Rejection;
 use crate::http::{RequestHead, SingleValue};
 
-/// Which `Host` and `Origin` are accepted.
+/// The accepted values of `Host` and `Origin`.
 ///
-/// A web page can make its visitors' browsers send requests to servers on their machine or in their
-/// network, and by giving its own name their address even read the answers. The fields say where
-/// such a request comes from. What is not sent by a browser has no `Origin`, and is let through.
+/// A web page can make its visitors' browsers send requests to servers on their machine or network
+/// and, by pointing its own name to their address (DNS rebinding), read the responses. These fields
+/// identify such requests. Requests without an `Origin` do not come from a browser's page and are
+/// accepted.
 ///
 /// ```
 /// use mcp_sansio::http::RequestHead;
@@ -39,52 +40,55 @@ enum Hosts<'c> {
 }
 
 impl<'c> HostPolicy<'c> {
-    /// For servers on a loopback address: `localhost`, 127.0.0.0/8 and `[::1]`, with any port, as
-    /// host and as origin.
+    /// Accepts `localhost`, 127.0.0.0/8 and `[::1]` with any port, as host and as origin: for
+    /// servers on a loopback address.
     pub const LOOPBACK: Self = Self { hosts: Hosts::Loopback, origins: &[] };
 
-    /// Any host, and no browser but from the [`origins`](Self::origins) given: for servers that
-    /// have no name of their own, or where something in front of them checks it.
+    /// Accepts any host, and browsers only from the given [`origins`](Self::origins): for servers
+    /// without a fixed name, or behind a proxy that checks the host.
     pub const ANY_HOST: Self = Self { hosts: Hosts::Any, origins: &[] };
 
-    /// These hosts, as host and as origin: `mcp.example.com` with any port, or
-    /// `mcp.example.com:8080` with that one.
+    /// Accepts these hosts, as host and as origin: `mcp.example.com` with any port, or
+    /// `mcp.example.com:8080` with that port only.
     #[must_use]
     pub const fn hosts(hosts: &'c [&'c str]) -> Self {
         Self { hosts: Hosts::These(hosts), origins: &[] }
     }
 
-    /// And pages from these origins: `https://chat.example.com`, with the port where it is not the usual one; `null` for what has none.
+    /// Accepts pages from these origins too: `https://chat.example.com`, with the port unless it is
+    /// the scheme's default; `null` for opaque origins.
     #[must_use]
     pub const fn origins(self, origins: &'c [&'c str]) -> Self {
         Self { origins, ..self }
     }
 
-    /// Whether a request may be looked at any further. The authority of a target that is a whole
-    /// URL counts instead of the `Host`.
+    /// Checks `Host` and `Origin`. The authority of an absolute-form target takes precedence over
+    /// `Host`.
     ///
     /// # Errors
-    /// 403; 400 where the `Host` is not the authority of the target.
+    /// 403; 400 if `Host` differs from the authority of the target.
     pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Rejection<'static>> {
         let host = match (head.fields.single("host"), head.authority()) {
             (SingleValue::Value(host), Some(authority))
                 if !host.eq_ignore_ascii_case(authority) =>
             {
-                return Err(Rejection::bad("The Host is not the authority of the target"));
+                return Err(Rejection::bad(
+                    "Host differs from the authority of the request target",
+                ));
             }
             (SingleValue::Value(host), _) => self.is_host(host),
-            // HTTP/2 has it in the target; HTTP/1.1 must have it.
+            // HTTP/2 has no `Host` but `:authority`; HTTP/1.1 requires `Host`.
             (SingleValue::Absent, Some(authority)) => self.is_host(authority),
             (SingleValue::Absent, None) => matches!(self.hosts, Hosts::Any),
             (SingleValue::NotUtf8 | SingleValue::Repeated, _) => false,
         };
         if !host {
-            return Err(Rejection::forbidden("This host is not served here"));
+            return Err(Rejection::forbidden("Host not allowed"));
         }
         match head.fields.single("origin") {
             SingleValue::Absent => Ok(()),
             SingleValue::Value(origin) if self.is_origin(origin) => Ok(()),
-            _ => Err(Rejection::forbidden("Pages from this origin may not use this server")),
+            _ => Err(Rejection::forbidden("Origin not allowed")),
         }
     }
 
@@ -105,7 +109,7 @@ impl<'c> HostPolicy<'c> {
     }
 }
 
-/// What stands between `http://` and the path. With anything in front of the host it is none.
+/// Returns the authority of an origin; `None` if it contains userinfo.
 fn authority(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let authority = rest.split('/').next()?;
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn http_03_http_04_a_page_of_another_origin_is_refused() {
+    fn http_03_http_04_a_page_of_another_origin_is_rejected() {
         let refused = [
             "null",
             "http://evil.example.com",
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_listed_with_their_port_or_without() {
+    fn hosts_match_with_or_without_a_port() {
         let policy = HostPolicy::hosts(&["mcp.example.com", "other.example.com:8080"]);
         for host in ["mcp.example.com", "MCP.example.com:443", "other.example.com:8080"] {
             assert!(passes(policy, host, None), "{host}");

@@ -1,10 +1,10 @@
-//! The server of Streamable HTTP and of HTTP+SSE: its rules over a head and a body, wherever they
-//! were parsed.
+//! Server side of Streamable HTTP and HTTP+SSE: rules over request heads and bodies, whichever HTTP
+//! library parsed them.
 //!
-//! [`Endpoint::route`] says where a request goes; the same [`Server`](crate::Server) as everywhere
-//! takes its messages in, and writes into a buffer
-//! [for this exchange](crate::TxBuffer::for_http_response). The first frame in it decides what the
-//! answer is: [`TxBuffer::reply`](crate::TxBuffer::http_response).
+//! [`Endpoint::route`] decides where a request goes; an ordinary [`Server`](crate::Server) reads
+//! its messages and writes into a [buffer of the exchange](crate::TxBuffer::for_http_response). The
+//! first frame decides status and content type:
+//! [`TxBuffer::http_response`](crate::TxBuffer::http_response).
 //!
 //! ```
 //! use core::num::NonZeroU32;
@@ -23,7 +23,7 @@
 //!     Catalog::new().tools(&[Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))]);
 //!
 //! # fn main() -> Result<(), mcp_sansio::SendError> {
-//! // What any HTTP library, or `codec`, has read.
+//! // As parsed by any HTTP library, or by `codec`.
 //! let fields = [
 //!     ("Host", "localhost:8080"),
 //!     ("Accept", "application/json, text/event-stream"),
@@ -45,9 +45,9 @@
 //!         let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx)?;
 //!     }
 //! }
-//! let reply = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED); // status and fields; the body is in `tx`
+//! let response = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED); // status and fields; the body is in `tx`
 //! assert_eq!(
-//!     (reply.status, reply.fields().next()),
+//!     (response.status, response.fields().next()),
 //!     (200, Some(("content-type", "application/json")))
 //! );
 //! assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":"));
@@ -55,19 +55,19 @@
 //! # }
 //! ```
 //!
-//! # What is left to whoever carries the bytes
+//! # What the transport has to do
 //!
 //! | what happens | what to do |
 //! | --- | --- |
-//! | a client of 2026-07-28 closes its connection | forget the server of that request, and drop its handler |
-//! | a client of a session does | nothing: go on taking what the exchange writes, and [`record`](ReplayBuffer::record) it |
-//! | a session's server has something to say | [`exchange`](crate::Server::exchange), [`exchange_of_call`](crate::Server::exchange_of_call) and [`due_exchange`](crate::Server::due_exchange) say into which buffer: 0 is the session's own |
-//! | an exchange has no request left ([`open_requests_of`](crate::Server::open_requests_of)) and its buffer is empty | end the response; where there was no [`http_response`](crate::TxBuffer::http_response), with [`OutgoingResponse::ACCEPTED`], or 400 if there was a [`Violation`](crate::Violation) |
-//! | a GET comes | [`Route::Stream`]: read from the [`ReplayBuffer`], as far as it goes and as it grows |
-//! | a body is cut off ([`is_cut`](crate::TxBuffer::is_cut)) | close the connection without an end of the body |
-//! | nobody uses a session any more | forget it; who asks for it gets 404 |
+//! | a client of 2026-07-28 closes its connection | drop the server of that request and its handler |
+//! | a client of a session closes its connection | go on reading what the exchange writes, and [`record`](ReplayBuffer::record) it |
+//! | the server of a session sends a message | select the buffer by [`exchange`](crate::Server::exchange), [`exchange_of_call`](crate::Server::exchange_of_call) and [`due_exchange`](crate::Server::due_exchange): 0 is the standalone GET stream |
+//! | an exchange has no open request ([`open_requests_of`](crate::Server::open_requests_of)) and its buffer is empty | end the response; if there is no [`http_response`](crate::TxBuffer::http_response), send [`OutgoingResponse::ACCEPTED`], or 400 after a [`Violation`](crate::Violation) |
+//! | a GET arrives | [`Route::Stream`]: send what the [`ReplayBuffer`] holds, then what it records |
+//! | a body is [truncated](crate::TxBuffer::is_truncated) | close the connection without ending the body |
+//! | a session is unused for long | drop it; later requests with its id get 404 |
 //!
-//! The adapter for smol does all of it in about a thousand lines, most of which are sockets.
+//! `HttpServer` of the crate `mcp-sansio-adapters` implements all of this on asynchronous streams.
 
 mod endpoint;
 mod exchange;

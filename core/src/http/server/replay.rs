@@ -1,18 +1,18 @@
-//! What a session has sent, for as long as there is room: a client that lost its connection asks
-//! for what it has not seen (2025-03-26 to 2025-11-25, basic/transports).
+//! Replay of sent events to clients that lost their connection (2025-03-26 to 2025-11-25,
+//! basic/transports).
 
 use super::exchange::EventId;
 use crate::storage::{self, Storage};
 
-/// A ring of events. It is fed with what leaves the buffers of a session, and never holds more than
-/// its storage; the oldest go first.
+/// A ring buffer of sent events. It records the bytes that leave the buffers of a session, up to
+/// the size of its storage; the oldest are overwritten.
 ///
 /// ```
 /// use mcp_sansio::http::server::{StreamRecorder, ReplayBuffer};
 ///
 /// let mut replay = ReplayBuffer::new([0; 1024]);
 /// let mut recording = StreamRecorder::new(3);
-/// replay.record(&mut recording, b"id: 3-0\ndata:\n\nid: 3-1\nda"); // in whatever pieces
+/// replay.record(&mut recording, b"id: 3-0\ndata:\n\nid: 3-1\nda"); // in any chunks
 /// replay.record(&mut recording, b"ta: {}\n\n");
 /// let mut cursor = replay.read_after("3-0".parse().unwrap());
 /// let mut seen = Vec::new();
@@ -23,8 +23,8 @@ use crate::storage::{self, Storage};
 /// ```
 #[derive(Debug)]
 pub struct ReplayBuffer<S: Storage> {
-    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie as far
-    /// behind `base` modulo the length of the storage.
+    /// Counts of recorded bytes: the start of the oldest part kept, and the end. Their index in the
+    /// storage is the distance from `base`, modulo its length.
     oldest: u64,
     end: u64,
     base: u64,
@@ -32,33 +32,32 @@ pub struct ReplayBuffer<S: Storage> {
     storage: S,
 }
 
-/// How far the recording of a stream has come. One for each stream, from its first byte to its
-/// last.
+/// The recording state of one stream, from its first byte to its last.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamRecorder {
     event: EventId,
-    /// Whether a part of the event is in the ring.
+    /// Whether a part of the current event has been recorded.
     has_begun: bool,
-    /// Whether the last byte was a line's end.
+    /// Whether the last byte was a line feed.
     ends_line: bool,
 }
 
-/// A place in a stream that is replayed.
+/// A read position in the events of one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayCursor {
     stream: u32,
-    /// The number of the first event to be replayed.
+    /// The number of the first event to replay.
     from: u32,
     at: u64,
-    /// Whether the last part was not the end of its event.
+    /// Whether the last part did not end its event.
     is_mid_event: bool,
 }
 
-/// A part of an event that was being replayed is no longer there: the connection cannot go on.
+/// The event that was being replayed has been overwritten: close the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overwritten;
 
-/// What stands before each part.
+/// The header of a recorded part.
 #[derive(Clone, Copy)]
 struct PartHead {
     event: EventId,
@@ -68,20 +67,20 @@ struct PartHead {
 }
 
 impl<S: Storage> ReplayBuffer<S> {
-    /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each
-    /// further part of one.
+    /// Creates a ring that uses all of `storage`. Each event, and each further part of one, takes
+    /// 12 bytes in addition.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A ring whose storage grows up to `limit` bytes before anything is thrown out of it.
+    /// Creates a ring whose storage grows up to `limit` bytes before it overwrites anything.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self { oldest: 0, end: 0, base: 0, limit, storage }
     }
 
-    /// Takes in what a stream has sent.
+    /// Records bytes sent on a stream.
     pub fn record(&mut self, recording: &mut StreamRecorder, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             // Bytes beyond this part are searched when their part is recorded.
@@ -108,7 +107,7 @@ impl<S: Storage> ReplayBuffer<S> {
         }
     }
 
-    /// What comes after this event, in its stream.
+    /// Returns a cursor to the events that follow `event` in its stream.
     #[must_use]
     pub const fn read_after(&self, event: EventId) -> ReplayCursor {
         ReplayCursor {
@@ -119,23 +118,23 @@ impl<S: Storage> ReplayBuffer<S> {
         }
     }
 
-    /// All that is still there of a stream, and what comes.
+    /// Returns a cursor to the oldest recorded event of a stream.
     #[must_use]
     pub const fn read_stream(&self, stream: u32) -> ReplayCursor {
         ReplayCursor { stream, from: 0, at: self.oldest, is_mid_event: false }
     }
 
-    /// Whether anything of a stream is still there.
+    /// Whether any event of the stream is still recorded.
     #[must_use]
     pub fn has_stream(&self, stream: u32) -> bool {
         matches!(self.next_part(&mut self.read_stream(stream)), Ok(Some(_)))
     }
 
-    /// The next part, in two pieces where it lies around the end of the storage. `None` at the end
-    /// of what has been recorded so far.
+    /// Returns the next part, in two slices if it wraps around the end of the storage; `None` at
+    /// the end of the recording.
     ///
     /// # Errors
-    /// Where an event has been overwritten while it was replayed.
+    /// [`Overwritten`] if the current event was overwritten while it was replayed.
     pub fn next_part(&self, cursor: &mut ReplayCursor) -> Result<Option<[&[u8]; 2]>, Overwritten> {
         if cursor.at < self.oldest {
             if cursor.is_mid_event {
@@ -160,7 +159,7 @@ impl<S: Storage> ReplayBuffer<S> {
         let needed = HEAD + part.len();
         let capacity = self.grow(needed);
         if needed > capacity {
-            // All that was there is useless: it ends in the middle of something.
+            // The events recorded before are followed by a gap: drop them.
             (self.oldest, self.base) = (self.end, self.end);
             return;
         }
@@ -171,10 +170,10 @@ impl<S: Storage> ReplayBuffer<S> {
         self.put(part);
     }
 
-    /// Makes room for that many bytes more, as far as the storage grows; how large it is then.
+    /// Grows the storage for `needed` more bytes where it can, and returns its length.
     fn grow(&mut self, needed: usize) -> usize {
         let used = (self.end - self.base) as usize;
-        // Nothing lies around the end before anything has been thrown out.
+        // Until something is overwritten, nothing wraps around the end.
         if used <= self.storage.bytes().len() {
             let whole = used.saturating_add(needed);
             if whole > self.storage.bytes().len()
@@ -220,7 +219,7 @@ impl<S: Storage> ReplayBuffer<S> {
 }
 
 impl StreamRecorder {
-    /// Of a stream that has not sent anything yet.
+    /// Creates the state of a stream that has not sent anything yet.
     #[must_use]
     pub const fn new(stream: u32) -> Self {
         Self { event: EventId { stream, number: 0 }, has_begun: false, ends_line: false }
@@ -228,7 +227,8 @@ impl StreamRecorder {
 }
 
 impl ReplayCursor {
-    /// Whether the last part was not the end of its event, so that nothing else may be said now.
+    /// Whether the last part did not end its event, so that nothing else may be written to the
+    /// stream.
     #[must_use]
     pub const fn is_mid_event(&self) -> bool {
         self.is_mid_event
@@ -265,7 +265,7 @@ impl PartHead {
     }
 }
 
-/// Behind the empty line, if there is one.
+/// Returns the index after the empty line that ends the event, if there is one.
 fn end_of_event(bytes: &[u8], ends_line: bool) -> Option<usize> {
     if ends_line && bytes.first() == Some(&b'\n') {
         return Some(1);
@@ -273,9 +273,9 @@ fn end_of_event(bytes: &[u8], ends_line: bool) -> Option<usize> {
     bytes.windows(2).position(|two| two == b"\n\n").map(|at| at + 2)
 }
 
-/// Bytes before each part.
+/// Length of the header of a part, in bytes.
 const HEAD: usize = 12;
-/// Longer parts are divided, so that one does not throw out everything else at once.
+/// Longer parts are divided, so that one part does not overwrite everything else at once.
 const LONGEST_PART: usize = 4096;
 
 #[cfg(test)]
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_overwritten_while_it_is_read_is_said_to_be_lost() {
+    fn overwriting_an_event_while_it_is_read_is_an_error() {
         let mut replay = ReplayBuffer::new([0; 64]);
         let mut recording = StreamRecorder::new(1);
         let mut cursor = replay.read_stream(1);

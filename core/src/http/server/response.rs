@@ -1,4 +1,4 @@
-//! Requests that no server sees.
+//! Heads of responses, and requests that are rejected before they reach a server.
 
 use crate::error::SendError;
 use crate::lifecycle::Revision;
@@ -6,8 +6,7 @@ use crate::message::Id;
 use crate::rpc::{ErrorCode, RpcError, write_error};
 use crate::tx::{FrameKey, Tx};
 
-/// A request that is refused by its head, or by what is in no session: the status, and a JSON-RPC
-/// error as its body.
+/// A rejected request: an HTTP status, and a JSON-RPC error as the body.
 #[derive(Clone, Debug)]
 pub struct Rejection<'f> {
     status: u16,
@@ -17,14 +16,14 @@ pub struct Rejection<'f> {
 }
 
 impl<'f> Rejection<'f> {
-    /// With a status and an error of your own. The error of a request should have its id:
-    /// [`Endpoint::route`](super::Endpoint::route) sees to that by itself.
+    /// Creates a rejection. The error of a JSON-RPC request should carry its id;
+    /// [`Endpoint::route`](super::Endpoint::route) sets it.
     #[must_use]
     pub const fn new(status: u16, code: ErrorCode, message: &'static str) -> Self {
         Self { status, code, message, id: None }
     }
 
-    /// 404: the session has ended, or there was none. The client opens another one.
+    /// Status 404: unknown or ended session. The client opens a new one.
     #[must_use]
     pub const fn session_not_found() -> Self {
         Self::new(
@@ -34,13 +33,13 @@ impl<'f> Rejection<'f> {
         )
     }
 
-    /// 413: the body is longer than what is taken.
+    /// Status 413: the body exceeds the limit.
     #[must_use]
     pub const fn content_too_large() -> Self {
-        Self::new(413, ErrorCode::InvalidRequest, "The message is longer than this server takes")
+        Self::new(413, ErrorCode::InvalidRequest, "The message exceeds the server's limit")
     }
 
-    /// 503: there are as many sessions, or exchanges, as there may be.
+    /// Status 503: the maximum number of sessions or exchanges is reached.
     #[must_use]
     pub const fn service_unavailable() -> Self {
         Self::new(503, ErrorCode::InternalError, "The server is busy: try again later")
@@ -58,24 +57,26 @@ impl<'f> Rejection<'f> {
         Self { id, ..self }
     }
 
-    /// The status.
+    /// The HTTP status.
     #[must_use]
     pub const fn status(&self) -> u16 {
         self.status
     }
 
-    /// What went wrong, in words.
+    /// The message of the JSON-RPC error.
     #[must_use]
     pub const fn message(&self) -> &'static str {
         self.message
     }
 
-    /// Writes the body, so that [`http_response`](crate::TxBuffer::http_response) says the status.
+    /// Writes the body; [`http_response`](crate::TxBuffer::http_response) returns the status
+    /// afterwards.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the exchange has been answered.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the exchange already
+    /// has a response.
     pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        // Only here is an id left out where there is none.
+        // Both revisions omit a missing id, unlike older ones; only the legacy one keeps -32001.
         let revision = if matches!(self.code, ErrorCode::Application(_)) {
             Revision::LATEST_LEGACY
         } else {
@@ -88,20 +89,20 @@ impl<'f> Rejection<'f> {
     }
 }
 
-/// What the first frame of an exchange has decided: see
-/// [`TxBuffer::reply`](crate::TxBuffer::http_response).
+/// The head of a response, as the first frame has decided: see
+/// [`TxBuffer::http_response`](crate::TxBuffer::http_response).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutgoingResponse {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// What its body is.
+    /// The kind of the body.
     pub body: BodyKind,
 }
 
-/// What the body of a response is.
+/// The kind of a response body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyKind {
-    /// There is none.
+    /// No body.
     Empty,
     /// One JSON-RPC message.
     Json,
@@ -110,24 +111,24 @@ pub enum BodyKind {
 }
 
 impl OutgoingResponse {
-    /// An answer without a body.
+    /// Creates a response without a body.
     #[must_use]
     pub const fn empty(status: u16) -> Self {
         Self { status, body: BodyKind::Empty }
     }
 
-    /// 200, and events.
+    /// Status 200 with an event stream.
     pub const EVENT_STREAM: Self = Self { status: 200, body: BodyKind::EventStream };
-    /// What has been taken in and needs no answer: notifications and responses.
+    /// Status 202 without a body: the response to notifications and responses.
     pub const ACCEPTED: Self = Self::empty(202);
 
-    /// The fields that belong to it, their names in lower case. Those that say how long the body is
-    /// are for whoever writes it.
+    /// Returns the header fields of the content, with names in lower case; the fields that frame
+    /// the body are not included.
     pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let fields: &[_] = match self.body {
             BodyKind::Empty => &[],
             BodyKind::Json => &[("content-type", "application/json")],
-            // Nothing on the way may keep events back, or keep them at all.
+            // Proxies must neither buffer nor cache the events.
             BodyKind::EventStream => &[
                 ("content-type", "text/event-stream"),
                 ("cache-control", "no-cache, no-transform"),

@@ -1,18 +1,18 @@
-//! Names of sessions.
+//! Session ids.
 
 use core::fmt;
 
-/// What a client is given for its session, and sends with each request of it: 32 hexadecimal
-/// digits.
+/// The value of `Mcp-Session-Id`: 32 hexadecimal digits. The client sends it with every request of
+/// the session.
 ///
-/// It is a secret, but no proof of who sends it: where users are authenticated, a session belongs
-/// to the one that opened it.
+/// A secret, but not a proof of identity: with authenticated users, accept a session only from the
+/// user who opened it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// Of 16 bytes that nobody can guess: from the operating system's source of randomness, or a
-    /// hardware's. Not from a counter, a clock or an ordinary generator.
+    /// Creates an id from 16 unpredictable bytes: from the operating system's or a hardware source
+    /// of randomness, not from a counter, a clock or an ordinary generator.
     #[must_use]
     pub fn from_random(random: [u8; 16]) -> Self {
         let mut text = [0; 32];
@@ -24,13 +24,13 @@ impl SessionId {
         Self(text)
     }
 
-    /// The value of `Mcp-Session-Id`.
+    /// Returns the value of `Mcp-Session-Id`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Whether `text` is this id. Takes as long whatever differs.
+    /// Whether `text` is this id, compared in constant time.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         let differing = self
@@ -43,7 +43,7 @@ impl SessionId {
 }
 
 impl fmt::Debug for SessionId {
-    /// Not the whole: a log is no place for it.
+    /// Shows four digits only, since logs must not contain the id.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SessionId({}...)", self.as_str().get(..4).unwrap_or_default())
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_its_random_bytes_and_knows_itself() {
+    fn an_id_shows_its_random_bytes_and_equals_itself() {
         let id =
             SessionId::from_random([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(id.as_str(), "00019aff0405060708090a0b0c0d0e0f");

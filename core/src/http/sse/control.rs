@@ -1,6 +1,6 @@
-//! What is written between messages.
+//! Elements of an event stream that carry no message.
 
-/// Something in an event stream that is no message.
+/// An element of an event stream that carries no message.
 ///
 /// ```
 /// use mcp_sansio::http::sse::ControlEvent;
@@ -10,27 +10,27 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlEvent<'p> {
-    /// Nothing that a client looks at: keeps connections open that proxies would close (2026-07-28,
+    /// A comment, which clients ignore: keeps proxies from closing an idle connection (2026-07-28,
     /// basic/transports/streamable-http).
     Comment,
-    /// An id to resume from before there is any message, and how many milliseconds to wait before
-    /// that (2025-11-25, basic/transports).
+    /// An empty event with an id, from which the client can resume before the first message
+    /// (2025-11-25, basic/transports).
     Priming {
-        /// One line, without NUL.
+        /// The event id: one line, without NUL.
         id: &'p str,
-        /// In milliseconds.
+        /// The time to wait before resuming, in milliseconds.
         retry: Option<u32>,
     },
-    /// How many milliseconds to wait before connecting again (2025-11-25, basic/transports).
+    /// The time to wait before reconnecting, in milliseconds (2025-11-25, basic/transports).
     Retry(u32),
-    /// Where messages are to be posted to: a URI, absolute or relative; the first event of a stream
-    /// of 2024-11-05.
+    /// The URI for POST requests, absolute or relative: the first event of a stream of HTTP+SSE
+    /// (2024-11-05).
     Endpoint(&'p str),
 }
 
 impl ControlEvent<'_> {
-    /// Writes it, all or nothing: `None` when it does not fit, or would break the stream since it
-    /// holds a line break or NUL.
+    /// Writes the element and returns its length; `None`, with nothing usable written, if it does
+    /// not fit or contains a line break or NUL.
     #[must_use]
     pub fn write(&self, out: &mut [u8]) -> Option<usize> {
         let text = match self {
@@ -41,35 +41,35 @@ impl ControlEvent<'_> {
         if text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
             return None;
         }
-        let mut cursor = Cursor { out, len: 0 };
+        let mut output = Output { out, len: 0 };
         match self {
-            Self::Comment => cursor.put(b":\n\n")?,
+            Self::Comment => output.put(b":\n\n")?,
             Self::Priming { id, retry } => {
-                cursor.field(b"id: ", id)?;
+                output.field(b"id: ", id)?;
                 if let Some(ms) = retry {
-                    cursor.retry(*ms)?;
+                    output.retry(*ms)?;
                 }
-                cursor.put(b"data: \n\n")?;
+                output.put(b"data: \n\n")?;
             }
             Self::Retry(ms) => {
-                cursor.retry(*ms)?;
-                cursor.put(b"\n")?;
+                output.retry(*ms)?;
+                output.put(b"\n")?;
             }
             Self::Endpoint(uri) => {
-                cursor.field(b"event: endpoint\ndata: ", uri)?;
-                cursor.put(b"\n")?;
+                output.field(b"event: endpoint\ndata: ", uri)?;
+                output.put(b"\n")?;
             }
         }
-        Some(cursor.len)
+        Some(output.len)
     }
 }
 
-struct Cursor<'o> {
+struct Output<'o> {
     out: &'o mut [u8],
     len: usize,
 }
 
-impl Cursor<'_> {
+impl Output<'_> {
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
         self.out.get_mut(self.len..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
         self.len += bytes.len();
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_written_whole_or_not_at_all() {
+    fn elements_are_written_whole_or_not_at_all() {
         let cases: [(ControlEvent<'_>, &[u8]); 5] = [
             (ControlEvent::Comment, b":\n\n"),
             (ControlEvent::Retry(1500), b"retry: 1500\n\n"),
@@ -108,18 +108,18 @@ mod tests {
                 b"event: endpoint\ndata: /messages?id=1\n\n",
             ),
         ];
-        for (piece, expected) in cases {
+        for (element, expected) in cases {
             for room in 0..expected.len() {
-                assert_eq!(piece.write(&mut [0; 64][..room]), None, "{piece:?} {room}");
+                assert_eq!(element.write(&mut [0; 64][..room]), None, "{element:?} {room}");
             }
             let mut out = [0; 64];
-            assert_eq!(piece.write(&mut out), Some(expected.len()));
+            assert_eq!(element.write(&mut out), Some(expected.len()));
             assert_eq!(&out[..expected.len()], expected);
         }
     }
 
     #[test]
-    fn what_would_break_the_stream_is_not_written() {
+    fn text_with_line_breaks_or_nul_is_rejected() {
         for text in ["a\nb", "a\rb", "a\0b"] {
             assert_eq!(ControlEvent::Priming { id: text, retry: None }.write(&mut [0; 64]), None);
             assert_eq!(ControlEvent::Endpoint(text).write(&mut [0; 64]), None);

@@ -1,5 +1,5 @@
-//! Server-sent events: what servers answer with when there is more than one message to come
-//! (2025-03-26 and later, basic/transports), and all that a server of 2024-11-05 says.
+//! Server-sent events: responses of more than one message (2025-03-26 and later, basic/transports),
+//! and all messages of a server of HTTP+SSE (2024-11-05).
 
 mod control;
 mod reader;

@@ -1,12 +1,12 @@
-//! Bytes to events.
+//! Incremental parser of event streams.
 
 use core::time::Duration;
 
 use crate::rx::Frame;
 use crate::storage::{self, Storage};
 
-/// Collects an event stream and lends its events: the [`RxBuffer`](crate::RxBuffer) of HTTP. Any
-/// chunking gives the same events.
+/// Collects the bytes of an event stream and lends its events, like [`RxBuffer`](crate::RxBuffer)
+/// for lines. The result does not depend on how the bytes are chunked.
 ///
 /// ```
 /// use mcp_sansio::Frame;
@@ -20,70 +20,70 @@ use crate::storage::{self, Storage};
 /// assert_eq!(events.last_event_id(), Some("7"));
 /// ```
 ///
-/// Data of one line, as all MCP servers write it, is lent where it was read to; lines of several
-/// are moved together. Data longer than the buffer (and, for storage that grows, than the limit) is
-/// [`Frame::Oversized`]: its first and its last bytes. What has no empty line behind it is no
-/// event.
+/// Data in one line, as MCP servers write it, is lent in place; several `data` lines are joined.
+/// Data longer than the buffer (or, for storage that grows, than the limit) becomes
+/// [`Frame::Oversized`]: its first and last bytes. An event without a final empty line is
+/// discarded.
 ///
-/// The buffer has 32 bytes at least; a shorter one may be full for ever.
+/// The buffer needs at least 32 bytes; a shorter one may stay full forever.
 #[derive(Debug)]
 pub struct EventReader<S: Storage + ?Sized> {
-    /// The data of the event under way, or its last bytes when it is oversized.
+    /// The data of the current event, or its last bytes if it is oversized.
     data: usize,
     data_end: usize,
     has_data: bool,
-    /// Bytes kept of the beginning of oversized data.
+    /// Number of bytes kept from the start of oversized data.
     prefix: Option<usize>,
-    /// First byte of the line under way.
+    /// Start of the current line.
     line: usize,
-    /// Everything before this was searched for the line's end.
+    /// End of the bytes searched for a line end.
     scanned: usize,
-    /// End of what was committed.
+    /// End of the committed bytes.
     end: usize,
-    /// What is known of the line under way, of which a part is gone.
+    /// How the rest of the current line is handled if its start was discarded.
     cut: Cut,
-    /// The last line ended with a carriage return: a line feed behind it belongs to that.
+    /// The last line ended with a carriage return, to which a following line feed belongs.
     after_return: bool,
-    /// No line has ended yet: there may be a byte order mark.
+    /// No line has ended yet: a byte order mark is skipped.
     at_start: bool,
     kind: EventKind,
     id: IdText,
-    /// The id in an event that is not complete.
+    /// The id of the current event.
     next_id: Option<IdText>,
     retry: Option<u32>,
     limit: usize,
     storage: S,
 }
 
-/// What [`EventReader::next_event`] lends.
+/// An event, lent by [`EventReader::next_event`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event<'f> {
-    /// What it is for.
+    /// The type of the event.
     pub kind: EventKind,
-    /// Its data, never empty: for [`Messages::new`](crate::Messages::new).
+    /// The data, never empty: for [`Messages::new`](crate::Messages::new).
     pub data: Frame<'f>,
 }
 
-/// What an event is for.
+/// The type of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// It has a message: its type is `message`, or not given.
+    /// A JSON-RPC message: type `message`, or none given.
     Message,
-    /// It has the URI to which messages are to be posted (2024-11-05).
+    /// The URI for POST requests (HTTP+SSE, 2024-11-05).
     Endpoint,
-    /// It is none of ours: to be ignored.
+    /// Unknown event type: ignored.
     Other,
 }
 
 impl<S: Storage> EventReader<S> {
-    /// A reader that uses all of `storage`, and never grows.
+    /// Creates a reader that uses all of `storage` and never grows.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A reader whose storage may grow up to `limit` bytes.
+    /// Creates a reader whose storage may grow up to `limit` bytes.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self {
@@ -108,8 +108,8 @@ impl<S: Storage> EventReader<S> {
 }
 
 impl<S: Storage + ?Sized> EventReader<S> {
-    /// Where the transport reads to. Empty only while an event waits for
-    /// [`next_event`](Self::next_event) in a full buffer.
+    /// Returns the free space that the transport reads into. Empty only while
+    /// [`next_event`](Self::next_event) has an event in a full buffer.
     pub fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if cap.saturating_sub(self.end) <= cap / 2 {
@@ -119,12 +119,12 @@ impl<S: Storage + ?Sized> EventReader<S> {
         self.storage.bytes_mut().get_mut(end..).unwrap_or_default()
     }
 
-    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    /// Appends the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.storage.bytes().len());
     }
 
-    /// The next event, lent until the next call. `None`: read more.
+    /// Returns the next event, lent until the next call; `None` if more bytes are needed.
     pub fn next_event(&mut self) -> Option<Event<'_>> {
         loop {
             if self.after_return && self.line < self.end {
@@ -146,7 +146,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
             let cut = core::mem::replace(&mut self.cut, Cut::Nothing);
             let at_start = core::mem::take(&mut self.at_start);
             match cut {
-                Cut::Unwanted => {}
+                Cut::Discard => {}
                 Cut::Data => self.append(line, line_end, false),
                 Cut::Nothing => {
                     let has_mark =
@@ -162,21 +162,21 @@ impl<S: Storage + ?Sized> EventReader<S> {
         }
     }
 
-    /// The id of the last event that had one: what a stream is resumed from (2025-11-25,
-    /// basic/transports). An id longer than [`MAX_EVENT_ID`] is none.
+    /// Returns the id of the last event that had one, from which the stream can be resumed
+    /// (2025-11-25, basic/transports). Ids longer than [`MAX_EVENT_ID`] are not kept.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.id.as_str()
     }
 
-    /// How long the server wants us to wait before we connect again, if it said so.
+    /// Returns the reconnection time that the server has sent, if any.
     #[must_use]
     pub fn retry(&self) -> Option<Duration> {
         self.retry.map(|ms| Duration::from_millis(ms.into()))
     }
 
-    /// Begins another stream, or the same one again: what is not complete is forgotten, the id and
-    /// the time to wait are not.
+    /// Starts a new stream, or the resumed one: discards an incomplete event, keeps the id and the
+    /// reconnection time.
     pub fn restart(&mut self) {
         (self.data, self.data_end, self.line, self.scanned, self.end) = (0, 0, 0, 0, 0);
         (self.has_data, self.prefix, self.cut) = (false, None, Cut::Nothing);
@@ -192,7 +192,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
         self.storage.bytes().get(from..to).unwrap_or_default()
     }
 
-    /// A line that is not empty.
+    /// Handles a line that is not empty.
     fn take_line(&mut self, start: usize, end: usize) {
         let line = self.bytes(start, end);
         let colon = line.iter().position(|byte| *byte == b':');
@@ -218,12 +218,12 @@ impl<S: Storage + ?Sized> EventReader<S> {
                     self.retry = Some(ms);
                 }
             }
-            // A comment, or what another standard has added.
+            // A comment or an unknown field.
             _ => {}
         }
     }
 
-    /// More data, which stands somewhere behind what there is.
+    /// Appends data that lies somewhere after the data held.
     fn append(&mut self, start: usize, end: usize, joins: bool) {
         if !self.has_data {
             (self.data, self.data_end, self.has_data) = (start, end, true);
@@ -238,7 +238,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
         self.data_end = to + (end - start);
     }
 
-    /// An event ends. `false` when there is nothing in it.
+    /// Ends an event; returns `false` if it has no data.
     fn dispatch(&mut self) -> bool {
         if let Some(id) = self.next_id.take() {
             self.id = id;
@@ -262,14 +262,15 @@ impl<S: Storage + ?Sized> EventReader<S> {
         Event { kind, data }
     }
 
-    /// Moves what is held to the front, grows, or forgets something: one of them makes room unless
-    /// there is something to be read first.
+    /// Makes room unless an event is ready: moves the held bytes to the front, grows, or discards
+    /// bytes.
     fn make_room(&mut self) {
         let waiting = self.scanned < self.end;
         let floor = self.prefix.unwrap_or(0);
         let held = if self.has_data { self.data_end - self.data } else { 0 };
         let gone = self.line - held - floor;
-        // Moving what waits must be paid for by what went.
+        // Moving costs as much as the waiting bytes: do it only when at least as many have been
+        // consumed.
         if gone > 0 && (!waiting || gone >= self.end - self.line) {
             self.compact(floor, held);
         }
@@ -281,7 +282,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
             return;
         }
         if self.end == self.storage.bytes().len() && !waiting {
-            self.forget();
+            self.discard();
         }
     }
 
@@ -297,8 +298,8 @@ impl<S: Storage + ?Sized> EventReader<S> {
         self.end -= line - self.line;
     }
 
-    /// The event does not fit.
-    fn forget(&mut self) {
+    /// Discards bytes of an event that does not fit.
+    fn discard(&mut self) {
         if core::mem::take(&mut self.at_start)
             && self.bytes(self.line, self.end).starts_with(b"\xef\xbb\xbf")
         {
@@ -307,7 +308,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
         let (line, end) = (self.line, self.end);
         let cap = self.storage.bytes().len();
         match (self.cut, self.bytes(line, end)) {
-            // Too little of it to say whether it matters.
+            // Too short to tell which field it is.
             (Cut::Nothing, start)
                 if [&b"data:"[..], b"event:", b"id:"]
                     .iter()
@@ -317,13 +318,13 @@ impl<S: Storage + ?Sized> EventReader<S> {
                 self.take_line(line, end);
             }
             (Cut::Nothing, start) => {
-                // No type of ours is that long, and no id that is kept.
+                // Known types and ids that can be kept are shorter.
                 if start.starts_with(b"event:") {
                     self.kind = EventKind::Other;
                 } else if start.starts_with(b"id:") {
                     self.next_id = Some(IdText::EMPTY);
                 }
-                self.cut = Cut::Unwanted;
+                self.cut = Cut::Discard;
             }
             (Cut::Data, _) => self.append(line, end, false),
             _ => {}
@@ -331,7 +332,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
         if self.cut != Cut::Nothing {
             (self.line, self.scanned, self.end) = (end, end, end);
         }
-        // What is left is data, and perhaps the very beginning of a line.
+        // Only data remains, and perhaps the start of a line.
         let floor = self.prefix.unwrap_or(0);
         let held = if self.has_data { self.data_end - self.data } else { 0 };
         self.compact(floor, held);
@@ -339,7 +340,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
             return;
         }
         let kept = self.prefix.unwrap_or((cap / 2).min(self.data_end));
-        // Its first half, and from now on the latest bytes of the rest.
+        // Keep the first half of the buffer, and from now on the latest bytes of the rest.
         self.prefix = Some(kept);
         let tail = ((cap - kept) / 2).min(self.data_end.saturating_sub(kept));
         self.data = self.data_end - tail;
@@ -347,18 +348,18 @@ impl<S: Storage + ?Sized> EventReader<S> {
     }
 }
 
-/// A line of which a part is gone.
+/// How the rest of a line is handled whose start was discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
-    /// Nothing is.
+    /// Nothing was discarded.
     Nothing,
     /// The rest is data.
     Data,
-    /// Nobody wants the rest.
-    Unwanted,
+    /// The rest is discarded.
+    Discard,
 }
 
-/// The id of an event, kept.
+/// The id of an event.
 #[derive(Clone, Copy, Debug)]
 struct IdText {
     bytes: [u8; MAX_EVENT_ID],
@@ -385,7 +386,7 @@ impl IdText {
     }
 }
 
-/// Digits and nothing else. What no timer counts is the longest time there is.
+/// Parses decimal digits; saturates.
 fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
@@ -396,8 +397,8 @@ fn number(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// Where the first line feed or carriage return is. Blocks are tested as a whole, which the
-/// compiler turns into vector code.
+/// Returns the index of the first line feed or carriage return. Tests whole blocks, which the
+/// compiler vectorizes.
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<64>() {
@@ -410,6 +411,6 @@ fn line_end(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).map(|at| skipped + at)
 }
 
-/// The longest id of an event that is kept, in bytes. A stream whose ids are longer cannot be
+/// Maximum length of an event id that is kept, in bytes. A stream with longer ids cannot be
 /// resumed.
 pub const MAX_EVENT_ID: usize = 128;
