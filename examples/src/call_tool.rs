@@ -1,5 +1,6 @@
-//! Lists the tools of any server and calls one: `cargo run --bin call-tool -- echo '{"text":
-//! "hello"}' target/debug/echo-server`
+//! A small client: lists the tools of a server and calls one.
+//!
+//! `cargo run --bin call-tool -- echo '{"text": "hello"}' target/debug/echo-server`
 
 use std::process::Command;
 

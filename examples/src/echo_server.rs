@@ -1,5 +1,6 @@
-//! The smallest useful server: one tool, on standard input and output. `cargo run --bin
-//! echo-server`
+//! A small server: one tool, on standard input and output.
+//!
+//! `cargo run --bin echo-server`
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, Target};
@@ -13,7 +14,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
         r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
     ),
 )
-.description("Says what you say")]);
+.description("Echoes the text")]);
 
 fn main() -> Result<(), Error> {
     App::new(&CONFIG).catalog(&CATALOG).serve(|ctx| match ctx.target() {

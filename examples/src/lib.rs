@@ -1,5 +1,5 @@
-//! Code that the example programs share: the everything server, which `quickstart` starts as well,
-//! a small application for servers without an adapter, and the connection of clients over TCP.
+//! Code shared by the example programs: the everything server, a small application for servers
+//! without an adapter, and TCP connections for clients.
 
 pub mod everything_server;
 pub mod small;
@@ -9,11 +9,11 @@ use std::net::TcpStream;
 
 use mcp_sansio_adapters::blocking::client::Transport;
 
-/// A connection over TCP for the blocking client: without threads where there is `poll`, with two
-/// of them elsewhere.
+/// Connects the blocking client over TCP: without threads where `poll` is available, with two
+/// threads elsewhere.
 ///
 /// # Errors
-/// Of connecting.
+/// Errors of connecting.
 pub fn tcp(address: &str) -> io::Result<impl Transport + use<>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;

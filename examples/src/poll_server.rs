@@ -1,8 +1,11 @@
-//! Any number of clients over TCP in one thread, with nothing but the operating system's readiness:
-//! no adapter, no async. `cargo run --bin poll-server 127.0.0.1:8080`
+//! Serves any number of TCP clients in one thread, with readiness events of the operating system: no
+//! adapter, no async.
 //!
-//! Each connection is a [`Session`] and a socket. The events are edges (by `mio`: registering
-//! sockets is safe there), so a connection goes on until neither reading nor writing can.
+//! `cargo run --bin poll-server 127.0.0.1:8080`
+//!
+//! Each connection is a [`Session`] and a socket. Events are edge-triggered (by `mio`, which
+//! registers sockets without `unsafe`), so a connection continues until neither reading nor writing
+//! can.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,11 +21,11 @@ struct Connection {
     input_ended: bool,
 }
 
-/// How it goes on with a connection.
+/// When to continue with a connection.
 enum Next {
-    /// When the socket is ready again.
+    /// When its socket is ready again.
     Wait,
-    /// When the others have had their turn.
+    /// After the other connections have had their turn.
     Again,
     End,
 }
@@ -54,7 +57,7 @@ impl Connection {
 
     fn read(&mut self) -> io::Result<bool> {
         let spare = self.session.rx.spare();
-        // Full while the client does not read its answers.
+        // The buffer is full while the client does not read its responses.
         if spare.is_empty() || self.input_ended {
             return Ok(false);
         }
@@ -84,7 +87,7 @@ fn main() -> io::Result<()> {
     let (mut connections, mut busy) = (HashMap::new(), VecDeque::new());
     let (mut events, mut accepted, begun) = (Events::with_capacity(256), 0, Instant::now());
     loop {
-        // Whoever has more to do than a turn allows comes again without waiting.
+        // Do not wait while connections have more to do.
         poll.poll(&mut events, if busy.is_empty() { None } else { Some(Duration::ZERO) })?;
         busy.extend(events.iter().map(|event| event.token()));
         let now = mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);

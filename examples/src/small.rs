@@ -1,5 +1,4 @@
-//! A small application, for programs that show how a connection is served and not what is served on
-//! it.
+//! A small application for the examples that show how connections are served.
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
@@ -7,28 +6,28 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 
-/// One peer: the machine, what was read, what is to be written.
+/// A connection: the machine, the received bytes, the bytes to send.
 pub struct Session {
     server: Server<'static>,
-    /// What the transport reads to.
+    /// The buffer that the transport reads into.
     pub rx: RxBuffer<Vec<u8>>,
-    /// What the transport writes from.
+    /// The buffer that the transport writes from.
     pub tx: TxBuffer<Vec<u8>>,
-    /// Where to go on in a batch for which there was no room.
+    /// Where to continue in a batch that was interrupted for lack of room.
     position: Option<Position>,
 }
 
 impl Session {
-    /// Takes in what was read, as far as there is room for the answers. Never waits: reading and
-    /// writing may both go on meanwhile.
+    /// Processes the received frames as far as there is room for the responses. Does not block, so
+    /// that reading and writing may continue meanwhile.
     ///
     /// # Errors
-    /// None that can happen: whatever is answered here fits.
+    /// None in this application: every response fits.
     pub fn run(&mut self, now: mcp_sansio::Instant) -> Result<(), SendError> {
         while self.tx.room() >= ROOM
             && let Some(frame) = self.rx.next_frame()
         {
-            // One that was too long cannot be given back, and is a single event.
+            // An oversized frame cannot be put back; it is a single event.
             let is_complete = matches!(frame, Frame::Complete(_));
             let mut messages = match self.position.take() {
                 Some(position) => Messages::resume(frame, position),
@@ -94,7 +93,7 @@ static CONFIG: ServerConfig<'_> =
 
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
-        .description("Says what you say"),
+        .description("Echoes the text"),
     Tool::new(
         "add",
         RawJson::from_static(
@@ -105,5 +104,5 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(&[
 ]);
 
 const MAX_LINE: usize = 64 << 10;
-/// More than any answer here takes: one that echoes a line, or the list.
+/// Exceeds the largest response: an echoed line, or the list of tools.
 const ROOM: usize = MAX_LINE + 4096;

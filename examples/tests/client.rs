@@ -1,5 +1,5 @@
-//! Our client and the everything server, in both eras: over a process, through threads, and over a
-//! socket.
+//! The blocking client and the everything server, in both eras: over a process, with threads, and
+//! over a socket.
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ static CONFIG: ClientConfig<'static> = ClientConfig::new(
 )
 .call_timeout(Duration::from_secs(30));
 
-/// Answers all questions, and notes what it hears.
+/// Accepts all requests of the server, and records them.
 #[derive(Clone, Default)]
 struct Person(Arc<Mutex<Vec<String>>>);
 
@@ -89,7 +89,7 @@ fn command() -> Command {
 
 fn connect<'t>(person: &Person, era: Era, transport: impl Transport + 't) -> Client<'t> {
     let connector = Connector::new(&CONFIG).handler(person.clone());
-    // A modern one is found out.
+    // A modern server is detected.
     if era == Era::Legacy { connector.era(era) } else { connector }.connect(transport).unwrap()
 }
 
@@ -222,7 +222,7 @@ fn resources(client: &mut Client<'_>, person: &Person) {
     assert_eq!(person.noted(), [""; 0]);
 }
 
-/// One handler, whichever way the server asks.
+/// The same handler serves input requests and requests of a legacy server.
 fn asks(client: &mut Client<'_>, person: &Person) {
     for (tool, arguments, asked, says) in [
         ("test_elicitation", json!({"message": "Who?"}), &["form"][..], "ada@example.com"),
@@ -277,7 +277,7 @@ fn the_smallest_client_lists_and_calls() {
         Command::new(env!("CARGO_BIN_EXE_call-tool")).args(words).output().unwrap()
     };
     let output = run(["echo", r#"{"text": "hello"}"#, echo]);
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), "echo: Says what you say\nhello\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "echo: Echoes the text\nhello\n");
     assert!(output.status.success());
     let output = run(["echo", "{}", "no-such-server"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -290,7 +290,7 @@ fn the_smallest_client_lists_and_calls() {
 
 #[test]
 fn time_that_a_person_takes_counts_for_no_deadline() {
-    // The server waits for the answer while its own request is waited for.
+    // The server waits for this response while the call is open.
     let slow = |question: &ReceivedInputRequest<'_>| {
         std::thread::sleep(Duration::from_millis(700));
         question.respond(&ElicitResult::new(ElicitAction::Decline))

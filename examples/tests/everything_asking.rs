@@ -1,4 +1,4 @@
-//! Tools that ask the client, in both eras.
+//! Tools that ask the client for input, in both eras.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn a_modern_client_is_asked_in_the_result_and_answers_in_the_next_request() {
         json!({"step1": accept(json!({"name": "Ada"}))}),
     );
     assert_ne!(second["result"]["requestState"], first["result"]["requestState"]);
-    // The first answer is not sent again: the state carries it.
+    // The state carries the first response, so it is not sent again.
     let third = client.retry(
         "test_input_required_result_multi_round",
         &second,
@@ -102,7 +102,7 @@ fn a_legacy_client_is_asked_by_requests_and_all_answers_come_together() {
         json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}}),
         json!({"roots": [{"uri": "file:///srv"}]}),
     ];
-    // In another order than they were asked.
+    // In another order than the requests.
     for (request, answer) in asked.iter().zip(answers).rev() {
         client.server.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": answer}));
     }
@@ -135,7 +135,7 @@ fn a_cancelled_tool_withdraws_its_question() {
     let withdrawn = client.next();
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);
-    // The answer may have been on its way.
+    // The response may have been on its way.
     client
         .server
         .send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}}));
@@ -196,7 +196,7 @@ impl Client {
         self.next()
     }
 
-    /// Calls a tool again, with answers and the state of `before`.
+    /// Repeats the call with responses and the state of `before`.
     fn retry(&mut self, tool: &str, before: &Value, answers: Value) -> Value {
         self.call(
             tool,

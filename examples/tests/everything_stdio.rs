@@ -1,4 +1,4 @@
-//! The everything server as a process: what only real pipes can show.
+//! The everything server as a process with real pipes.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn stdio_07_exits_promptly_at_the_end_of_input() {
     let mut server = Server::start();
     let mut output = server.output();
     server.send(&call(1, "test_simple_text", json!({})));
-    // This one would take longer than anybody waits.
+    // Longer than the test waits.
     server.send(&call(2, "slow", json!({"seconds": 600})));
     assert_eq!(output.next()["id"], 1);
     let (closed, status) = (Instant::now(), server.close());
@@ -41,7 +41,7 @@ fn stdio_07_ends_well_when_nothing_was_ever_said() {
 fn what_was_asked_before_the_end_of_input_is_answered() {
     let mut server = Server::start();
     let mut output = server.output();
-    // More than a pipe holds, so somebody must read meanwhile.
+    // More than a pipe holds, so the output must be read meanwhile.
     let mut input = server.input.take().unwrap();
     let writer = thread::spawn(move || {
         for id in 0..MANY {
@@ -143,7 +143,7 @@ fn stdio_01_stdio_02_stdout_carries_one_message_a_line_and_nothing_else() {
         server.send(&call(id, tool, json!({})));
     }
     assert!(server.close().success());
-    // Each line is read as JSON on the way: a newline inside a message would show.
+    // Each line is parsed, so a newline inside a message would be detected.
     let answers = output.rest();
     assert!(answers.iter().all(|answer| answer["jsonrpc"] == "2.0"));
     assert_eq!(answers.len(), 9);
@@ -154,7 +154,7 @@ fn stdio_01_stdio_02_stdout_carries_one_message_a_line_and_nothing_else() {
 fn stdio_11_a_client_that_stops_reading_is_a_clean_end() {
     let mut server = Server::start();
     drop(server.output());
-    // Until the server notices, the pipe takes what we write.
+    // The pipe accepts bytes until the server detects the closed output.
     let line = format!("{}\n", call(1, "test_image_content", json!({})));
     let mut input = server.input.take().unwrap();
     let begun = Instant::now();
@@ -176,7 +176,7 @@ fn stdio_11_a_client_that_stops_reading_is_noticed_by_a_job_too() {
     slow["params"]["_meta"]["progressToken"] = json!("token");
     server.send(&slow);
     drop(server.output());
-    // No input comes any more, and it does not end: only the next report can fail.
+    // Without input, the next progress report fails first.
     let status = server.wait();
     assert!(status.success(), "{status}");
 }
@@ -232,5 +232,5 @@ fn unknown_options_are_refused_on_stderr() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("--stdio"));
 }
 
-/// More answers than a pipe has room for.
+/// More responses than a pipe holds.
 const MANY: u32 = 1000;

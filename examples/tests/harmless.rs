@@ -1,5 +1,5 @@
-//! Servers and devices that put every character that a terminal obeys into every place: no program
-//! lets one through.
+//! Hostile servers and devices that put every terminal control character into every text: no
+//! program prints one.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,8 +14,7 @@ const CALL_TOOL: &str = env!("CARGO_BIN_EXE_call-tool");
 const CLIENT: &str = env!("CARGO_BIN_EXE_everything-client");
 const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
 
-/// C0 controls, DEL, C1 controls, separators of lines and paragraphs, and what turns the order of
-/// letters around.
+/// C0 controls, DEL, C1 controls, line and paragraph separators, and bidirectional controls.
 fn obeyed() -> String {
     let ranges = [
         '\0'..='\u{1f}',
@@ -27,17 +26,17 @@ fn obeyed() -> String {
     ranges.into_iter().flatten().chain(['\u{61c}']).collect()
 }
 
-/// A word with all of them in it.
+/// A word that contains all of them.
 fn word(name: &str) -> String {
     format!("{name}{}end", obeyed())
 }
 
-/// `word` for a place where JSON cannot escape. A line break would end the line.
+/// `word` for places where JSON cannot escape it; without line breaks, which would end the line.
 fn line(name: &str) -> String {
     word(name).replace(['\n', '\r'], "")
 }
 
-/// JSON with everything raw that may be raw: only C0 controls must be escaped.
+/// Checks that the output has no control characters. JSON permits all but C0 controls unescaped.
 fn is_harmless(what: &str, output: &Output) -> String {
     let mut whole = String::new();
     for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
@@ -52,8 +51,8 @@ fn is_harmless(what: &str, output: &Output) -> String {
 
 // --- A server on standard input and output: this test program, started once more.
 
-/// The server. It is a test only for that its program is at hand; what the harness prints around it
-/// is noise to the clients.
+/// The server. It is a test so that it is part of this program; the clients skip the harness's own
+/// output as noise.
 #[test]
 #[ignore = "the server of the other tests"]
 fn hostile_server() {
@@ -77,7 +76,7 @@ struct Server<'m> {
 }
 
 impl Server<'_> {
-    /// Whether it goes on.
+    /// Handles a message; returns whether to continue.
     fn answer(&mut self, message: &Value) -> bool {
         let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
             return true;
@@ -111,7 +110,8 @@ impl Server<'_> {
         true
     }
 
-    /// Everything that a server may ask; the answers are waited for, or the client would end first.
+    /// Sends every kind of request and waits for the responses, since the client would otherwise
+    /// end first.
     fn ask(&mut self) {
         let field = json!({"type": "string", "title": word("title"), "description": word("description"), "default": word("default")});
         let number = json!({"type": "integer", "title": word("number"), "default": 1});
@@ -152,7 +152,7 @@ fn opening() -> Value {
     })
 }
 
-/// The result of a request.
+/// Returns the result of a request.
 fn offer(method: &str) -> Value {
     let schema = json!({"type": "object", "properties": {word("argument"): {"type": word("type"), "description": word("d")}}});
     let needy = json!({"type": "object", "properties": {word("argument"): {"type": "string"}}, "required": [word("argument")]});
@@ -192,7 +192,7 @@ fn offer(method: &str) -> Value {
     }
 }
 
-/// Everything that a server may say beside answers, and things that it may not.
+/// Sends every kind of notification, and invalid messages.
 fn tell(request: &Value) {
     let token = &request["params"]["_meta"]["progressToken"];
     for (method, params) in [
@@ -224,7 +224,7 @@ fn say(message: &Value) {
     writeln!(out, "{message}").and_then(|()| out.flush()).unwrap_or_else(|_| std::process::exit(0));
 }
 
-/// Runs a program with the hostile server; an empty line is typed at it again and again.
+/// Runs a program with the hostile server, and types empty lines.
 fn run(mode: &str, program: &str, words: &[&str]) -> String {
     let server = std::env::current_exe().expect("this program");
     let mut command = Command::new(program);
@@ -246,7 +246,7 @@ fn finish(command: &mut Command) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // It may have ended already.
+    // The program may have ended already.
     let _ = child.stdin.take().expect("a pipe").write_all(&b"\n".repeat(50));
     child.wait_with_output().expect("it ends")
 }
@@ -280,7 +280,7 @@ fn t1_inspect_shows_nothing_that_a_terminal_obeys() {
         ("end-later", &["watch", "uri:"]),
     ] {
         let shown = run(mode, INSPECT, words);
-        // What is not shown at all proves nothing.
+        // Without any shown text the test would prove nothing.
         assert!(shown.contains("\\u009b"), "{mode}, {words:?}: {shown}");
     }
 }
@@ -307,14 +307,14 @@ fn t1_the_smallest_client_shows_nothing_that_a_terminal_obeys() {
 #[test]
 fn t1_the_everything_client_shows_nothing_that_a_terminal_obeys() {
     for mode in ["offer", "errors", "refuse", "mute", "end", "tell", "ask"] {
-        // Questions come first; the name of the last tool says that the tour went on behind them.
+        // The requests precede this; the name of the last tool shows that the tour has finished.
         assert!(run(mode, CLIENT, &["tour"]).contains("\\u009b"), "{mode}");
     }
 }
 
 // --- A server behind a URL.
 
-/// Answers every request with these bytes.
+/// Responds to every request with these bytes.
 fn http_server(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
@@ -330,8 +330,8 @@ fn http_server(answer: Vec<u8>) -> String {
 
 #[test]
 fn t1_what_a_server_says_over_http_is_harmless() {
-    // ESC, C1 and bidirectional controls as UTF-8: what a field may have in the eyes of a lenient
-    // reader, and what not.
+    // ESC, C1 and bidirectional controls as UTF-8: those that lenient parsers accept in fields, and
+    // others.
     let field: String = obeyed().chars().filter(|c| *c >= '\u{80}').collect();
     let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": word("message"), "data": word("data")}})
         .to_string();
@@ -365,7 +365,7 @@ fn t1_what_a_server_says_over_http_is_harmless() {
 
 // --- A device at the other end of `serial-bridge`.
 
-/// Says hostile things, also as a message's id, and ends.
+/// Sends hostile output, also as the id of a message, and ends.
 fn device(mut stream: TcpStream) {
     let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
     let ping = lines
@@ -385,7 +385,7 @@ fn device(mut stream: TcpStream) {
         .write_all(text.as_bytes())
         .and_then(|()| stream.write_all(b"\x1b[31m\xff\xfe\x9b\n"))
         .expect("the bridge reads");
-    // Until the bridge closes.
+    // Until the bridge closes the line.
     lines.for_each(drop);
 }
 
@@ -403,7 +403,7 @@ fn t1_what_a_device_says_is_harmless_in_the_log() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut bridge = pipes.spawn().expect("it starts");
-        // What comes out is for the client; the last message says that all has been seen.
+        // Standard output is for the client; its last message shows that everything was processed.
         let mut out = BufReader::new(bridge.stdout.take().expect("a pipe"));
         let mut seen = String::new();
         while !seen.contains("method") {

@@ -1,4 +1,4 @@
-//! `inspect` as a person uses it: its output, its questions, its exit status.
+//! `inspect` as a program: output, prompts, exit status.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
 const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
 
-/// Runs `inspect WORDS -- everything-server --stdio` with these lines typed at it.
+/// Runs `inspect WORDS -- everything-server --stdio` with these lines as input.
 fn inspect(words: &[&str], typed: &str) -> (String, String, i32) {
     finish(Command::new(INSPECT).args(words).args(["--", SERVER, "--stdio"]), typed)
 }
@@ -48,7 +48,7 @@ fn everything_is_listed_in_both_eras() {
         }
     }
     let (out, _, _) = inspect(&[], "");
-    assert!(out.starts_with("everything-server ") && out.contains("says: "), "{out}");
+    assert!(out.starts_with("everything-server ") && out.contains("instructions: "), "{out}");
 }
 
 #[test]
@@ -58,10 +58,12 @@ fn a_tool_is_called_with_arguments_of_its_types() {
     let result: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert!(code == 0 && result["structuredContent"].is_object(), "{out}");
     let (_, err, code) = inspect(&["call", "slow", "seconds=soon"], "");
-    assert!(code == 2 && err.contains("seconds: `soon` is no number"), "{err}");
+    assert!(code == 2 && err.contains("seconds: `soon` is not of type number"), "{err}");
     let (_, err, code) = inspect(&["call", "no_such_tool"], "");
     assert!(
-        code == 2 && err.contains("no tool `no_such_tool`") && err.contains("test_simple_text"),
+        code == 2
+            && err.contains("unknown tool `no_such_tool`")
+            && err.contains("test_simple_text"),
         "{err}"
     );
 }
@@ -69,7 +71,7 @@ fn a_tool_is_called_with_arguments_of_its_types() {
 #[test]
 fn a_tool_that_fails_is_a_failure() {
     let (_, err, code) = inspect(&["call", "test_error_handling"], "");
-    assert!(code == 1 && err.contains("the tool says that it failed"), "{err}");
+    assert!(code == 1 && err.contains("the tool failed (isError)"), "{err}");
 }
 
 #[test]
@@ -133,7 +135,7 @@ fn what_cannot_be_reached_is_said() {
     let (_, err, code) = finish(Command::new(INSPECT).args(["--", "false"]), "");
     assert!(code == 1 && err.contains("`false` has ended"), "{err}");
     let (_, err, code) = finish(Command::new(INSPECT).args(["tools"]), "");
-    assert!(code == 2 && err.contains("which server?"), "{err}");
+    assert!(code == 2 && err.contains("missing server"), "{err}");
     let (out, _, code) = finish(Command::new(INSPECT).arg("--help"), "");
     assert!(code == 0 && out.contains("examples\n"), "{out}");
 }

@@ -1,4 +1,4 @@
-//! The first thing that a newcomer runs.
+//! The `quickstart` program.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ fn quickstart_plays_its_conversation_to_the_end() {
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success(), "{said}{complained}");
     assert_eq!(complained, "");
-    assert!(said.contains("Every answer was what the protocol says."), "{said}");
+    assert!(said.contains("Every response was as expected."), "{said}");
     let shown = |way| said.lines().filter(|line| line.starts_with(way)).count();
     assert!(
         said.contains(&format!("{} lines sent, {} received", shown("  → "), shown("  ← "))),

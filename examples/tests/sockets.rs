@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A server's process, and where it listens. Killed at the end.
+/// The process of a server, and its address. Killed on drop.
 struct Server {
     child: Child,
     place: String,
@@ -75,7 +75,7 @@ fn text(answer: &Value) -> &str {
 fn everything_serves_many_clients_over_tcp_as_one_application() {
     let server = Server::start(EVERYTHING, &["--tcp", "127.0.0.1:0"]);
     let (mut one, mut two) = (server.connect(), server.connect());
-    // A slow tool of one delays neither.
+    // A slow tool of one client delays neither.
     one.send(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 3600}}));
     assert_eq!(text(&one.call(2, "test_simple_text", json!({}))), "This is a simple text");
     two.send(
@@ -84,7 +84,7 @@ fn everything_serves_many_clients_over_tcp_as_one_application() {
         json!({"notifications": {"resourceSubscriptions": ["test://watched-resource"]}}),
     );
     assert_eq!(two.next()["method"], "notifications/subscriptions/acknowledged");
-    // What one changes, the other is told, and sees.
+    // A change by one client is notified to the other.
     one.call(3, "test_trigger_resource_update", json!({}));
     assert_eq!(two.next()["method"], "notifications/resources/updated");
     two.send(2, "resources/read", json!({"uri": "test://watched-resource"}));
@@ -99,12 +99,12 @@ fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_serv
         std::env::temp_dir().join(format!("mcp-sansio-everything-{}.socket", std::process::id()));
     let path = path.to_str().unwrap();
     for _ in 0..2 {
-        // Killed, the first leaves its socket behind.
+        // A killed server leaves its socket behind.
         let server = Server::start(EVERYTHING, &["--unix", path]);
         assert_eq!(server.place, path);
         let mut client = Client(BufReader::new(UnixStream::connect(path).unwrap()));
         assert_eq!(text(&client.call(1, "test_simple_text", json!({}))), "This is a simple text");
-        // One that lives keeps its place.
+        // A running server keeps its socket.
         let second = Command::new(EVERYTHING).args(["--unix", path]).output().unwrap();
         assert_eq!(second.status.code(), Some(1), "{second:?}");
         assert_eq!(text(&client.call(2, "test_simple_text", json!({}))), "This is a simple text");
@@ -170,7 +170,7 @@ fn the_poll_loop_serves_several_clients_in_one_thread() {
             );
         }
     }
-    // Half a line holds up nobody.
+    // An incomplete line of one client does not block the others.
     clients[0].0.get_mut().write_all(b"{\"jsonrpc\":\"2.0\"").unwrap();
     assert_eq!(text(&clients[1].call(11, "echo", json!({"text": "x"}))), "x");
     let long = "x".repeat(60_000);

@@ -1,4 +1,4 @@
-//! What one POST asks, and what it is answered: two tools, one of them slow.
+//! One POST and its response: two tools, one of them slow.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ static CONFIG: ServerConfig =
         .progress_interval(Duration::ZERO);
 static CATALOG: Catalog = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
-        .description("Says what you say"),
+        .description("Echoes the text"),
     Tool::new(
         "count",
         RawJson::from_static(
@@ -28,7 +28,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[
     .description("Counts, ten times a second, and says how far it is"),
 ]);
 
-/// A server for one POST, and what it has to say.
+/// The server of one POST, and its output.
 pub struct Exchange {
     server: Server<'static, 1, 0>,
     tx: TxBuffer<Vec<u8>>,
@@ -36,7 +36,7 @@ pub struct Exchange {
     count: Option<Count>,
 }
 
-/// A tool at work.
+/// The state of a running tool.
 struct Count {
     request: RequestHandle,
     at: u32,
@@ -44,16 +44,16 @@ struct Count {
 }
 
 impl Exchange {
-    /// There is but one.
+    /// The key of the only exchange.
     pub const KEY: NonZeroU32 = NonZeroU32::MIN;
 
-    /// For a modern client, or for one of a revision that has sessions, which here it has not.
+    /// Creates a server for a modern client, or for a legacy one without a session.
     pub fn new(legacy: Option<Revision>) -> Self {
         let mut server = Server::with_table_sizes(&CONFIG);
         if let Some(revision) = legacy {
             server.start_legacy(revision);
         }
-        // Whatever these tools say fits.
+        // The output of these tools fits.
         Self {
             server,
             tx: TxBuffer::for_http_response(Vec::new(), 4 << 20),
@@ -62,8 +62,8 @@ impl Exchange {
         }
     }
 
-    /// Takes in what was asked. The first thing that is said about it decides what the answer is; a
-    /// stream goes on from there.
+    /// Reads the request. The first frame of the output decides the response; an event stream
+    /// continues from there.
     pub async fn begin(
         mut self,
         messages: &mut Messages<'_>,
@@ -100,7 +100,7 @@ impl Exchange {
             return self.server.respond_invalid_arguments(request.handle, &fault, &mut self.tx);
         }
         if tool.name == "count" {
-            // The schema has it between 1 and 100; 5.0 is an integer, too.
+            // The schema permits 1 to 100; 5.0 is an integer too.
             let to = arguments.get("to").and_then(RawJson::as_f64).map_or(1, |to| to as u32);
             self.count = Some(Count { request: request.handle, at: 0, to });
             return Ok(());
@@ -110,7 +110,7 @@ impl Exchange {
         self.server.respond(request.handle, &TextResult::from(text), &mut self.tx)
     }
 
-    /// A step of what is slow. `false` when there is nothing left to do.
+    /// Runs a step of the slow tool; returns `false` when it has ended.
     async fn step(&mut self) -> Result<bool, SendError> {
         let now = self.now();
         let Some(count) = &mut self.count else { return Ok(false) };

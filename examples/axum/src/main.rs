@@ -1,18 +1,18 @@
-//! Streamable HTTP in an axum application, without an adapter and without our HTTP/1.1: `cargo run
-//! -- 127.0.0.1:8080`
+//! Streamable HTTP in an axum application, without an adapter or this library's HTTP/1.1: `cargo
+//! run -- 127.0.0.1:8080`
 //!
-//! Every POST is a server of its own, a value of a few hundred bytes, so that there is nothing to
-//! keep and any number of processes can share the work: that is all that 2026-07-28 needs. Older
-//! clients are served without sessions. What a slow tool says is a stream of events; axum drops it
-//! when the client goes away, and the tool with it.
+//! Each POST gets a server of its own, a value of a few hundred bytes. No state is kept between
+//! requests, as 2026-07-28 permits, so any number of processes can share the work. Older clients
+//! are served without sessions. The output of a slow tool is an event stream; axum drops it when
+//! the client disconnects, and the tool with it.
 //!
 //! # What is missing
 //!
-//! A client of 2025-11-25 or older cancels with `notifications/cancelled`, which is a POST of its
-//! own. It never reaches the tool here: it finds a server of its own that knows of no request, and
-//! is answered with 202. Such a tool ends with its connection or with its work. To pass a
-//! cancellation on, keep sessions and the servers in them, as `mcp_sansio_adapters::asynchronous::http`
-//! does. In 2026-07-28 closing the stream is the cancellation, and works.
+//! A client of 2025-11-25 or older cancels with `notifications/cancelled`, a POST of its own. Its
+//! server knows no such request and responds with 202; the tool continues until its connection or
+//! its work ends. To pass a cancellation on, keep sessions with their servers, as
+//! `mcp_sansio_adapters::asynchronous::http` does. In 2026-07-28 closing the stream cancels the
+//! request.
 
 mod exchange;
 
@@ -30,7 +30,7 @@ use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::{Frame, Messages, Revisions, TxBuffer};
 use tokio::net::TcpListener;
 
-/// The longest message that is taken.
+/// Maximum length of a body, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
 struct Headers<'h>(&'h HeaderMap);

@@ -1,5 +1,5 @@
-//! What is answered to a server's questions: forms with their defaults, or else something that
-//! fits.
+//! Responses to the server's requests: forms are filled with defaults, or else with values that
+//! fit.
 
 use mcp_sansio::types::{
     ElicitParams, EnumOptions, InputRequest, NumberKind, PrimitiveSchema, RequestedSchema,
@@ -7,7 +7,7 @@ use mcp_sansio::types::{
 use mcp_sansio_adapters::blocking::client::{Handler, InputResponse, ReceivedInputRequest};
 use serde_json::{Map, Value, json};
 
-/// Agrees to everything.
+/// A handler that accepts every request.
 pub(crate) struct Answers;
 
 impl Handler for Answers {
@@ -27,7 +27,7 @@ impl Handler for Answers {
     }
 }
 
-/// The default of each field, else the least that fits.
+/// Returns the default of each field, or else the smallest value that fits.
 fn fill(schema: &RequestedSchema<'_>) -> Value {
     let mut content = Map::new();
     for field in schema.fields().flatten() {

@@ -1,5 +1,5 @@
-//! A client that can do everything: what the official conformance suite asks of a client, by
-//! scenario, and a tour of whatever a server offers.
+//! A client with all features: the client scenarios of the official conformance suite, and a tour
+//! of a server.
 
 mod answers;
 mod scenario;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         .cloned()
         .or_else(|| std::env::var("MCP_CONFORMANCE_SCENARIO").ok())
         .unwrap_or_else(|| "tour".into());
-    // The suite says which revision it wants; a person may leave that to the probe.
+    // The suite sets the revision; without it, the client detects the era.
     let era = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .ok()
         .map(|version| if version.as_str() < "2026-07-28" { Era::Legacy } else { Era::Modern });
@@ -50,9 +50,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Words of our own, and where the server is.
+/// Splits the arguments into words and the address of the server.
 fn split(arguments: &[OsString]) -> Option<(Vec<String>, Server)> {
-    // The suite gives a URL as the last word.
+    // The suite appends a URL.
     if let Some((url, words)) = arguments.split_last()
         && let Some(url) = url.to_str().filter(|url| url.starts_with("http"))
     {
@@ -115,18 +115,18 @@ static CONFIG: ClientConfig<'_> = ClientConfig::new(
 .call_timeout(Duration::from_secs(20));
 
 const HELP: &str = "\
-Speaks with a server as the conformance suite wants it, or takes a tour of all that it offers.
+Runs a client scenario of the MCP conformance suite, or a tour of everything that a server offers.
 
 usage: everything-client [SCENARIO] -- PROGRAM [ARGUMENT…]
        everything-client [SCENARIO] --tcp HOST:PORT
        everything-client [SCENARIO] URL
 
-The scenario is that of MCP_CONFORMANCE_SCENARIO if there is no word: initialize, tools_call,
+The scenario defaults to MCP_CONFORMANCE_SCENARIO, and that to tour: initialize, tools_call,
 elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
 json-schema-ref-no-deref, json-schema-2020-12-preservation, sse-retry, http-standard-headers,
-http-custom-headers, http-invalid-tool-headers; or tour, which is the default.
-MCP_CONFORMANCE_PROTOCOL_VERSION says which era is spoken; without it, the client finds out.
+http-custom-headers, http-invalid-tool-headers, tour.
+MCP_CONFORMANCE_PROTOCOL_VERSION selects the era; without it, the client detects it.
 
-examples: everything-client tour -- target/debug/everything-server --stdio
+example: everything-client tour -- target/debug/everything-server --stdio
           everything-client tour http://127.0.0.1:8000/mcp
 ";

@@ -1,4 +1,4 @@
-//! The scenarios of the official conformance suite, but for those of authorization.
+//! The client scenarios of the official conformance suite, except authorization.
 
 use mcp_sansio::RawJson;
 use mcp_sansio_adapters::blocking::client::{Client, Error};
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::tour::tour;
 
-/// Plays one.
+/// Runs a scenario.
 pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error> {
     match scenario {
         "tour" => return tour(client),
-        // Schemas are data: nothing in them is ever fetched.
+        // References in schemas are never fetched.
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => {
             client.list_tools()?;
         }
@@ -22,7 +22,7 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
             client.list_tools()?;
             client.call_tool("test_reconnection", &json!({}))?;
         }
-        // Whatever is offered: the heads are what is looked at.
+        // The suite inspects the header fields of the requests.
         "http-standard-headers" => return tour(client),
         "http-custom-headers" => {
             client.list_tools()?;
@@ -32,7 +32,7 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
                 client.call_tool(call["name"].as_str().unwrap_or_default(), &call["arguments"])?;
             }
         }
-        // What breaks the rules is not in the list, and what is in it can be called.
+        // The list omits tools with invalid annotations; the rest can be called.
         "http-invalid-tool-headers" => {
             let tools = client.list_tools()?;
             for name in tools.raw().filter_map(|tool| tool.get("name").and_then(RawJson::as_string))
@@ -70,7 +70,7 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
                 .call_tool("json_schema_echo", &json!({"schema": schema.and_then(Result::ok)}))?;
         }
         unknown => {
-            let message = format!("no scenario `{unknown}` here");
+            let message = format!("unknown scenario `{unknown}`");
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message).into());
         }
     }

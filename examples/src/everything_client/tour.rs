@@ -1,4 +1,4 @@
-//! All that a server offers, once.
+//! Uses each feature that a server offers once.
 
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
@@ -7,12 +7,12 @@ use mcp_sansio::{CallOptions, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{Client, Error, List};
 use serde_json::{Map, Value, json};
 
-/// Lists everything, calls every tool with the least that its schema wants, reads every resource
-/// and prompt, completes and subscribes. Prints a line for each; an error is only what the
-/// connection has, since a tool may be there to fail.
+/// Lists everything, calls every tool with minimal arguments, reads every resource and prompt,
+/// completes and subscribes. Prints a line for each. Fails only on connection errors, since a tool
+/// may be meant to fail.
 pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
-    println!("speaks {}", client.revision().map_or("nothing", |revision| revision.as_str()));
-    // A server need not log.
+    println!("protocol {}", client.revision().map_or("unknown", |revision| revision.as_str()));
+    // Logging is optional.
     let _ = client.set_log_level(LoggingLevel::Debug);
     let tools = client.list_tools();
     for tool in entries(offered(tools)?.as_ref()) {
@@ -72,7 +72,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the server does not have is not on the tour.
+/// Returns `None` for a list that the server does not offer.
 fn offered(listed: Result<List, Error>) -> Result<Option<List>, Error> {
     match listed {
         Err(Error::Unsupported { .. }) => Ok(None),
@@ -88,7 +88,7 @@ fn entries(listing: Option<&List>) -> Vec<Value> {
         .collect()
 }
 
-/// A value for each required property.
+/// Returns the smallest value for each required property.
 fn least(schema: &Value) -> Map<String, Value> {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let value = |key: &str| match schema["properties"][key]["type"].as_str() {
@@ -102,12 +102,12 @@ fn least(schema: &Value) -> Map<String, Value> {
     required.map(|key| (key.to_owned(), value(key))).collect()
 }
 
-/// Prints what became of it. The server's own errors are answers too.
+/// Prints the outcome. Errors of the server count as outcomes.
 fn said(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), Error> {
     let what = Printable::new(what.as_str().unwrap_or_default());
     match outcome {
-        Ok(false) => println!("{method} {what}: answered"),
-        Ok(true) => println!("{method} {what}: failed, as it says itself"),
+        Ok(false) => println!("{method} {what}: ok"),
+        Ok(true) => println!("{method} {what}: failed (isError)"),
         Err(Error::Server(fault)) => println!("{method} {what}: error: {fault}"),
         Err(Error::Unsupported { .. }) => println!("{method} {what}: not offered"),
         Err(error) => return Err(error),

@@ -1,60 +1,53 @@
-//! What the server offers, as constant data: a typo in a schema does not compile.
+//! The tools, resources and prompts as constants: a syntax error in a schema does not compile.
 
 use mcp_sansio::types::{
     Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
 use mcp_sansio::{Catalog, RawJson};
 
-/// Everything that can be listed.
+/// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> =
     Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
 
 const TOOLS: &[Tool<'_>] = &[
     // One for each kind of content.
-    simple("test_simple_text", "Answers with a text"),
+    simple("test_simple_text", "Returns text"),
     simple("test_image_content", "Answers with a picture"),
     simple("test_audio_content", "Answers with a sound"),
     simple("test_embedded_resource", "Answers with the contents of a resource"),
-    simple(
-        "test_multiple_content_types",
-        "Answers with a text, a picture and the contents of a resource",
-    ),
-    simple("test_error_handling", "Fails, and says so in its result"),
+    simple("test_multiple_content_types", "Returns text, an image and an embedded resource"),
+    simple("test_error_handling", "Returns a result with isError"),
     Tool::new("structured", CITY)
-        .description("Answers with data that a program can read: the weather of a city, made up")
+        .description("Returns structured content: an invented weather report for a city")
         .output_schema(WEATHER)
         .annotations(ToolAnnotations::new().read_only_hint(true)),
     Tool::new("test_custom_header", VALUE)
-        .description("Echoes a value that over HTTP is repeated in a header"),
+        .description("Echoes a value, which HTTP clients repeat in a header field"),
     Tool::new("json_schema_2020_12_tool", JSON_SCHEMA_2020_12)
         .description("Has an input schema with keywords of JSON Schema 2020-12"),
-    // Slow ones.
-    Tool::new("slow", SECONDS).description(
-        "Takes as long as you say, reports progress every 100 ms, and can be cancelled",
-    ),
+    // Slow tools.
+    Tool::new("slow", SECONDS)
+        .description("Takes the given time, reports progress every 100 ms, and can be cancelled"),
     Tool::new("slow_cancelled", NAME)
-        .description("Says whether a call of slow with that name was cancelled: yes or no"),
+        .description("Returns whether a call of slow with that name was cancelled: yes or no"),
     simple("test_tool_with_progress", "Reports progress: 0, 50 and 100 of 100"),
     simple("test_tool_with_logging", "Logs three messages, 50 ms apart"),
-    simple("test_logging_tool", "Logs a message, if the request says that it wants to see it"),
-    simple("test_reconnection", "Answers after 100 ms"),
-    // What subscribers are told of.
-    simple("test_trigger_tool_change", "Tells subscribers that the list of tools has changed"),
-    simple("test_trigger_prompt_change", "Tells subscribers that the list of prompts has changed"),
+    simple("test_logging_tool", "Logs a message, if the request sets a log level"),
+    simple("test_reconnection", "Responds after 100 ms"),
+    // Tools that notify subscribers.
+    simple("test_trigger_tool_change", "Notifies subscribers of a change of the list of tools"),
+    simple("test_trigger_prompt_change", "Notifies subscribers of a change of the list of prompts"),
     simple(
         "test_trigger_resource_update",
-        "Changes test://watched-resource, and tells its subscribers",
+        "Changes test://watched-resource and notifies its subscribers",
     ),
-    // Those that ask the client, in whichever way its revision has.
+    // Tools that send requests to the client, or ask for input (2026-07-28).
     Tool::new("test_sampling", PROMPT).description("Asks the client's model"),
     Tool::new("test_elicitation", MESSAGE).description("Asks the person for a name and an address"),
     simple("test_elicitation_sep1034_defaults", "Asks the person, with a default in each field"),
-    simple(
-        "test_elicitation_sep1330_enums",
-        "Asks the person to choose, in each form that a choice can have",
-    ),
+    simple("test_elicitation_sep1330_enums", "Asks the person to choose, with each kind of enum"),
     simple("test_streaming_elicitation", "Asks the person for a confirmation"),
-    simple("test_missing_capability", "Refuses clients that cannot sample"),
+    simple("test_missing_capability", "Rejects clients without the capability sampling"),
     simple("test_input_required_result_elicitation", "Asks the person for a name"),
     simple("test_input_required_result_sampling", "Asks the client's model for a capital"),
     simple("test_input_required_result_list_roots", "Asks for the client's roots"),
@@ -102,7 +95,7 @@ const PROMPTS: &[Prompt<'_>] = &[
         .description("Asks the person for context first"),
 ];
 
-/// A tool without arguments.
+/// Creates a tool without arguments.
 const fn simple(name: &'static str, description: &'static str) -> Tool<'static> {
     Tool::new(
         name,
@@ -148,7 +141,7 @@ const MESSAGE: RawJson<'_> = RawJson::from_static(
     r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#,
 );
 
-/// Clients get it as it stands here.
+/// The schema is sent as it is written here.
 const JSON_SCHEMA_2020_12: RawJson<'_> = RawJson::from_static(
     r##"{
         "$schema": "https://json-schema.org/draft/2020-12/schema",

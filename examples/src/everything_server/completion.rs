@@ -3,7 +3,7 @@
 use mcp_sansio::types::{CompleteParams, CompleteResult, Completion, Text};
 use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
-/// Answers with those of a few words that begin with what has been typed.
+/// Returns the words that start with the typed text.
 pub(super) fn complete(ctx: &Context) -> Result<Reply, Failure> {
     let request = ctx.request();
     let params: CompleteParams<'_> = request

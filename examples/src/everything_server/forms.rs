@@ -1,4 +1,4 @@
-//! The forms that people are asked to fill in.
+//! The forms of elicitation requests.
 
 use mcp_sansio::types::{
     BooleanSchema, EnumOption, EnumOptions, Field, List, MultiSelectEnumSchema, Number,
@@ -36,7 +36,7 @@ pub(super) const USER: RequestedSchema<'_> = RequestedSchema::new(&[
     ),
 ]);
 
-/// A default in each field, of each type.
+/// A default in a field of each type.
 pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
     Field::optional(
         "name",
@@ -66,7 +66,7 @@ pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
     ),
 ]);
 
-/// Each way to offer a choice.
+/// A field for each kind of choice.
 pub(super) const CHOICES: RequestedSchema<'_> = RequestedSchema::new(&[
     Field::optional(
         "untitledSingle",

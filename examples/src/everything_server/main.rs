@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             }),
             Err(_) => {
                 return misused(&format!(
-                    "{address:?} is no address, as 127.0.0.1:8080 or [::1]:0 are"
+                    "invalid address {address:?}: expected IP:PORT, e.g. 127.0.0.1:8080 or [::1]:0"
                 ));
             }
         },
@@ -30,27 +30,23 @@ fn main() -> ExitCode {
             eprintln!("everything-server: listening on {}", path.display());
         }),
         #[cfg(not(unix))]
-        ["--unix", _] => return misused("--unix is only offered on Unix: use --tcp"),
+        ["--unix", _] => return misused("--unix is supported only on Unix: use --tcp"),
         ["--help" | "-h"] => {
-            // Whoever reads only the beginning (`| head`) has what they want.
+            // A closed pipe (`| head`) is not an error.
             let _ = writeln!(std::io::stdout(), "{HELP}");
             Ok(())
         }
         [] => {
-            return misused(&format!(
-                "say how to serve: --stdio, --tcp, --unix or --http\n\n{HELP}"
-            ));
+            return misused(&format!("missing option: --stdio, --tcp, --unix or --http\n\n{HELP}"));
         }
         _ => {
             let unknown = arguments
                 .iter()
                 .find(|argument| argument.starts_with('-') && !KNOWN.contains(&argument.as_str()));
             return match unknown {
-                Some(unknown) => {
-                    misused(&format!("unknown argument {unknown:?}; --help lists what there is"))
-                }
+                Some(unknown) => misused(&format!("unknown argument {unknown:?}; see --help")),
                 None => misused(
-                    "one way to serve is enough, and --tcp, --unix and --http need to know where; --help lists what there is",
+                    "exactly one of --stdio, --tcp, --unix and --http is required, the last three with an address; see --help",
                 ),
             };
         }
@@ -58,7 +54,7 @@ fn main() -> ExitCode {
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Standard output belongs to the protocol.
+            // Standard output carries protocol messages only.
             eprintln!("everything-server: {}", Printable::new(error));
             ExitCode::FAILURE
         }
@@ -72,17 +68,17 @@ fn misused(how: &str) -> ExitCode {
 
 const KNOWN: [&str; 6] = ["--stdio", "--tcp", "--unix", "--http", "--help", "-h"];
 
-const HELP: &str = r#"A Model Context Protocol server with one of everything, for all revisions from 2024-11-05 to 2026-07-28.
+const HELP: &str = r#"A Model Context Protocol server with all features, for all revisions from 2024-11-05 to 2026-07-28.
 
 Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH | --http ADDRESS
 
-  --stdio         serve standard input and output: one JSON message a line, until the input ends
-  --tcp ADDRESS   serve everybody who connects there, in the same way; with port 0, standard error says which it is
-  --unix PATH     serve everybody who connects to this socket
+  --stdio         serve standard input and output, one JSON message per line, until the input ends
+  --tcp ADDRESS   serve TCP connections in the same way; standard error shows the port chosen for port 0
+  --unix PATH     serve connections to this Unix socket
   --http ADDRESS  serve Streamable HTTP at /mcp, and HTTP+SSE (2024-11-05) at /sse, to programs on this machine
-  --help          say this
+  --help          print this text
 
-Example, without a client and without a handshake:
+Example (2026-07-28, without a client or a handshake):
 
   echo '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_simple_text","_meta":{
     "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' |
@@ -92,7 +88,7 @@ In the configuration of a client:
 
   { "mcpServers": { "everything": { "command": "everything-server", "args": ["--stdio"] } } }
 
-Over HTTP, with a session (the answer's head says which):
+Over HTTP, with a session (see the response header Mcp-Session-Id):
 
   everything-server --http 127.0.0.1:8080 &
   curl -i http://127.0.0.1:8080/mcp --json '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{

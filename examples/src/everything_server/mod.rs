@@ -1,10 +1,9 @@
-//! A server with one of everything: each kind of content, slow tools, tools that ask the client,
-//! resources, prompts, completion.
+//! A server with all features: each kind of content, slow tools, tools that send requests to the
+//! client, resources, prompts, completion.
 //!
-//! It serves every revision of the protocol at once, on standard input and output or for any number
-//! of clients on sockets. Its handlers are asynchronous: what takes time awaits it, what asks the
-//! client awaits the answer, and requests are served in between. The names are those that the
-//! conformance suite of the protocol calls.
+//! It serves every revision of the protocol, on standard input and output or for any number of
+//! clients on sockets. The handlers are asynchronous, so other requests are served while one waits
+//! for time to pass or for the client. The names are those of the official conformance suite.
 
 mod catalog;
 mod completion;
@@ -32,15 +31,15 @@ use seal::Signature;
 pub use transports::serve_unix;
 pub use transports::{serve_http, serve_stdio, serve_tcp};
 
-/// The application, for all connections.
+/// Creates the application that all connections share.
 fn app() -> App<impl Fn(Context) -> Answering> {
     let watched = Arc::new(Watched::default());
     let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&watched))) };
     App::new(&CONFIG, handler).catalog(&CATALOG).state_protector(Signature::default())
 }
 
-/// Answers what the catalog does not: lists, unknown names and missing arguments of prompts are
-/// dealt with when this is called.
+/// Responds to the requests that the catalog does not: lists, unknown names and missing arguments
+/// of prompts have been handled before.
 async fn handle(ctx: Context, watched: Arc<Watched>) -> Result<Reply, Failure> {
     match ctx.target() {
         Target::Tool(_) => tools::call(&ctx, &watched).await,
@@ -51,7 +50,7 @@ async fn handle(ctx: Context, watched: Arc<Watched>) -> Result<Reply, Failure> {
     }
 }
 
-/// A handler at work.
+/// The future of a handler.
 type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -64,7 +63,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
         .with(ServerFeatures::LOGGING),
 )
 .instructions("Tools whose names begin with test_ do what the conformance suite expects; begin with test_simple_text.")
-// A person may need that long to fill in a form.
+// Filling in a form may take a person this long.
 .call_timeout(Duration::from_secs(300));
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 use super::{media, questions};
 
-/// Answers with the prompt's messages.
+/// Returns the messages of the prompt.
 pub(super) async fn get(ctx: &Context) -> Result<Reply, Failure> {
     let request = ctx.request();
     let params = request.params.to::<GetPromptParams<'_>>().ok();

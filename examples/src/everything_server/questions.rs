@@ -1,9 +1,9 @@
-//! The tools and prompts that ask the client something: what they ask, and what they make of the
-//! answers.
+//! The tools and prompts that ask the client for input, and what they make of it.
 //!
-//! Written once for both eras. Up to 2025-11-25 a question is a request to the client, and `ask`
-//! waits for the answer. From 2026-07-28 on a question that has no answer yet ends the attempt; the
-//! client sends the request again with its answer, and the function is run from its start.
+//! One implementation for both eras. Up to 2025-11-25 an input request is a request to the client,
+//! and `ask` waits for its response. From 2026-07-28 on the result of the call contains the input
+//! request; the client repeats the call with its response, and the function runs again from its
+//! start (basic/patterns/mrtr).
 
 use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
@@ -15,7 +15,7 @@ use mcp_sansio_adapters::asynchronous::{Context, Failure, InputResponse};
 use super::forms;
 use super::tools::argument;
 
-/// Asks what the tool or prompt of this name asks. Its answer is a text.
+/// Runs the tool or prompt of this name and returns its text.
 pub(super) async fn ask(ctx: &Context) -> Result<String, Failure> {
     match ctx.name() {
         "test_sampling" => {
@@ -59,13 +59,13 @@ async fn list_roots(ctx: &Context) -> Result<String, Failure> {
     count(&ctx.request_input("client_roots", InputRequest::ListRoots).await?)
 }
 
-/// Does not go on without the state: an answer alone could come from anywhere.
+/// Requires the request state, since a response alone might come from another call.
 async fn with_state(ctx: &Context) -> Result<String, Failure> {
     ctx.set_request_state("asked");
     Ok(format!("state-ok: {}", form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await?))
 }
 
-/// Three questions in one round.
+/// Sends three input requests in one round.
 async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
     ctx.set_request_state("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
@@ -78,7 +78,7 @@ async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
     Ok(format!("{}; {}; {}", filled_in(&name, &forms::NAME)?, said(&greeting)?, count(&roots)?))
 }
 
-/// Two rounds, the second of which depends on the first.
+/// Takes two rounds, the second of which depends on the first.
 async fn multi_round(ctx: &Context) -> Result<String, Failure> {
     ctx.set_request_state("asked");
     let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
@@ -88,7 +88,7 @@ async fn multi_round(ctx: &Context) -> Result<String, Failure> {
     Ok(format!("{first}; {second}"))
 }
 
-/// Looks at what the client declared before it asks.
+/// Sends the input requests that the client's capabilities permit.
 async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
     if ctx.client().contains(ClientFeatures::SAMPLING) {
         capital(ctx).await
@@ -109,7 +109,7 @@ fn needs_sampling(ctx: &Context) -> Result<String, Failure> {
     }
 }
 
-/// One form, and its answer as text.
+/// Sends a form; returns the response as text.
 async fn form(
     ctx: &Context,
     key: &str,
@@ -119,7 +119,7 @@ async fn form(
     filled_in(&ctx.request_input(key, form_of(message, form)).await?, form)
 }
 
-/// One question to the model, and its answer as text.
+/// Sends a sampling request; returns the response as text.
 async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Failure> {
     let messages = [SamplingMessage::user(prompt)];
     said(
@@ -135,7 +135,7 @@ fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a>
     InputRequest::Elicit(ElicitParams::form(message, *form))
 }
 
-/// What a person did, and filled in.
+/// Describes the response to a form.
 fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<String, Failure> {
     let answer: ElicitResult<'_> = answer.to()?;
     if answer.action == ElicitAction::Accept {
@@ -158,7 +158,7 @@ fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<Strin
     })
 }
 
-/// What a model said.
+/// Describes the response to a sampling request.
 fn said(answer: &InputResponse) -> Result<String, Failure> {
     let answer: CreateMessageResult<'_> = answer.to()?;
     let texts = answer
@@ -173,7 +173,7 @@ fn said(answer: &InputResponse) -> Result<String, Failure> {
     ))
 }
 
-/// The client's roots.
+/// Describes the client's roots.
 fn count(answer: &InputResponse) -> Result<String, Failure> {
     let answer: ListRootsResult<'_> = answer.to()?;
     let uris: Vec<String> =

@@ -12,16 +12,16 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Its URI.
+    /// The URI of the resource.
     pub(super) const URI: &str = "test://watched-resource";
 
-    /// Makes it another text.
+    /// Changes the text.
     pub(super) fn change(&self) {
         self.changes.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Answers with the contents of a resource, or of a URI that fits the template.
+/// Returns the contents of a resource, or of a URI that matches the template.
 pub(super) fn read(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
     let uri = ctx.request().uri().ok_or(Failure::invalid_arguments("uri must be a string"))?;
     let text;

@@ -1,5 +1,5 @@
-//! What a client keeps for us between two attempts (2026-07-28, `requestState`), signed so that
-//! nobody can change it.
+//! Signs the state that the client returns with a repeated call (`requestState`, 2026-07-28), so
+//! that it cannot be altered.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
@@ -9,14 +9,14 @@ use mcp_sansio::{Method, Request, methods};
 use mcp_sansio_adapters::asynchronous::StateProtector;
 use sha2::Sha256;
 
-/// A key that lives as long as the process. Nobody else's signature, and none of an earlier
-/// process, fits.
+/// A key that is generated at the start of the process, so states of earlier processes are
+/// rejected.
 pub(super) struct Signature([u8; 64]);
 
 impl Default for Signature {
     fn default() -> Self {
-        // The standard library has no other randomness: 128 bits of the operating system's are
-        // behind it. A server that must recognize its states after a restart, or in several
+        // `RandomState` is the only source of randomness in the standard library: 128 bits of the
+        // operating system's. A server that must accept its states after a restart, or in several
         // processes, reads its key from its configuration.
         let random = RandomState::new();
         let mut key = [0; 64];
@@ -28,7 +28,7 @@ impl Default for Signature {
 }
 
 impl Signature {
-    /// The text with its signature, which is worth something only for the same `purpose`.
+    /// Returns the text with its signature, valid only for the same `purpose`.
     fn sign(&self, purpose: &str, text: &str) -> String {
         let mut sealed = format!("{text}.");
         for byte in self.signature(purpose, text).finalize().into_bytes() {
@@ -37,17 +37,17 @@ impl Signature {
         sealed
     }
 
-    /// The text, if it was closed here and for this `purpose`.
+    /// Returns the text if this key signed it for this `purpose`.
     fn verify<'s>(&self, purpose: &str, sealed: &'s str) -> Option<&'s str> {
         let (text, signature) = sealed.rsplit_once('.')?;
         let signature = from_hex(signature)?;
-        // In constant time: how long a refusal takes must not say how much was right.
+        // In constant time, so that the duration of a rejection reveals nothing.
         self.signature(purpose, text).verify_slice(&signature).is_ok().then_some(text)
     }
 
     fn signature(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new((&self.0).into());
-        // The length keeps the two apart: without it, text could pass for a part of the purpose.
+        // The length separates the two: otherwise text could pass for a part of the purpose.
         mac.update(&(purpose.len() as u64).to_be_bytes());
         mac.update(purpose.as_bytes());
         mac.update(text.as_bytes());
@@ -65,8 +65,8 @@ impl StateProtector for Signature {
     }
 }
 
-/// What a state is worth something for: not for another tool, nor for a prompt of the same name.
-/// Where more depends on it, the arguments, the client and an expiry belong in here too.
+/// The use for which a state is valid: not for another tool, nor for a prompt of the same name.
+/// Where more depends on it, include the arguments, the client and an expiry.
 fn purpose(request: &Request<'_>) -> String {
     let method = if request.method == Method::ToolsCall {
         methods::TOOLS_CALL
@@ -76,7 +76,7 @@ fn purpose(request: &Request<'_>) -> String {
     format!("{method} {}", request.name().map(|name| name.to_string()).unwrap_or_default())
 }
 
-/// Only lower case: there is one way to write a signature.
+/// Accepts lower case only, so that a signature has one spelling.
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
     let byte = |pair: &[u8]| match pair {
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(signature.verify("tools/call b", &sealed), None);
         assert_eq!(Signature::default().verify("tools/call a", &sealed), None);
         for at in 0..sealed.len() {
-            // The second makes another letter case.
+            // The second flips the letter case.
             for bit in [1, 0x20] {
                 let mut changed = sealed.clone().into_bytes();
                 changed[at] ^= bit;

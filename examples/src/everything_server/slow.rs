@@ -1,5 +1,4 @@
-//! Tools that take time. They wait, and the server serves others; when the client cancels, they are
-//! dropped where they wait.
+//! Slow tools. Other requests are served while they wait; cancellation drops them.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +11,7 @@ use smol::Timer;
 
 use super::tools;
 
-/// Lets time pass and, if that is wanted, tells every 100 ms how much did.
+/// Waits, and optionally reports progress every 100 ms.
 pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
     let seconds = ctx
         .arguments()
@@ -32,14 +31,14 @@ pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
     ctx.reply(&TextResult::new(&format!("That took {seconds} seconds")))
 }
 
-/// Says whether a call of that name was cancelled, by whatever means its transport has for it.
+/// Reports whether a call with that name was cancelled, on any transport.
 pub(super) fn slow_cancelled(ctx: &Context) -> Result<Reply, Failure> {
     let name = tools::argument(ctx, "name").map_err(Failure::invalid_arguments)?;
     let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner).contains(&name);
     ctx.reply(&TextResult::new(if cancelled { "yes" } else { "no" }))
 }
 
-/// What is left of a call that was dropped where it waited: its name, if it had one.
+/// Records on drop that a call was cancelled: its name, if it had one.
 struct End(Option<String>);
 
 impl Drop for End {
@@ -54,18 +53,18 @@ impl Drop for End {
 
 static CANCELLED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Reports 0, 50 and 100 of 100.
+/// Reports progress 0, 50 and 100 of 100.
 pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {
     for done in [0, 50, 100] {
         ctx.progress(&Progress::of(done).total(100)).await?;
-        // After the last report, too: some clients forget the token in the moment they see the
-        // answer.
+        // After the last report too, since some clients ignore progress once they have the
+        // response.
         Timer::after(STEP).await;
     }
     ctx.reply(&TextResult::new("Reported 0, 50 and 100 of 100"))
 }
 
-/// Logs three messages.
+/// Sends three log messages.
 pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
     for number in 1..=3 {
         let said = format!("Message {number} of 3");
@@ -75,9 +74,9 @@ pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
     ctx.reply(&TextResult::new("Logged three messages"))
 }
 
-/// Answers a little later.
+/// Responds after a pause.
 pub(super) async fn pause(ctx: &Context) -> Result<Reply, Failure> {
-    // Where it can, the client comes back for the answer.
+    // The client polls for the response where the transport supports it.
     ctx.release_connection();
     Timer::after(Duration::from_millis(100)).await;
     ctx.reply(&TextResult::new("Here I am again"))

@@ -7,7 +7,7 @@ use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 use super::resources::Watched;
 use super::{media, questions, slow};
 
-/// Answers with the tool's result.
+/// Returns the result of the tool.
 pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
     let text = match ctx.name() {
         "slow" => return slow::slow(ctx).await,
@@ -16,7 +16,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
         "test_tool_with_logging" => return slow::logging(ctx).await,
         "test_reconnection" => return slow::pause(ctx).await,
         "test_logging_tool" => {
-            // Dropped unless the client asked for messages of this level.
+            // Not sent unless the client asked for messages of this level.
             ctx.log(&LogMessage::new(LoggingLevel::Info, "test_logging_tool was called")).await?;
             "Logged, if you wanted to know"
         }
@@ -51,7 +51,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
     ctx.reply(&TextResult::new(text))
 }
 
-/// Data for programs, and the same as text for models and older clients.
+/// Returns structured content, and the same as text for models and older clients.
 fn structured(ctx: &Context) -> Result<Reply, Failure> {
     let city = argument(ctx, "city").map_err(Failure::invalid_arguments)?;
     let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
@@ -60,7 +60,7 @@ fn structured(ctx: &Context) -> Result<Reply, Failure> {
     ctx.reply(&CallToolResult::new(&content).structured_content(weather.as_raw()))
 }
 
-/// A string among the arguments, or what is wrong.
+/// Returns a string argument, or an error text.
 pub(super) fn argument(ctx: &Context, name: &str) -> Result<String, String> {
     let argument = ctx.arguments().get(name).and_then(RawJson::as_string);
     argument
@@ -68,7 +68,7 @@ pub(super) fn argument(ctx: &Context, name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("The argument {name} must be a string"))
 }
 
-// Results that never change can be constants.
+// Constant results.
 const IMAGE: CallToolResult<'_> = CallToolResult::new(&[PICTURE]);
 const AUDIO: CallToolResult<'_> =
     CallToolResult::new(&[ContentBlock::audio(media::WAV, "audio/wav")]);

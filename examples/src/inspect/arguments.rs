@@ -1,9 +1,9 @@
-//! `key=value` words to the arguments of a tool or prompt.
+//! Conversion of `key=value` words to the arguments of a tool or prompt.
 
 use serde_json::{Map, Value};
 
-/// The arguments, as the schema wants them: a value is a string unless the schema says something
-/// else; `key:=value` is JSON.
+/// Converts the words to arguments of the types in the schema: strings by default; `key:=value` is
+/// JSON.
 pub(crate) fn read(words: &[String], schema: &Value) -> Result<Map<String, Value>, String> {
     let mut arguments = Map::new();
     for word in words {
@@ -41,7 +41,7 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
         return Ok(text.into());
     }
     let value: Value = serde_json::from_str(text)
-        .map_err(|_| format!("{key}: `{text}` is no {}", kinds.join(" or ")))?;
+        .map_err(|_| format!("{key}: `{text}` is not of type {}", kinds.join(" or ")))?;
     let fits = |kind: &&str| match *kind {
         "integer" => value.is_i64() || value.is_u64(),
         "number" => value.is_number(),
@@ -54,7 +54,7 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
     if kinds.iter().any(fits) {
         Ok(value)
     } else {
-        Err(format!("{key}: `{text}` is no {}", kinds.join(" or ")))
+        Err(format!("{key}: `{text}` is not of type {}", kinds.join(" or ")))
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said() {
         for (words, why) in [
-            (&["text=x", "n=two"][..], "n: `two` is no integer"),
-            (&["text=x", "n=2.5"], "no integer"),
+            (&["text=x", "n=two"][..], "n: `two` is not of type integer"),
+            (&["text=x", "n=2.5"], "not of type integer"),
             (&["text=x", "text=y"], "text is given twice"),
             (&["text"], "`text` is not KEY=VALUE"),
             (&["n=1"], "missing: text (it takes list, n, on, text)"),

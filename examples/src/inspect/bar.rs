@@ -1,17 +1,17 @@
-//! Progress as a bar: one line on standard error, drawn over again.
+//! A progress bar: one line on standard error that is redrawn.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 
 use super::table::plain;
 
-/// What is on the screen.
+/// The state of the bar on the screen.
 #[derive(Debug, Default)]
 pub(crate) struct Bar {
     drawn: bool,
 }
 
 impl Bar {
-    /// Draws it. Without a terminal each report is a line.
+    /// Draws the bar. Without a terminal each report is a line.
     pub(crate) fn draw(&mut self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let line = line(progress, total, message);
         let mut out = stderr().lock();
@@ -21,7 +21,7 @@ impl Bar {
         self.drawn = out.is_terminal();
     }
 
-    /// Takes it away, before anything else is printed.
+    /// Removes the bar before other output.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.drawn) {
             let mut out = stderr().lock();
@@ -49,7 +49,7 @@ fn line(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     line.trim_end().to_owned()
 }
 
-/// Columns of the bar.
+/// Width in columns.
 const WIDTH: usize = 30;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The connection.
+//! Connecting to the server.
 
 use std::io;
 use std::process::Command;
@@ -15,7 +15,7 @@ use super::options::{Era, Options, Server};
 use super::table::plain;
 use super::terminal::Terminal;
 
-/// A person at a terminal can fill in forms, look at pages, and name directories.
+/// Returns the client's configuration; at a terminal it supports forms, URLs and roots.
 pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
     let asks = ClientFeatures::ELICITATION_FORM
         .with(ClientFeatures::ELICITATION_URL)
@@ -62,10 +62,7 @@ pub(crate) fn connect<'c>(
             };
             let http = HttpTransport::new(url).map_err(|error| start(url, wrong(&error)))?;
             if url.starts_with("https") {
-                return Err(start(
-                    url,
-                    wrong(&"there is no TLS in this program: put a proxy in between that has it"),
-                ));
+                return Err(start(url, wrong(&"TLS is not supported: use a proxy for https")));
             }
             let http = if let Some(token) = token { http.bearer(token) } else { http };
             let http =
@@ -86,7 +83,7 @@ pub(crate) fn connect<'c>(
         Server::Unix(path) => {
             let missing = io::Error::new(
                 io::ErrorKind::Unsupported,
-                "--unix is only offered on Unix: use --tcp",
+                "--unix is supported only on Unix: use --tcp",
             );
             Err(start(&path.to_string_lossy(), missing))
         }

@@ -1,4 +1,4 @@
-//! A form, filled in at the terminal: one field after the other.
+//! Forms, filled in at the terminal field by field.
 
 use std::io::{self, BufRead, Write};
 
@@ -8,16 +8,16 @@ use serde_json::{Map, Value, json};
 
 use super::table::plain;
 
-/// What the person did: the answer to `elicitation/create`.
+/// Returns the result of `elicitation/create`.
 pub(crate) fn fill(
     form: &ElicitFormParams<'_>,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<Value> {
     writeln!(output, "\nThe server asks: {}", shown(form.message))?;
-    writeln!(output, "(an empty line takes what is in brackets, `!` refuses)")?;
+    writeln!(output, "(empty line: the value in brackets; `!`: decline)")?;
     if form.requested_schema.validate().is_err() {
-        writeln!(output, "  Its form is not one that the protocol allows; it gets no answer.")?;
+        writeln!(output, "  The form is invalid under the protocol: cancelled.")?;
         return Ok(json!({"action": "cancel"}));
     }
     loop {
@@ -42,7 +42,7 @@ pub(crate) fn fill(
                     ("", Some(default)) => content.insert(field.name.to_string(), default.clone()),
                     ("", None) if !field.required => break,
                     ("", None) => {
-                        writeln!(output, "    this one is needed")?;
+                        writeln!(output, "    required")?;
                         continue;
                     }
                     (text, _) => match about.read(text, &field.schema) {
@@ -62,13 +62,13 @@ pub(crate) fn fill(
             form.requested_schema.validate_content(content).map_err(|error| error.to_string())
         });
         match checked {
-            Some(Err(why)) => writeln!(output, "  That does not fit: {}. Once more:", plain(&why))?,
+            Some(Err(why)) => writeln!(output, "  Invalid: {}. Try again:", plain(&why))?,
             _ => return Ok(json!({"action": "accept", "content": content})),
         }
     }
 }
 
-/// What the person must know of a field.
+/// The description of a field.
 struct About<'a> {
     title: Option<Text<'a>>,
     hint: String,
@@ -103,7 +103,7 @@ impl<'a> About<'a> {
                 (
                     s.title,
                     s.description,
-                    "some of, with commas".to_owned(),
+                    "some of, separated by commas".to_owned(),
                     default,
                     Some(s.items.0),
                 )
@@ -133,7 +133,7 @@ impl<'a> About<'a> {
             PrimitiveSchema::String(_) => Ok(text.into()),
             PrimitiveSchema::Number(_) => match serde_json::from_str::<Value>(text) {
                 Ok(value) if value.is_number() => Ok(value),
-                _ => Err(format!("`{text}` is no number")),
+                _ => Err(format!("`{text}` is not a number")),
             },
             PrimitiveSchema::Boolean(_) => match text.to_lowercase().as_str() {
                 "y" | "yes" | "true" => Ok(true.into()),
@@ -148,19 +148,19 @@ impl<'a> About<'a> {
         }
     }
 
-    /// A choice by its number or its text.
+    /// Parses a choice by number or text.
     fn choose(&self, text: &str) -> Result<Value, String> {
         let by_number =
             text.parse::<usize>().ok().and_then(|number| self.choices.get(number.checked_sub(1)?));
         let found = by_number.or_else(|| self.choices.iter().find(|choice| *choice == text));
         found
             .map(|choice| choice.as_str().into())
-            .ok_or_else(|| format!("`{text}` is not one of them"))
+            .ok_or_else(|| format!("`{text}` is not an option"))
     }
 }
 
-/// The values to choose from, and how they are shown.
-fn named(options: EnumOptions<'_>) -> (Vec<String>, Vec<String>) {
+/// Returns the values and titles of the options.
+fn named(options: Options<'_>) -> (Vec<String>, Vec<String>) {
     let texts = |list: mcp_sansio::types::List<'_, Text<'_>>| {
         list.iter().flatten().map(|text| text.to_string()).collect::<Vec<_>>()
     };
@@ -209,8 +209,8 @@ mod tests {
             json!({"name": "Ada", "age": 10, "colour": "g", "news": true, "tags": ["a", "c"]});
         assert_eq!(answer, json!({"action": "accept", "content": content}));
         assert!(
-            shown.contains("this one is needed")
-                && shown.contains("`ten` is no number")
+            shown.contains("required")
+                && shown.contains("`ten` is not a number")
                 && shown.contains("1=Red 2=Green"),
             "{shown}"
         );
@@ -220,7 +220,7 @@ mod tests {
     fn what_does_not_fit_as_a_whole_is_asked_for_again() {
         let (answer, shown) = filled("A\n\n\nno\n\nAda\n\n\nno\n\n");
         assert_eq!(answer, json!({"action": "accept", "content": {"name": "Ada", "news": false}}));
-        assert!(shown.contains("That does not fit"), "{shown}");
+        assert!(shown.contains("Invalid: "), "{shown}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Looks at a server from the command line: what it offers, and what it answers. `inspect --help`
+//! A command line client: shows what a server offers, and the results of calls. `inspect --help`
 
 mod arguments;
 mod bar;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         }
         Err(Failure::Output) => ExitCode::SUCCESS,
         Err(Failure::Server(error)) => {
-            // The last words of a server are several lines.
+            // The error may contain the last lines of the server's standard error.
             eprintln!("inspect: {}", result::safe(error));
             ExitCode::FAILURE
         }
@@ -71,7 +71,7 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
             let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
             show(options, &result, out, result::tool)?;
             if failed {
-                eprintln!("inspect: the tool says that it failed");
+                eprintln!("inspect: the tool failed (isError)");
                 return Ok(ExitCode::FAILURE);
             }
         }
@@ -94,7 +94,7 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints changes until there is an end.
+/// Prints changes until the connection ends.
 fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
     if server.revision().is_some_and(|revision| revision.is_modern()) {
         let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
@@ -104,22 +104,22 @@ fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
             .resources_list_changed(true);
         let filter = if uris.is_empty() { lists } else { lists.resource_subscriptions(&uris) };
         let listen = server.listen(&filter)?;
-        eprintln!("watching; Ctrl-C ends it");
+        eprintln!("watching for changes; Ctrl-C to stop");
         server.wait(listen)?;
         return Ok(());
     }
     for uri in uris {
         server.subscribe(uri)?;
     }
-    // A server without log messages is watched all the same.
+    // Logging is optional.
     let _ = server.set_log_level(LoggingLevel::Info);
-    eprintln!("watching; Ctrl-C ends it");
+    eprintln!("watching for changes; Ctrl-C to stop");
     loop {
         server.run_for(std::time::Duration::from_secs(3600))?;
     }
 }
 
-/// The entry of a list with this name.
+/// Returns the entry of a list with this name.
 fn entry<'l>(
     mut listed: impl Iterator<Item = RawJson<'l>>,
     what: &str,
@@ -133,7 +133,7 @@ fn entry<'l>(
     });
     let found = found.and_then(|entry| serde_json::from_str(entry.as_str()).ok());
     found.ok_or_else(|| {
-        Failure::Usage(format!("no {what} `{name}` here: there are {}", names.join(", ")))
+        Failure::Usage(format!("unknown {what} `{name}`: the server has {}", names.join(", ")))
     })
 }
 
@@ -152,11 +152,11 @@ fn show(
     Ok(())
 }
 
-/// Why there is nothing to show.
+/// Why `inspect` fails.
 enum Failure {
     Usage(String),
     Server(Error),
-    /// Whoever reads has what they want.
+    /// Standard output is closed, which is not an error.
     Output,
 }
 

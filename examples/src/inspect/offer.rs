@@ -1,4 +1,4 @@
-//! What a server offers, as tables.
+//! Tables of what a server offers.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::options::{Action, Options};
 use super::result::safe;
 use super::table::{Table, plain};
 
-/// Prints what the action asks for.
+/// Prints the lists of an action.
 pub(crate) fn show(
     options: &Options,
     server: &mut Client<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn show(
         if all || options.action == Action::Prompts { Some(server.list_prompts()) } else { None };
     let (resources, templates) =
         resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
-    // What is not offered is no failure of an overview.
+    // A list that the server does not offer is not an error of an overview.
     let listed = |listing: Option<Result<List, Error>>| match listing {
         Some(Err(Error::Unsupported { .. })) if all => Ok(None),
         other => other.transpose(),
@@ -48,22 +48,17 @@ pub(crate) fn show(
     }
     let width =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
-    print(
-        out,
-        "tools",
-        tools,
-        ["name", "arguments (* required)", "what it does"],
-        width,
-        |tool| [word(&tool["name"]), arguments(&tool["inputSchema"]), about(tool)],
-    )?;
-    print(out, "resources", resources, ["uri", "type", "what it is"], width, |resource| {
+    print(out, "tools", tools, ["name", "arguments (* required)", "description"], width, |tool| {
+        [word(&tool["name"]), arguments(&tool["inputSchema"]), about(tool)]
+    })?;
+    print(out, "resources", resources, ["uri", "type", "description"], width, |resource| {
         [word(&resource["uri"]), word(&resource["mimeType"]), about(resource)]
     })?;
     print(
         out,
         "resource templates",
         templates,
-        ["uri", "type", "what it is"],
+        ["uri", "type", "description"],
         width,
         |template| [word(&template["uriTemplate"]), word(&template["mimeType"]), about(template)],
     )?;
@@ -71,7 +66,7 @@ pub(crate) fn show(
         out,
         "prompts",
         prompts,
-        ["name", "arguments (* required)", "what it says"],
+        ["name", "arguments (* required)", "description"],
         width,
         |prompt| {
             let names = prompt["arguments"].as_array().into_iter().flatten().map(|argument| {
@@ -93,11 +88,17 @@ fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
         |info| format!("{} {}", word(&info["name"]), word(&info["version"])),
     );
     let revision = server.revision().map_or("", |revision| revision.as_str());
-    writeln!(out, "{name}, speaking {revision}")?;
+    writeln!(out, "{name}, protocol {revision}")?;
     let capabilities =
         about["capabilities"].as_object().into_iter().flat_map(serde_json::Map::keys);
-    writeln!(out, "can: {}", capabilities.map(|key| plain(key)).collect::<Vec<_>>().join(", "))?;
-    about["instructions"].as_str().map_or(Ok(()), |text| writeln!(out, "says: {}", plain(text)))
+    writeln!(
+        out,
+        "capabilities: {}",
+        capabilities.map(|key| plain(key)).collect::<Vec<_>>().join(", ")
+    )?;
+    about["instructions"]
+        .as_str()
+        .map_or(Ok(()), |text| writeln!(out, "instructions: {}", plain(text)))
 }
 
 fn print<const N: usize>(
@@ -118,7 +119,8 @@ fn print<const N: usize>(
     Ok(())
 }
 
-/// `text: string*, n: integer`, from a JSON Schema: what has a star is required.
+/// Formats the properties of a JSON Schema as `text: string*, n: integer`, where `*` means
+/// required.
 fn arguments(schema: &Value) -> String {
     let required = |key: &str| {
         schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key))
@@ -132,7 +134,7 @@ fn arguments(schema: &Value) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Its description, or else its title.
+/// Returns the description, or else the title.
 fn about(entry: &Value) -> String {
     let text =
         [&entry["description"], &entry["title"], &entry["annotations"]["title"], &entry["name"]];

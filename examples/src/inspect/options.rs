@@ -3,20 +3,20 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// What the person wants.
+/// The parsed command line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) action: Action,
     pub(crate) server: Server,
     pub(crate) era: Era,
-    /// Raw frames on standard error.
+    /// Print raw frames to standard error.
     pub(crate) trace: bool,
-    /// Results as JSON, for programs.
+    /// Print results as JSON.
     pub(crate) json: bool,
     pub(crate) timeout: Duration,
 }
 
-/// Where the server is.
+/// The address of the server.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Server {
     Command(Vec<OsString>),
@@ -25,10 +25,10 @@ pub(crate) enum Server {
     Url { url: String, token: Option<String> },
 }
 
-/// What is to be done with it.
+/// The command to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Everything that it offers.
+    /// List everything that the server offers.
     Overview,
     Tools,
     Resources,
@@ -44,7 +44,7 @@ pub(crate) enum Action {
         name: String,
         arguments: Vec<String>,
     },
-    /// Changes, as they come.
+    /// Print changes.
     Watch {
         uris: Vec<String>,
     },
@@ -57,7 +57,7 @@ pub(crate) enum Era {
     Modern,
 }
 
-/// What the command line says, or the text that is to be printed instead.
+/// Parses the command line.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
     use lexopt::prelude::*;
     let mut words = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         (None, Era::Find, false, false, 30.0);
     let mut token = None;
     let mut given: Vec<OsString> = arguments.into_iter().collect();
-    // Everything behind the first `--` is the server's command line.
+    // The words after the first `--` are the server's command line.
     if let Some(at) = given.iter().position(|argument| argument == "--") {
         let command = given.split_off(at);
         server = Some(Server::Command(command.into_iter().skip(1).collect()));
@@ -90,7 +90,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     }
     let timeout = Duration::try_from_secs_f64(timeout)
         .map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
-    // Resources may have such URIs, too: the server's comes first.
+    // A resource's URI may be a URL too; that of the server comes first.
     let words = match words.split_first() {
         Some((url, rest)) if url.starts_with("http://") || url.starts_with("https://") => {
             server = Some(Server::Url { url: url.clone(), token: token.take() });
@@ -99,11 +99,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         _ => &words,
     };
     if token.is_some() {
-        return Err(Stop::Wrong("--bearer is for a server behind a URL".to_owned()));
+        return Err(Stop::Wrong("--bearer requires a URL".to_owned()));
     }
     let action = action(words)?;
     let missing = || {
-        Stop::Wrong("which server? Begin with its URL, end with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned())
+        Stop::Wrong("missing server: start with its URL, end with `-- COMMAND…`, or use --tcp ADDR or --unix PATH".to_owned())
     };
     let server = server
         .filter(|server| !matches!(server, Server::Command(words) if words.is_empty()))
@@ -130,7 +130,7 @@ fn action(words: &[String]) -> Result<Action, Stop> {
         "read" => Action::Read { uri: one("the URI of a resource")? },
         "prompt" => Action::Prompt { name: one("the name of a prompt")?, arguments: arguments() },
         "watch" => Action::Watch { uris: rest.to_vec() },
-        _ => return Err(Stop::Wrong(format!("no command `{verb}`"))),
+        _ => return Err(Stop::Wrong(format!("unknown command `{verb}`"))),
     };
     match rest.get(taken) {
         Some(extra) => Err(Stop::Wrong(format!("`{verb}` does not take `{extra}`"))),
@@ -138,7 +138,7 @@ fn action(words: &[String]) -> Result<Action, Stop> {
     }
 }
 
-/// Why there is nothing to do.
+/// Why there is no command to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Help,
@@ -150,27 +150,29 @@ fn wrong(error: lexopt::Error) -> Stop {
 }
 
 pub(crate) const HELP: &str = "\
-Looks at an MCP server: what it offers, and what it answers.
+Shows what an MCP server offers, and the results of calls.
 
 usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect [OPTIONS] [COMMAND] --tcp HOST:PORT | --unix PATH
        inspect [OPTIONS] URL [COMMAND]
 
 commands
-  (none)                  everything that the server offers
+  (none)                  list everything that the server offers
   tools, resources, prompts
-  call NAME [KEY=VALUE…]  calls a tool. Values are read as the tool's schema wants them; KEY:=JSON is taken as it is
-  read URI                reads a resource
+                          list the tools, resources or prompts
+  call NAME [KEY=VALUE…]  call a tool. Values have the types of the tool's schema; KEY:=JSON is passed unchanged
+  read URI                read a resource
   prompt NAME [KEY=VALUE…]
-  watch [URI…]            prints changes as they come, until the server ends or you do
+                          get a prompt
+  watch [URI…]            print changes until the server ends or Ctrl-C
 
 options
-  --legacy, --modern      speak with `initialize` (up to 2025-11-25), or without it (2026-07-28), and do not find out
-  --bearer TOKEN          what a server behind a URL wants to be shown
-  --timeout SECONDS       how long a silence is accepted (30)
-  --json                  results as JSON
-  --trace                 every frame, on standard error
-  -h, --help
+  --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28); default: detect
+  --bearer TOKEN          bearer token for a server behind a URL
+  --timeout SECONDS       maximum time without a message of the server (default 30)
+  --json                  print results as JSON
+  --trace                 print every frame on standard error
+  -h, --help              print this text
 
 examples
   inspect -- target/debug/everything-server --stdio
@@ -212,15 +214,15 @@ mod tests {
     #[test]
     fn a_line_that_makes_no_sense_says_why() {
         for (line, why) in [
-            ("tools", "which server?"),
-            ("tools --", "which server?"),
+            ("tools", "missing server"),
+            ("tools --", "missing server"),
             ("call --tcp x:1", "needs the name of a tool"),
             ("read a b --tcp x:1", "does not take `b`"),
-            ("dance --tcp x:1", "no command `dance`"),
+            ("dance --tcp x:1", "unknown command `dance`"),
             ("--tcp", "missing argument"),
             ("--timeout -3 --tcp x:1", "seconds"),
             ("--frob -- x", "--frob"),
-            ("--bearer x -- y", "--bearer is for"),
+            ("--bearer x -- y", "--bearer requires"),
             ("tools http://localhost/", "does not take `http://localhost/`"),
         ] {
             match parsed(line) {

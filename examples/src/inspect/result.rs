@@ -1,4 +1,4 @@
-//! Results, for people.
+//! Results in readable form.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::table::plain;
 
-/// Of `tools/call`.
+/// Prints the result of `tools/call`.
 pub(crate) fn tool(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     let blocks = list(&result["content"]);
     blocks.iter().try_for_each(|block| content(block, out))?;
-    // Data that is also there as text is not shown twice.
+    // Structured content that is also present as text is not printed twice.
     let data = &result["structuredContent"];
     let as_text = |block: &&Value| {
         block["text"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).as_ref()
@@ -24,12 +24,12 @@ pub(crate) fn tool(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Of `resources/read`.
+/// Prints the result of `resources/read`.
 pub(crate) fn resource(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     list(&result["contents"]).iter().try_for_each(|part| contents(part, out))
 }
 
-/// Of `prompts/get`.
+/// Prints the result of `prompts/get`.
 pub(crate) fn prompt(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     for message in list(&result["messages"]) {
         write!(out, "{}: ", plain(message["role"].as_str().unwrap_or("?")))?;
@@ -65,7 +65,7 @@ fn binary(what: &str, mime_type: &Value, data: &Value, out: &mut dyn Write) -> i
         data.len() / 4 * 3 - data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
     writeln!(
         out,
-        "[{}, {}, {bytes} bytes; --json shows it]",
+        "[{}, {}, {bytes} bytes; see --json]",
         plain(what),
         plain(mime_type.as_str().unwrap_or("no type"))
     )
@@ -75,7 +75,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Lines and tabs, and nothing else that a terminal would obey. JSON stays the same JSON.
+/// Escapes control characters except line breaks and tabs. JSON keeps its value.
 pub(crate) fn safe(text: impl Display) -> Printable<impl Display> {
     Printable::new(text).with_line_breaks()
 }

@@ -1,9 +1,9 @@
-//! Tables for a terminal: columns as wide as they must be, the widest ones folded.
+//! Tables for a terminal: columns as wide as their cells, the widest ones wrapped.
 
 use mcp_sansio::Printable;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Rows of cells, the first row being the heading.
+/// Rows of cells; the first row is the heading.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -14,8 +14,8 @@ impl Table {
         Self { rows: vec![heading.map(str::to_owned).to_vec()] }
     }
 
-    /// A row. Line breaks become spaces, and control characters are escaped: what a server says
-    /// must not paint the terminal.
+    /// Adds a row. Line breaks become spaces and control characters are escaped, so that a server's
+    /// text cannot control the terminal.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
     }
@@ -24,7 +24,8 @@ impl Table {
         self.rows.len() == 1
     }
 
-    /// The lines, none wider than `width` if the words allow it: the widest columns are folded.
+    /// Formats the lines, at most `width` columns wide if the words permit, by wrapping the widest
+    /// columns.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
         let widths = self.widths(width);
         let mut lines = Vec::new();
@@ -44,8 +45,8 @@ impl Table {
         lines
     }
 
-    /// As wide as the longest cell; where that is too much, the widest ones narrower, down to their
-    /// longest word.
+    /// Returns the width of each column: its longest cell, or less for the widest ones, but at
+    /// least the longest word.
     fn widths(&self, width: usize) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widest = |of: &dyn Fn(&str) -> usize| -> Vec<usize> {
@@ -73,7 +74,7 @@ impl Table {
     }
 }
 
-/// The text in one line, without anything that a terminal would obey.
+/// Returns the text in one line, with control characters escaped.
 pub(crate) fn plain(text: &str) -> String {
     let words = text
         .split(['\r', '\n', '\t'])
@@ -83,7 +84,7 @@ pub(crate) fn plain(text: &str) -> String {
     Printable::new(words).to_string()
 }
 
-/// Breaks a text between words; a word that is too long stands alone.
+/// Wraps a text between words; words are never split.
 fn fold(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

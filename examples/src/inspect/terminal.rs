@@ -1,4 +1,4 @@
-//! What the person hears, and is asked, while a call waits.
+//! Interaction with the person while a call is open.
 
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
 
@@ -11,7 +11,7 @@ use super::bar::Bar;
 use super::form;
 use super::table::plain;
 
-/// The terminal: questions and reports on standard error, answers from standard input.
+/// A terminal: prompts and reports on standard error, input from standard input.
 #[derive(Debug, Default)]
 pub(crate) struct Terminal {
     bar: Bar,
@@ -31,7 +31,7 @@ impl Handler for Terminal {
                     plain(&page.url.to_string())
                 );
                 asked
-                    .and_then(|()| yes("Have you decided to open it?", input, output))
+                    .and_then(|()| yes("Open it?", input, output))
                     .map(|yes| json!({"action": if yes { "accept" } else { "decline" }}))
             }
             InputRequest::ListRoots => Ok(roots()),
@@ -87,7 +87,7 @@ impl Handler for Terminal {
             }
             ClientEvent::Violation(violation) => {
                 self.bar.clear();
-                eprintln!("(the server broke a rule: {})", plain(&violation.to_string()));
+                eprintln!("(protocol violation of the server: {})", plain(&violation.to_string()));
             }
             _ => {}
         }
@@ -95,13 +95,13 @@ impl Handler for Terminal {
     }
 }
 
-/// The person speaks for the model. An empty answer refuses.
+/// Asks the person to respond in place of a model. An empty line declines.
 fn sample(
     messages: &Value,
     input: &mut impl BufRead,
     output: &mut impl io::Write,
 ) -> io::Result<Value> {
-    writeln!(output, "\nThe server asks a model (you speak for it; an empty line refuses):")?;
+    writeln!(output, "\nSampling request (write the model's response; an empty line declines):")?;
     for message in messages.as_array().into_iter().flatten() {
         let text = message["content"]["text"]
             .as_str()
@@ -120,7 +120,7 @@ fn sample(
     })
 }
 
-/// The working directory.
+/// Returns the working directory.
 fn roots() -> Value {
     let here = std::env::current_dir().unwrap_or_default();
     let path: String = here

@@ -1,4 +1,4 @@
-//! A client in its barest form: lines out, lines in. For what a client of ours would not say.
+//! Raw lines to and from the server, for messages that the client never sends.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -31,5 +31,5 @@ pub(super) fn exchange(server: &mut Process, line: &str) -> Result<Value, Unexpe
     Ok(serde_json::from_slice(&received)?)
 }
 
-/// How long the server may think about a line.
+/// Maximum time for the response to a line.
 const PATIENCE: Duration = Duration::from_secs(5);

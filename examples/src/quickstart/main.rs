@@ -1,8 +1,8 @@
-//! A real conversation with the everything server, in both eras of the protocol: `cargo run --bin
+//! A conversation with the everything server in both eras of the protocol: `cargo run --bin
 //! quickstart`
 //!
-//! The server is a process of its own, this executable once more; only lines of JSON pass between
-//! the two. The client is the one of the adapters, and all that passes is shown.
+//! The server is a second process of the same executable, connected by lines of JSON. The client is
+//! that of the blocking adapter, and every line is printed.
 
 mod line;
 mod person;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Three clients, one after the other, speak with one process.
+/// Runs three clients in turn against one process.
 fn play() -> Result<(), Unexpected> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(SERVE);
@@ -57,7 +57,7 @@ fn play() -> Result<(), Unexpected> {
     }
 }
 
-/// Why the conversation went wrong.
+/// Why the conversation failed.
 type Unexpected = Box<dyn std::error::Error>;
 
 /// The argument that makes this executable the server.

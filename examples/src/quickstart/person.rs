@@ -1,4 +1,4 @@
-//! The person in front of the client, as it were: fills in forms, and sees the bar of progress.
+//! A simulated person: fills in forms and watches progress.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,12 +13,12 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// Where the bar has been since this was asked last.
+    /// Returns the progress reports since the last call.
     pub(super) fn seen(&self) -> Vec<f64> {
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the server did wrong.
+    /// Returns the violations of the server.
     pub(super) fn faults(&self) -> Vec<Violation> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What the person at the terminal sees.
+//! Output to the terminal.
 
 use std::io::{IsTerminal as _, Write as _, stdout};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,17 +7,17 @@ use std::time::Duration;
 use mcp_sansio::Printable;
 use mcp_sansio_adapters::blocking::client::Direction;
 
-/// The heading of a part.
+/// Prints the heading of a part.
 pub(super) fn part(title: &str) {
     say(&format!("\n{}", paint("1", title)));
 }
 
-/// A sentence on what comes next.
+/// Prints a sentence about the next step.
 pub(super) fn step(sentence: &str) {
     say(&format!("\n{sentence}"));
 }
 
-/// A line, and which way it goes.
+/// Prints a line with its direction.
 pub(super) fn show(way: Direction, line: &[u8]) {
     let line = Printable::new(shorten(&String::from_utf8_lossy(line)));
     match way {
@@ -27,21 +27,21 @@ pub(super) fn show(way: Direction, line: &[u8]) {
     COUNTS[usize::from(way == Direction::Received)].fetch_add(1, Ordering::Relaxed);
 }
 
-/// How it went, and where to go from here.
+/// Prints the summary and where to continue.
 pub(super) fn end(took: Duration) {
     let [sent, received] = COUNTS.each_ref().map(|count| count.load(Ordering::Relaxed));
     let took = took.as_millis();
     say(&format!(
         "\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {took} ms."
     ));
-    say(&paint("1", "Every answer was what the protocol says."));
+    say(&paint("1", "Every response was as expected."));
     say(NEXT);
 }
 
-/// Lines each way.
+/// Number of lines in each direction.
 static COUNTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Long lines end in their length.
+/// Shortens long lines and appends their length.
 fn shorten(line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_owned();
@@ -50,24 +50,24 @@ fn shorten(line: &str) -> String {
     format!("{beginning} … ({} bytes)", line.len())
 }
 
-/// In colour on a terminal, unless the person wants none (no-color.org).
+/// Colors the text on a terminal, unless `NO_COLOR` is set (no-color.org).
 fn paint(colour: &str, text: &str) -> String {
     let wanted =
         stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Whoever reads only the beginning (`| head`) has what they want.
+/// Ignores errors: a closed pipe (`| head`) is not an error.
 fn say(text: &str) {
     let _ = writeln!(stdout(), "{text}");
 }
 
 const NEXT: &str = "
-Where to go next:
-  examples/src/echo_server.rs        the smallest server
-  examples/src/call_tool.rs          the smallest client
-  examples/src/everything_server     the server that you have just seen
+Next:
+  examples/src/echo_server.rs        a small server
+  examples/src/call_tool.rs          a small client
+  examples/src/everything_server     the server of this conversation
   cargo run --bin everything-server -- --help
-                                     how to use it from a client of yours";
-/// Columns of a line, about.
+                                     how to use it with another client";
+/// Approximate maximum width of a line, in columns.
 const WIDTH: usize = 190;

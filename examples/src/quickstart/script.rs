@@ -1,4 +1,4 @@
-//! The conversation: a sentence, what the client does, and what the server must answer.
+//! The conversation: a sentence, the client's action, and the expected result.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientFeatures::ELICITATION_FORM)
         .call_timeout(Duration::from_secs(5));
 
-/// 2026-07-28: no handshake, no session. Each request says in `_meta` who speaks, and which
-/// version.
+/// 2026-07-28: no handshake and no session. Each request declares its client and version in
+/// `_meta`.
 pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
-    part("The modern era: 2026-07-28, where each request stands alone");
+    part("The modern era: 2026-07-28, stateless requests");
 
-    step("What can you do? A client may ask, it need not.");
+    step("server/discover returns the server's capabilities. It is optional.");
     let person = Person::default();
     let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).connect(server)?;
     expect(client.revision() == Some(Revision::V2026_07_28), "2026-07-28", &client.revision())?;
@@ -29,7 +29,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     });
     expect(found == Some(true), "the capability tools", &found)?;
 
-    step("Which tools are there?");
+    step("List the tools.");
     let tools = client.list_tools()?;
     expect(
         tools.iter::<Tool<'_>>().flatten().any(|tool| tool.name == "structured"),
@@ -37,7 +37,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         &tools,
     )?;
 
-    step("Call one. The answer is text for a model, and the same as data for a program.");
+    step("Call a tool. The result has text for a model, and the same as structured content.");
     let answer = value(&client.call_tool("structured", &json!({"city": "Łódź"}))?)?;
     expect(
         answer["structuredContent"]["city"] == "Łódź",
@@ -46,14 +46,16 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     )?;
     expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
 
-    step("Call one that takes a moment: the token in _meta asks for progress.");
+    step(
+        "Call a tool that takes a moment: the progressToken in _meta requests progress notifications.",
+    );
     let progress = CallOptions::new().progress(true);
     client.call("tools/call", &json!({"name": "test_tool_with_progress"}), progress)?;
     let seen = person.seen();
     expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;
 
     step(
-        "Call one that would take half a minute, and cancel it after its first sign of life. It is never answered; the next one is.",
+        "Call a tool that takes half a minute, and cancel it after its first progress notification. It gets no response; the next call does.",
     );
     let slow = client.start(
         "tools/call",
@@ -67,18 +69,16 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
 
     step(
-        "Call one that has to ask first. A modern server does not call back: its question is the answer, and the client sends the request once more, with what the person filled in.",
+        "Call a tool that needs input. A modern server does not send requests: its result contains the input request, and the client repeats the call with the response.",
     );
     says(&client.call_tool("test_input_required_result_elicitation", &json!({}))?, "Ada")
 }
 
-/// Nothing that a client sends can end the session.
+/// Invalid input does not end the session.
 pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
     part("Mistakes");
 
-    step(
-        "A line that is not JSON is refused. Nobody knows which request it was, so the error has no id.",
-    );
+    step("A line that is not JSON gets an error response, without an id since it is unknown.");
     let refusal = line::exchange(server, "Hello?")?;
     expect(
         refusal["error"]["code"] == -32700 && refusal["id"].is_null(),
@@ -87,7 +87,7 @@ pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
     )?;
 
     step(
-        "A request that neither carries its version nor comes after a handshake is told what to do.",
+        "A request with neither a protocol version nor a handshake before it gets an error that says what to do.",
     );
     let refusal = line::exchange(server, CALL_WITHOUT_META)?;
     expect(
@@ -97,13 +97,13 @@ pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
     )
 }
 
-/// Up to 2025-11-25: a handshake opens a session, in which both sides can ask. The same process
-/// serves it.
+/// Up to 2025-11-25: a handshake opens a session in which both sides send requests. The same
+/// process serves it.
 pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     part("The legacy era: 2025-11-25, in the same process");
 
     step(
-        "The handshake: what the client speaks and can do, what the server speaks and can do, and go.",
+        "The handshake: revision and capabilities of the client, then of the server, then notifications/initialized.",
     );
     let person = Person::default();
     let mut client = Connector::new(&CONFIG)
@@ -117,29 +117,29 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
         .and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
     expect(name.is_some_and(|name| name == "everything-server"), "the server's name", &name)?;
 
-    step("The same lists and the same tools; _meta is not needed any more.");
+    step("The same lists and tools; _meta is not required.");
     let prompts = client.list_prompts()?;
     let simple = |prompt: Prompt<'_>| prompt.name == "test_simple_prompt";
     expect(prompts.iter().flatten().any(simple), "the prompt test_simple_prompt", &prompts)?;
     says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
 
-    step("Are you there?");
+    step("Ping.");
     let pong = client.call("ping", &RawJson::EMPTY, CallOptions::new())?;
-    expect(pong.as_raw() == RawJson::EMPTY, "nothing but yes", &pong)?;
+    expect(pong.as_raw() == RawJson::EMPTY, "an empty result", &pong)?;
 
     step(
-        "A tool that has to ask: here the server sends a request of its own, and answers when it has been answered.",
+        "A tool that needs input: in this era the server sends a request, and responds to the call after the client's response.",
     );
     says(
         &client.call_tool("test_elicitation", &json!({"message": "Who are you?"}))?,
         "ada@example.com",
     )?;
 
-    // An answer to what was cancelled would have come by now, and nobody here asked for it.
+    // A response to the cancelled request would have arrived by now, as a violation.
     expect(person.faults().is_empty(), "no faults", &person.faults())
 }
 
-/// The text for the model says this.
+/// Checks the text of a tool's result.
 fn says(result: &OwnedJson, text: &str) -> Result<(), Unexpected> {
     let result = value(result)?;
     expect(
@@ -153,7 +153,7 @@ fn value(result: &OwnedJson) -> Result<Value, Unexpected> {
     Ok(serde_json::from_str(result.as_raw().as_str())?)
 }
 
-/// An error unless it is so.
+/// Fails unless the condition holds.
 fn expect(is_so: bool, wanted: &str, seen: &dyn std::fmt::Debug) -> Result<(), Unexpected> {
     if is_so { Ok(()) } else { Err(format!("wanted {wanted}; got {seen:?}").into()) }
 }

@@ -13,7 +13,7 @@ use serial2::{KeepSettings, SerialPort};
 
 use super::trouble::Trouble;
 
-/// Where the device is.
+/// The address of the device.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Device {
     Serial { path: PathBuf, baud: u32 },
@@ -38,16 +38,16 @@ impl Device {
                 Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
                     Self::Tcp(address.to_owned())
                 }
-                _ => return Err(format!("`{text}` is no tcp:HOST:PORT")),
+                _ => return Err(format!("invalid address `{text}`: expected tcp:HOST:PORT")),
             }
         } else if let Some(path) = text.strip_prefix("unix:") {
             if path.is_empty() {
-                return Err("`unix:` wants a path: unix:PATH".to_owned());
+                return Err("missing path: unix:PATH".to_owned());
             }
             Self::Unix(path.into())
         } else {
             match baud {
-                Some(0) => return Err("--baud 0 is no speed".to_owned()),
+                Some(0) => return Err("--baud must not be 0".to_owned()),
                 _ => {
                     return Ok(Self::Serial {
                         path: place.into(),
@@ -56,7 +56,7 @@ impl Device {
                 }
             }
         };
-        if baud.is_some() { Err("--baud is for serial ports".to_owned()) } else { Ok(device) }
+        if baud.is_some() { Err("--baud is only for serial ports".to_owned()) } else { Ok(device) }
     }
 
     pub(crate) fn open(&self) -> Result<Link, Trouble> {
@@ -108,12 +108,12 @@ fn open_serial(path: &Path, baud: u32) -> Result<SerialPort, Trouble> {
     Ok(port)
 }
 
-/// Nobody else may read the answers. Windows sees to that by itself.
+/// Opens the port for exclusive use, which Windows does anyway.
 fn lock(port: &SerialPort) -> io::Result<()> {
     #[cfg(unix)]
     {
-        // The lock keeps out a second bridge, whoever runs it; the flag keeps out programs that
-        // know of no locks.
+        // The lock excludes a second bridge of any user; the flag excludes programs that do not
+        // lock.
         rustix::fs::flock(port, rustix::fs::FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| ErrorKind::ResourceBusy)?;
         rustix::termios::ioctl_tiocexcl(port)?;
@@ -139,7 +139,7 @@ fn open_tcp(address: &str) -> io::Result<TcpStream> {
 }
 
 impl Link {
-    /// What has come; nothing within [`TICK`] is `None`, the end is zero.
+    /// Reads what has arrived: `None` if nothing within [`TICK`], zero at the end.
     pub(crate) fn read(&self, to: &mut [u8]) -> io::Result<Option<usize>> {
         let read = match self {
             Self::Serial(port) => port.read(to),
@@ -153,8 +153,7 @@ impl Link {
         }
     }
 
-    /// Writes all of it, however long the device takes to take it, unless `given_up` says that
-    /// nobody waits any more.
+    /// Writes all bytes, however long the device takes, unless `given_up` returns true.
     pub(crate) fn write_all(
         &self,
         mut bytes: &[u8],
@@ -177,7 +176,7 @@ impl Link {
         Ok(())
     }
 
-    /// Whoever waits at a socket stops waiting.
+    /// Unblocks threads that wait for the socket.
     pub(crate) fn shut_down(&self) {
         let _ = match self {
             Self::Serial(_) => Ok(()),
@@ -193,6 +192,6 @@ fn is_only_late(error: &io::Error) -> bool {
 }
 
 const DEFAULT_BAUD: u32 = 115_200;
-/// How long a read lasts at most, so that whoever reads can see what time it is.
+/// Maximum duration of a read, so that the caller can check its timers.
 pub(crate) const TICK: Duration = Duration::from_millis(200);
 const CONNECT: Duration = Duration::from_secs(5);

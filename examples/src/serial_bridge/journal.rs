@@ -1,4 +1,4 @@
-//! What is written down of what passes.
+//! The log of the traffic.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -8,18 +8,18 @@ use mcp_sansio::Printable;
 
 use super::options::Log;
 
-/// A line of the log, or of standard error.
+/// A line of the log or of standard error.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// What went to the device.
+    /// Sent to the device.
     Sent(String),
-    /// A message from the device, whether the client gets it or not.
+    /// A message from the device, passed on or not.
     Received(String),
-    /// What the device said that is no message.
+    /// Output of the device that is not a message.
     Noise(String),
-    /// What the client is told by the bridge.
+    /// Sent to the client by the bridge itself.
     Told(String),
-    /// What happened.
+    /// An event.
     Event(String),
 }
 
@@ -48,7 +48,7 @@ impl Journal {
     }
 
     pub(crate) fn write(&mut self, entry: &Entry) {
-        // A log on standard error has all of that anyway.
+        // A log on standard error contains the rest already.
         if !matches!(self.0, Some(Sink::Stderr)) {
             match entry {
                 Entry::Event(text) => eprintln!("serial-bridge: {}", Printable::new(text)),
@@ -72,7 +72,7 @@ impl Journal {
         }
     }
 
-    /// A disk that is full is no reason to stop.
+    /// Ignores errors: a full disk does not stop the bridge.
     fn put(&mut self, line: &str) {
         let _ = match &mut self.0 {
             None => Ok(()),
@@ -82,7 +82,7 @@ impl Journal {
     }
 }
 
-const LEGEND: &str = "# > to the device, < from it, ~ no message of it, ! to the client from the bridge, # what happened";
+const LEGEND: &str = "# > to the device, < from the device, ~ other output of the device, ! from the bridge to the client, # event";
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let options = match options::parse(std::env::args_os().skip(1)) {
         Ok(options) => options,
         Err(Stop::Help) => {
-            // Whoever reads only the beginning has what they want.
+            // A closed pipe is not an error.
             let _ = write!(io::stdout(), "{HELP}");
             return ExitCode::SUCCESS;
         }

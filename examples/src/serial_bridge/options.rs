@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::device::Device;
 
-/// What the person wants.
+/// The parsed command line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) device: Device,
@@ -14,32 +14,32 @@ pub(crate) struct Options {
     pub(crate) log: Option<Log>,
 }
 
-/// How long what is waited for.
+/// Time limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timing {
-    /// By a request that opens a conversation, and by any until the device has been there once.
+    /// For a handshake request, and for all requests until the device has appeared once.
     pub(crate) wait: Duration,
-    /// By any other request, from the moment at which the device went away.
+    /// For other requests, counted from the disappearance of the device.
     pub(crate) patience: Duration,
-    /// By the process, for answers, when its input has ended.
+    /// For pending responses after the end of the input.
     pub(crate) linger: Duration,
 }
 
-/// Where the traffic is written down.
+/// Where the traffic is logged.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Log {
     Stderr,
     File(PathBuf),
 }
 
-/// Why there is nothing to do.
+/// Why there is nothing to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Help,
     Wrong(String),
 }
 
-/// What the command line says, or the text that is to be printed instead.
+/// Parses the command line.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
     use lexopt::prelude::*;
     let (mut place, mut baud, mut log) = (None, None, None);
@@ -63,7 +63,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         }
     }
     let Some(place) = place else {
-        return Err(Stop::Wrong(format!("which device? {}", super::trouble::ports())));
+        return Err(Stop::Wrong(format!("missing device. {}", super::trouble::ports())));
     };
     Ok(Options { device: Device::new(place, baud).map_err(Stop::Wrong)?, timing, log })
 }
@@ -77,33 +77,33 @@ fn wrong(error: lexopt::Error) -> Stop {
     Stop::Wrong(error.to_string())
 }
 
-pub(crate) const HELP: &str = r#"Connects an MCP client on this computer with an MCP server on a serial port: to the client it is a server on stdio.
+pub(crate) const HELP: &str = r#"Connects an MCP client on this computer to an MCP server on a serial port; the client sees a server on stdio.
 
 usage: serial-bridge [OPTIONS] DEVICE
 
 DEVICE
-  /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, and nobody else may use it.
-                         On macOS /dev/cu.usbmodem101 or the like, on Windows COM3
-  tcp:HOST:PORT          the same line behind a socket: QEMU, ser2net, or a server on TCP
-  unix:PATH              the same on a Unix socket
+  /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, opened exclusively;
+                         /dev/cu.usbmodem101 on macOS, COM3 on Windows, for example
+  tcp:HOST:PORT          a line behind a TCP socket: QEMU, ser2net, or a server on TCP
+  unix:PATH              a line behind a Unix socket
 
 options
-  -b, --baud N           speed of a serial port (115200); a USB port does without
-  --wait SECONDS         how long the first requests, initialize and server/discover wait for a device that is not there
-                         yet, or boots (20)
-  --patience SECONDS     for how long after the device has gone other requests wait for it; later ones are answered with
-                         an error at once (3)
-  --linger SECONDS       how long answers are waited for when the client has closed the input (0.5)
-  --log FILE             writes down what passes, with the time; - is standard error
-  -h, --help
+  -b, --baud N           speed of a serial port (default 115200); USB ports ignore it
+  --wait SECONDS         how long handshake requests (initialize, server/discover) wait for a device that is not
+                         connected yet or still boots (default 20)
+  --patience SECONDS     how long after a disconnection other requests wait for the device; later ones get an error
+                         at once (default 3)
+  --linger SECONDS       how long to wait for responses after the client has closed the input (default 0.5)
+  --log FILE             log the traffic with timestamps; - is standard error
+  -h, --help             print this text
 
-When the device is unplugged or reset, what was being worked on is answered with an error, and the device is waited for
-under the same name. A session that was opened with initialize is opened again on it: the client need not be restarted.
-What a device says that is no message, such as its boot log, goes to standard error.
+When the device is unplugged or reset, open requests end with an error, and the bridge waits for a device of the same
+name. It repeats the handshake of a session, so the client need not be restarted. Output of the device that is not a
+message, such as its boot log, goes to standard error.
 
-in the configuration of a client (Claude Desktop: claude_desktop_config.json)
+configuration of a client (Claude Desktop: claude_desktop_config.json)
   { "mcpServers": { "board": { "command": "/path/to/serial-bridge", "args": ["/dev/ttyACM0"] } } }
-  On Linux the names below /dev/serial/by-id stay the same whatever else is plugged in.
+  On Linux the names in /dev/serial/by-id do not depend on what else is plugged in.
 
 examples
   serial-bridge --log board.log /dev/ttyACM0
@@ -114,7 +114,7 @@ examples
 
 const WAIT: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Clients kill what does not end within a second or two.
+/// Clients kill a process that does not end within a second or two.
 const LINGER: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
@@ -145,12 +145,12 @@ mod tests {
     #[test]
     fn a_line_that_makes_no_sense_says_why() {
         for (line, why) in [
-            ("", "which device?"),
+            ("", "missing device"),
             ("a b", "unexpected argument \"b\""),
             ("a --baud fast", "fast"),
             ("a --baud 0", "--baud"),
             ("tcp:localhost", "HOST:PORT"),
-            ("tcp:localhost:1 --baud 9600", "--baud is for serial ports"),
+            ("tcp:localhost:1 --baud 9600", "--baud is only for serial ports"),
             ("unix:", "PATH"),
             ("a --wait -1", "--wait takes seconds"),
             ("a --frob", "--frob"),

@@ -1,8 +1,7 @@
-//! The lines of both sides, a thread each, and what passes between them.
+//! The lines of both sides, a thread each, and the relay between them.
 //!
 //! One thread reads the client, one opens and reads the device, one writes to it, so that a device
-//! that writes a long answer and does not read meanwhile holds up nobody. Everything that is
-//! decided is decided under one lock, in the order in which it came.
+//! that sends a long response without reading blocks neither side. One lock orders all decisions.
 
 use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use super::relay::Relay;
 
 struct Pump {
     state: Mutex<State>,
-    /// Something is to be written, or has been.
+    /// Signals output that was queued or written.
     changed: Condvar,
 }
 
@@ -26,15 +25,15 @@ struct State {
     relay: Relay,
     journal: Journal,
     link: Option<Arc<Link>>,
-    /// What is on its way to the device.
+    /// Whether bytes are being written to the device.
     writing: bool,
-    /// The device takes nothing any more.
+    /// The error after which the device accepts no bytes.
     write_error: Option<io::Error>,
-    /// The client takes nothing any more.
+    /// The client accepts no more output.
     client_is_gone: bool,
 }
 
-/// Until the client ends the input.
+/// Runs until the client ends the input.
 pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     let Options { device, timing, .. } = options;
     let relay = Relay::new(device.to_string(), timing, Instant::now());
@@ -83,13 +82,12 @@ impl Pump {
             if read == 0
                 && let Some(end) = rx.spare().first_mut()
             {
-                // A last line without an end is a line.
+                // An unterminated last line is processed as a line.
                 *end = b'\n';
                 rx.commit(1);
             }
             let mut state = self.lock();
-            // The client can wait as long as the device takes its time, but not the device for the
-            // client.
+            // The client may wait for a slow device, but never the reverse.
             while state.link.is_some() && state.relay.out.to_device.len() > MAX_QUEUED {
                 state = self.wait(state, Instant::now() + TICK);
             }
@@ -104,7 +102,7 @@ impl Pump {
         }
     }
 
-    /// Opens the device, and again whenever it is gone.
+    /// Opens the device, and reopens it after each loss.
     fn attend(&self, device: &Device) {
         let mut pause = SHORTEST_PAUSE;
         loop {
@@ -135,12 +133,12 @@ impl Pump {
         }
     }
 
-    /// Returns why there is no more.
+    /// Reads until the line is lost, and returns the reason.
     fn read_device(&self, link: &Link) -> String {
         let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
         loop {
             let read = match link.read(rx.spare()) {
-                Ok(Some(0)) => return "it has hung up".to_owned(),
+                Ok(Some(0)) => return "the line was closed".to_owned(),
                 Ok(read) => read.unwrap_or(0),
                 Err(error) => return error.to_string(),
             };
@@ -218,12 +216,12 @@ impl State {
     }
 }
 
-/// The longest line, in bytes, in either direction.
+/// Maximum length of a line in either direction, in bytes.
 const MAX_LINE: usize = 16 << 20;
-/// How much may wait for the device before no more is read from the client, in bytes.
+/// Maximum number of bytes queued for the device; beyond it the client is not read.
 const MAX_QUEUED: usize = 256 << 10;
-/// A device that comes back is there at once, but its port may need a moment.
+/// A device that reappears may need a moment until its port can be opened.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long the device may take to take what it is told when the client is gone.
+/// Time for the device to accept the last bytes after the client has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);

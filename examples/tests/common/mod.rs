@@ -1,6 +1,6 @@
 //! The everything server as a child process.
 
-// Each test program has its own copy, and none needs all of it.
+// Each test program compiles this module and uses a part of it.
 #![allow(dead_code)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The server's process. Killed when a test fails in the middle.
+/// The process of the server. Killed on drop.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) input: Option<ChildStdin>,
@@ -37,7 +37,7 @@ impl Server {
         self.input.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// Ends the input and waits.
+    /// Ends the input and waits for the process.
     pub(crate) fn close(&mut self) -> ExitStatus {
         drop(self.input.take());
         self.wait()
@@ -62,7 +62,7 @@ impl Drop for Server {
     }
 }
 
-/// What the server says.
+/// The output of the server.
 pub(crate) struct Output(BufReader<ChildStdout>);
 
 impl Output {
@@ -70,7 +70,7 @@ impl Output {
         self.line().expect("the server has ended")
     }
 
-    /// All of it, to the end.
+    /// Reads all messages to the end.
     pub(crate) fn rest(&mut self) -> Vec<Value> {
         std::iter::from_fn(|| self.line()).collect()
     }

@@ -1,4 +1,4 @@
-//! The bridge as a process, and the lines at whose other end it sits.
+//! The bridge as a process, and the lines at its other end.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
-/// A client's view of the bridge.
+/// The bridge from the client's side.
 pub(crate) struct Bridge {
     child: Child,
     input: Option<ChildStdin>,
@@ -56,14 +56,14 @@ impl Bridge {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// Sends a request; returns its id.
+    /// Sends a request and returns its id.
     pub(crate) fn begin(&mut self, method: &str, params: Value) -> u32 {
         self.ids += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params}));
         self.ids
     }
 
-    /// A request and its answer.
+    /// Sends a request and returns the response.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         let answer = self.receive();
@@ -89,17 +89,17 @@ impl Bridge {
         answer
     }
 
-    /// What it has said on standard error so far.
+    /// Returns the standard error output so far.
     pub(crate) fn errors(&self) -> String {
         self.errors.lock().unwrap().clone()
     }
 
-    /// Waits until standard error has this.
+    /// Waits until standard error contains this.
     pub(crate) fn says(&self, what: &str) {
         super::eventually(&format!("{what} in {}", self.errors()), || self.errors().contains(what));
     }
 
-    /// Ends the input, and waits for the end.
+    /// Ends the input and waits for the process.
     pub(crate) fn close(&mut self) -> ExitStatus {
         drop(self.input.take());
         let mut status = None;
@@ -118,7 +118,7 @@ impl Drop for Bridge {
     }
 }
 
-/// A serial port by a name of ours, under which devices come and go.
+/// A symbolic link to the current serial port.
 pub(crate) struct Socket(PathBuf);
 
 impl Socket {
@@ -132,10 +132,10 @@ impl Socket {
         self.0.to_str().unwrap()
     }
 
-    /// Something is plugged in; its end of the line is returned.
+    /// Attaches a new pseudo-terminal and returns the device's end.
     pub(crate) fn plug(&self) -> OwnedFd {
         let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        // macOS has no flag for this at opening.
+        // macOS has no flag for this when opening.
         rustix::io::fcntl_setfd(&line, rustix::io::FdFlags::CLOEXEC).unwrap();
         grantpt(&line).unwrap();
         unlockpt(&line).unwrap();
@@ -172,6 +172,6 @@ pub(crate) fn error(answer: &Value) -> &str {
     answer["error"]["message"].as_str().unwrap_or_else(|| panic!("no error in {answer}"))
 }
 
-/// A moment in which nothing is to happen.
+/// A period in which nothing may happen.
 pub(crate) const MOMENT: Duration = Duration::from_millis(300);
 const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");

@@ -1,4 +1,4 @@
-//! Firmware on a line that can be pulled out: the core, a few tools, and what it was told.
+//! Firmware on a line that can be unplugged: the core, a few tools, and a record of notifications.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -15,9 +15,9 @@ use mcp_sansio::{
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// A board that runs. Dropped, it is without power, and what its line was is gone.
+/// A running board. On drop it loses power, and its line is closed.
 pub(crate) struct Board {
-    /// Its end of the line.
+    /// The board's end of the line.
     line: File,
     off: Arc<AtomicBool>,
     told: Arc<Mutex<Vec<String>>>,
@@ -38,25 +38,25 @@ impl Board {
         Self { line: File::from(line), off: Arc::default(), told: Arc::default(), firmware: None }
     }
 
-    /// Puts bytes on the line, whatever the firmware does.
+    /// Writes raw bytes to the line.
     pub(crate) fn say(&self, bytes: &[u8]) {
         let mut line = &self.line;
         line.write_all(bytes).unwrap();
     }
 
-    /// What the firmware was told beside requests, so far.
+    /// Returns the notifications that the firmware has received.
     pub(crate) fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }
 
-    /// Waits until it was told this.
+    /// Waits for this notification.
     pub(crate) fn hears(&self, what: &str) {
         super::eventually(&format!("{what} in {:?}", self.told()), || {
             self.told().iter().any(|told| told == what)
         });
     }
 
-    /// Pulls out a socket, which others would hold open.
+    /// Closes a socket that other descriptors would keep open.
     pub(crate) fn hang_up(&self) {
         let _ = rustix::net::shutdown(&self.line, rustix::net::Shutdown::Both);
     }
@@ -74,7 +74,7 @@ impl Drop for Board {
 struct Firmware {
     server: Server<'static>,
     tx: TxBuffer<[u8; 4096]>,
-    /// Who asked for roots.
+    /// The request that waits for the client's roots.
     asking: Option<RequestHandle>,
 }
 
@@ -100,7 +100,7 @@ fn run(mut port: File, off: &AtomicBool, told: &Mutex<Vec<String>>) {
         match port.read(rx.spare()) {
             Ok(0) => return,
             Ok(read) => rx.commit(read),
-            // Nobody has opened the other end.
+            // The other end is not open.
             Err(_) => thread::sleep(Duration::from_millis(2)),
         }
     }
@@ -157,7 +157,7 @@ impl Firmware {
             let text = text.map_or_else(|| Text::new("nothing"), Text::from);
             let _ = server.respond(request.handle, &TextResult::from(text), tx)?;
         }
-        // The third takes longer than anybody waits.
+        // The third takes longer than the test waits.
         Ok(())
     }
 }

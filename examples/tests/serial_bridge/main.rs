@@ -34,13 +34,13 @@ fn a_client_on_stdio_talks_with_a_board_in_both_eras() {
     );
     assert_eq!(client.initialize()["result"]["serverInfo"]["name"], "board");
     board.hears("initialized");
-    // A question goes back the same way.
+    // A request of the board takes the reverse way.
     client.begin("tools/call", json!({"name": "ask"}));
     let question = client.receive();
     assert_eq!(question["method"], "roots/list");
     client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}));
     assert_eq!(text(&client.receive()), r#"{"roots":[]}"#);
-    // So does a change of mind.
+    // So does a cancellation.
     let slow = client.begin("tools/call", json!({"name": "slow"}));
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}}));
     board.hears("cancelled");
@@ -81,16 +81,16 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
     assert_eq!(client.ask("logging/setLevel", json!({"level": "error"}))["result"], json!({}));
     assert_eq!(client.ask("resources/subscribe", json!({"uri": "board://a"}))["result"], json!({}));
     let slow = client.begin("tools/call", json!({"name": "slow"}));
-    // In mid-frame.
+    // Within a message.
     board.say(br#"{"jsonrpc":"2.0","id":4,"res"#);
     thread::sleep(MOMENT);
     drop(board);
     socket.unplug();
     let lost = client.receive();
     assert_eq!(lost["id"], slow);
-    assert!(error(&lost).contains("went away while this was being worked on"), "{lost}");
-    assert!(error(&lost).contains("may or may not have been done"), "{lost}");
-    // The session goes on, and a request waits.
+    assert!(error(&lost).contains("was disconnected while it processed this request"), "{lost}");
+    assert!(error(&lost).contains("may have been carried out"), "{lost}");
+    // The session continues, and a request waits.
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
     let waiting =
         client.begin("tools/call", json!({"name": "echo", "arguments": {"text": "back"}}));
@@ -108,7 +108,7 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
         board.told(),
         ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]
     );
-    client.says("the device had lost its session: it has been opened again");
+    client.says("the device had lost its session: session restored");
 }
 
 #[test]
@@ -125,7 +125,8 @@ fn a_board_that_is_away_too_long_is_not_waited_for() {
     let begun = Instant::now();
     let refused = client.call("echo", json!({}));
     assert!(
-        error(&refused).contains(&format!("there is no {}. Is it plugged in?", socket.path())),
+        error(&refused)
+            .contains(&format!("{} does not exist. Is the device plugged in?", socket.path())),
         "{refused}"
     );
     assert!(begun.elapsed() < MOMENT, "at once");
@@ -137,13 +138,13 @@ fn a_board_that_is_plugged_in_later_or_boots_is_waited_for() {
     let mut client = Bridge::start(&["--wait", "10", socket.path()]);
     let discover = client.begin("server/discover", json!({"_meta": meta()}));
     client.says("Is it plugged in?");
-    // There is a port, and nothing at its other end but a boot loader.
+    // The port exists, but only a boot loader runs.
     let line = socket.plug();
     let boots = Board::dead(line.try_clone().unwrap());
     client.says("is open");
     boots.say(b"\x1b[0mrst:0x1 (POWERON)\r\nload \xff\xfe\n");
     client.says("device: \\u001b[0mrst:0x1 (POWERON)");
-    // What it was told meanwhile is lost.
+    // Discards what was sent meanwhile.
     rustix::termios::tcflush(&line, rustix::termios::QueueSelector::IOFlush).unwrap();
     let board = Board::on(line);
     let answer = client.receive();
@@ -160,17 +161,17 @@ fn who_waits_in_vain_is_told_why() {
     let mut client = Bridge::start(&["--wait", "0.3", socket.path()]);
     let refused = client.modern("server/discover", json!({}));
     assert!(error(&refused).contains("Is it plugged in?"), "{refused}");
-    // A line at whose end nobody answers.
+    // A line without a device.
     let _dead = Board::dead(socket.plug());
     client.says("is open");
     let refused = client.modern("server/discover", json!({}));
     assert!(
-        error(&refused).contains("nothing there answers. Is an MCP server running on the device"),
+        error(&refused).contains("there is no response. Is an MCP server running on the device"),
         "{refused}"
     );
 
     for (place, why) in [
-        ("/dev/null", "/dev/null is no serial port"),
+        ("/dev/null", "/dev/null is not a serial port"),
         ("tcp:127.0.0.1:1", "nobody listens at 127.0.0.1:1"),
     ] {
         let refused = Bridge::start(&["--wait", "0.3", place]).modern("server/discover", json!({}));
@@ -191,7 +192,7 @@ fn two_bridges_do_not_share_a_port() {
         "{refused}"
     );
     assert_eq!(text(&first.call("echo", json!({"text": "mine"}))), "mine");
-    // It gets the port when the first is done.
+    // The second bridge gets the port when the first has ended.
     assert!(first.close().success());
     second.says("is ready");
     assert!(second.initialize()["result"].is_object());
@@ -257,7 +258,7 @@ fn a_socket_is_a_line_like_any_other() {
     let place = format!("tcp:{}", listener.local_addr().unwrap());
     let mut client = Bridge::start(&["--patience", "10", &place]);
     let board = Board::on(listener.accept().unwrap().0.into());
-    // In the modern era there is no session to restore; what was listened to ends.
+    // The modern era has no session to restore; subscriptions end.
     let listen =
         client.begin("subscriptions/listen", json!({"notifications": {}, "_meta": meta()}));
     assert_eq!(client.receive()["method"], "notifications/subscriptions/acknowledged");
@@ -265,7 +266,7 @@ fn a_socket_is_a_line_like_any_other() {
     drop(board);
     let ended = client.receive();
     assert_eq!(ended["id"], listen);
-    assert!(error(&ended).contains("it has hung up"), "{ended}");
+    assert!(error(&ended).contains("the line was closed"), "{ended}");
     let board = Board::on(listener.accept().unwrap().0.into());
     assert_eq!(
         text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "x"}}))),
@@ -297,8 +298,8 @@ fn a_line_that_is_too_long_ends_its_request_and_nothing_else() {
     board.say(b"\"}}\n");
     let refused = client.receive();
     assert_eq!(refused["id"], slow);
-    assert!(error(&refused).contains("cannot be passed on"), "{refused}");
-    // In the other direction.
+    assert!(error(&refused).contains("Invalid response of the device"), "{refused}");
+    // From the client to the board.
     let long = "x".repeat(17 << 20);
     let refused = client.call("echo", json!({"text": long}));
     assert!(error(&refused).contains("longer than"), "{refused}");
@@ -333,7 +334,7 @@ fn the_command_line_explains_itself() {
     assert!(
         code == Some(2)
             && out.is_empty()
-            && errors.contains("which device? ")
+            && errors.contains("missing device. ")
             && errors.contains("--help"),
         "{errors}"
     );
@@ -341,7 +342,7 @@ fn the_command_line_explains_itself() {
     assert!(code == Some(2) && errors.contains("--log /no/such/place: "), "{errors}");
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,8 +1,9 @@
-//! Any number of clients over TCP on tokio's threads, without an adapter: `cargo run --
-//! 127.0.0.1:8080`
+//! Serves any number of TCP clients on tokio's threads, without an adapter.
 //!
-//! Reading and writing are two branches of one `select!`: neither waits for the other, and
-//! whichever is ready first is followed by a look at what there is to do.
+//! `cargo run -- 127.0.0.1:8080`
+//!
+//! Reading and writing are two branches of one `select!`, so neither waits for the other; after
+//! each the machine runs.
 
 #[path = "../../src/small.rs"]
 mod small;
@@ -24,7 +25,7 @@ async fn serve(mut stream: TcpStream) -> io::Result<()> {
         if input_ended && tx.is_idle() {
             return Ok(());
         }
-        // Full while the client does not read its answers.
+        // The buffer is full while the client does not read its responses.
         let may_read = !input_ended && !rx.spare().is_empty();
         tokio::select! {
             read = reader.read(rx.spare()), if may_read => {
@@ -48,7 +49,7 @@ async fn main() -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         tokio::spawn(async {
-            // A client that has gone away is no concern of the others.
+            // An error of one connection does not concern the others.
             let _ = serve(stream).await;
         });
     }

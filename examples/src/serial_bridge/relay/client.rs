@@ -1,4 +1,4 @@
-//! What the client says.
+//! Lines from the client.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::pending::{Held, Id, Pending};
 use super::{Phase, Relay, Verdict, lines};
 
 impl Relay {
-    /// A line of the client's.
+    /// Handles a line from the client.
     pub(crate) fn client_line(&mut self, now: Instant, frame: Frame<'_>) {
         let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
@@ -35,17 +35,17 @@ impl Relay {
         match message.kind {
             MessageKind::Request { id, method, params } => {
                 if self.is_full() {
-                    self.refuse(id.as_str(), "Too many requests in flight");
+                    self.refuse(id.as_str(), "Too many open requests");
                     return Verdict::Keep;
                 }
                 let pending = Pending::new(id, message.text, method, &params);
                 if is_up {
-                    // A second request with one id is the device's to refuse.
+                    // The device itself rejects a second request with the same id.
                     self.in_flight.entry(pending.key.clone()).or_insert(pending);
                     return Verdict::Pass;
                 }
-                // The session is alive, whatever the device is. 2026-07-28 has neither sessions nor
-                // pings.
+                // The bridge answers pings whether or not the device is there. 2026-07-28 has
+                // neither sessions nor pings.
                 if method == "ping" && params.meta().and_then(|meta| meta.get(MODERN)).is_none() {
                     self.tell(&lines::empty(&pending.id));
                 } else {
@@ -59,7 +59,7 @@ impl Relay {
                 } else if method == "notifications/cancelled"
                     && let Some(id) = params.get("requestId").map(Id::of)
                 {
-                    // No answer is expected any more; one that comes late is not passed on.
+                    // A late response to a cancelled request is not passed on.
                     self.in_flight.remove(&id);
                     self.held.retain(|held| held.pending.key != id);
                 }
@@ -82,14 +82,12 @@ impl Relay {
         }
     }
 
-    /// The answer to a question of the device's: of this life, or of one that is over.
+    /// Handles the response to a request of the device, which may have been reset since.
     fn client_answer(&mut self, message: &Message<'_>, id: Option<RawJson<'_>>) -> Verdict {
         let Some(id) = id else { return Verdict::Pass };
         let Some(asked) = self.asked.remove(&Id::of(id)).filter(|asked| asked.life == self.life)
         else {
-            self.event(format!(
-                "an answer of the client to {id}, which the device does not wait for"
-            ));
+            self.event(format!("the client responded to unknown request {id}"));
             return Verdict::Keep;
         };
         if asked.of_device == asked.id {
@@ -99,7 +97,7 @@ impl Relay {
         }
     }
 
-    /// The device has no use for it.
+    /// Rejects an invalid message, which the device could not use.
     fn client_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
         self.event(format!("from the client: {}", malformed.violation));
         if !malformed.silent {
@@ -111,5 +109,5 @@ impl Relay {
     }
 }
 
-/// What every request of 2026-07-28 has in its `_meta`.
+/// The member that every request of 2026-07-28 has in `_meta`.
 const MODERN: &str = "io.modelcontextprotocol/protocolVersion";

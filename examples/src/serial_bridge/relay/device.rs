@@ -1,4 +1,4 @@
-//! What the device says.
+//! Lines from the device.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::pending::{Asked, Held, Id, Kind, Own, Pending};
 use super::{Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, Verdict, lines};
 
 impl Relay {
-    /// A line of the device's.
+    /// Handles a line from the device.
     pub(crate) fn device_line(&mut self, now: Instant, frame: Frame<'_>) {
         let frame = self.behind_noise(frame);
         self.note(frame);
@@ -48,8 +48,7 @@ impl Relay {
         self.out.entries.push(if is_message { Entry::Received(text) } else { Entry::Noise(text) });
     }
 
-    /// A boot loader may leave its last words, or a glitch of the line, in front of the first
-    /// message.
+    /// Skips output of a boot loader, or noise of the line, before the first message.
     fn behind_noise<'f>(&mut self, frame: Frame<'f>) -> Frame<'f> {
         let Frame::Complete(line) = frame else { return frame };
         let first = Messages::new(frame).next_message();
@@ -106,9 +105,7 @@ impl Relay {
                 match self.in_flight.remove(&key) {
                     Some(pending) => self.learn(now, pending, outcome),
                     None => {
-                        self.event(format!(
-                            "an answer of the device to {id}, which nobody waits for"
-                        ));
+                        self.event(format!("the device responded to unknown request {id}"));
                         Verdict::Keep
                     }
                 }
@@ -116,8 +113,8 @@ impl Relay {
         }
     }
 
-    /// A request of the device's gets another id if the client still has one with this id from a
-    /// device that is gone.
+    /// Handles a request of the device. It gets another id if the client has an open request with
+    /// this id from before a reset.
     fn device_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
         let (life, of_device) = (self.life, id.as_str().to_owned());
         let key = Id::of(id);
@@ -136,8 +133,7 @@ impl Relay {
         Verdict::Instead(lines::replaced(message.text, id, &visible))
     }
 
-    /// Makes room where a question of an earlier life is in the way: it was cancelled when the
-    /// device went away.
+    /// Makes room by dropping a request from before a reset, which was cancelled then.
     fn has_room_for_question(&mut self) -> bool {
         if self.asked.len() < MAX_ASKED {
             return true;
@@ -150,7 +146,8 @@ impl Relay {
         self.asked.remove(&key).is_some()
     }
 
-    /// The client answers too little. The device is told so, as long as it reads.
+    /// Rejects a request of the device because the client has too many open; only while the device
+    /// reads.
     fn refuse_question(&mut self, id: &str) -> Verdict {
         if !std::mem::replace(&mut self.refuses_questions, true) {
             self.event(format!(
@@ -158,12 +155,12 @@ impl Relay {
             ));
         }
         if self.out.to_device.len() < MAX_UNREAD {
-            self.send(&lines::error(id, INTERNAL_ERROR, "Too many requests in flight"));
+            self.send(&lines::error(id, INTERNAL_ERROR, "Too many open requests"));
         }
         Verdict::Keep
     }
 
-    /// The answer to a request of the bridge's.
+    /// Handles the response to a request of the bridge.
     fn own_answer(&mut self, now: Instant, own: Own, outcome: Result<RawJson<'_>, PeerError<'_>>) {
         match (own, outcome) {
             (Own::Probe, _) => match self.session.initialize_params() {
@@ -171,11 +168,11 @@ impl Relay {
                 None => self.up(),
             },
             (Own::Initialize, Ok(result)) => {
-                self.event("the device had lost its session: it has been opened again".to_owned());
+                self.event("the device had lost its session: session restored".to_owned());
                 if let Some(difference) = self.session.difference(result) {
                     self.event(difference);
                 }
-                // There is nothing left to be cancelled.
+                // The session has ended, so nothing remains to be cancelled.
                 self.given_up.clear();
                 if self.session.is_ready() {
                     self.send(&lines::notification("notifications/initialized", None));
@@ -189,7 +186,7 @@ impl Relay {
                     self.tell(&change);
                 }
             }
-            // It has not been reset, and still has the session.
+            // The device was not reset and still has the session.
             (Own::Initialize, Err(_)) => self.up(),
             (Own::Anew(pending), _) => {
                 self.send(&pending.text);
@@ -206,7 +203,7 @@ impl Relay {
         self.open_with(now, line, since);
     }
 
-    /// What an answer says about the session.
+    /// Learns from a response about the session.
     fn learn(
         &mut self,
         now: Instant,
@@ -220,21 +217,20 @@ impl Relay {
                 pending.again = true;
                 let is_initialize = matches!(pending.kind, Kind::Initialize { .. });
                 if is_initialize && error.code() == INVALID_REQUEST {
-                    // Another client was here before, and a serial line has no end that the device
-                    // could have seen.
+                    // The device still has the session of an earlier client: a serial line has no
+                    // end that it could detect.
                     self.event(
-                        "the device refuses initialize: it is asked to end the session that it has"
-                            .to_owned(),
+                        "the device rejected initialize: ending its previous session".to_owned(),
                     );
                     let line = self.own_request(Own::Anew(pending), "shutdown", None);
                     self.send(&line);
                     return Verdict::Keep;
                 }
                 if !is_initialize && self.session.is_open() && misses_initialize(&error) {
-                    self.event("the device does not know its session any more".to_owned());
+                    self.event("the device has lost its session".to_owned());
                     self.end_life(
                         now,
-                        &format!("{} was reset while this was being worked on.", self.place),
+                        &format!("{} was reset while it processed this request.", self.place),
                     );
                     self.held.push(Held { pending, deadline: now + self.timing.wait });
                     self.open_session_again(now);
@@ -253,14 +249,14 @@ impl Relay {
         Verdict::Pass
     }
 
-    /// Most of it is a boot log; but it may have been the answer to something.
+    /// Handles output that is not a message. Most is a boot log, but it may be a damaged response.
     fn device_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
         if let Some(id) = malformed.id.filter(|_| malformed.silent)
             && let Some(pending) = self.in_flight.remove(&Id::of(id))
         {
             self.refuse(
                 &pending.id,
-                &format!("The device's answer cannot be passed on: {}", malformed.violation),
+                &format!("Invalid response of the device: {}", malformed.violation),
             );
         }
         Verdict::Keep
@@ -271,13 +267,14 @@ fn of_device(asked: &Asked) -> Option<Id> {
     RawJson::parse(&asked.of_device).ok().map(Id::of)
 }
 
-/// No code says so, but all servers do in words: "Send initialize first", "Server not initialized".
+/// Detects "not initialized" errors by their text, since no error code is defined for them: "Send
+/// initialize first", "Server not initialized".
 fn misses_initialize(error: &PeerError<'_>) -> bool {
     error
         .message()
         .is_some_and(|message| message.to_string().to_ascii_lowercase().contains("initializ"))
 }
 
-/// How a message begins that a server writes in the usual way.
+/// The usual start of a message.
 const BEGINNING: &[u8] = b"{\"jsonrpc\"";
 const INVALID_REQUEST: i64 = -32600;

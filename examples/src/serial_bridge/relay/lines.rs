@@ -1,4 +1,4 @@
-//! What the bridge itself says.
+//! Messages of the bridge itself.
 
 use mcp_sansio::{OwnedJson, RawJson, Revision};
 
@@ -29,7 +29,7 @@ pub(super) fn error(id: &str, code: i32, message: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
 }
 
-/// `text` with `other` in the place of `part`, which was lent from it.
+/// Replaces `part`, a slice of `text`, by `other`.
 pub(super) fn replaced(text: RawJson<'_>, part: RawJson<'_>, other: &str) -> String {
     let (text, part) = (text.as_str(), part.as_str());
     let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);

@@ -1,10 +1,9 @@
-//! What passes between a client and a device that comes and goes: a state machine, without a line
-//! and without a clock.
+//! The relay between a client and a device that may disappear: a state machine without I/O or a
+//! clock.
 //!
-//! Ids stay as they are, with one exception. After a reset the device counts its own requests from
-//! the beginning again, while the client may still be busy with an old one: a new request whose id
-//! the client knows from before gets another one on the way to the client, and its answer the old
-//! one on the way back.
+//! Ids are passed on unchanged, with one exception: a reset device counts its requests from the
+//! start again, while the client may still work on an old one. A new request with an id that is
+//! open at the client gets another id, and its response the original one.
 
 mod client;
 mod device;
@@ -27,28 +26,29 @@ pub(crate) struct Relay {
     timing: Timing,
     started: Instant,
     phase: Phase,
-    /// Requests of the client that the device has not answered. With `held` at most
+    /// The client's requests that the device has not responded to. Together with `held` at most
     /// [`MAX_IN_FLIGHT`].
     in_flight: BTreeMap<Id, Pending>,
-    /// What the client has asked while the device was away.
+    /// The client's requests that wait for the device to return.
     held: Vec<Held>,
-    /// What was answered with an error when the device went away: it may not know.
+    /// Requests that ended with an error when the device disappeared; a device that was not reset
+    /// is still working on them.
     given_up: Vec<String>,
-    /// Requests of devices that the client has not answered, under the id that the client knows.
-    /// Of earlier lives, too. At most [`MAX_ASKED`].
+    /// The device's requests that the client has not responded to, by the client's id, including
+    /// those from before a reset. At most [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
-    /// The last question of the device was refused.
+    /// Whether the last request of the device was rejected.
     refuses_questions: bool,
-    /// What the bridge itself has asked the device.
+    /// Open requests of the bridge itself.
     own: BTreeMap<Id, Own>,
     own_made: u32,
-    /// Lives of the device.
+    /// Number of resets of the device.
     life: u32,
     session: Session,
     pub(crate) out: Out,
 }
 
-/// What is to be written.
+/// Bytes to be written.
 #[derive(Default)]
 pub(crate) struct Out {
     pub(crate) to_client: Vec<u8>,
@@ -62,8 +62,7 @@ enum Phase {
         since: Option<Instant>,
         why: String,
     },
-    /// There is a line, and at its end perhaps something that boots: `line` is said again and again
-    /// until it is answered.
+    /// The line is open, and the device may be booting: `line` is repeated until it is answered.
     Opening {
         line: String,
         again: Instant,
@@ -73,7 +72,7 @@ enum Phase {
     Up,
 }
 
-/// What becomes of a message.
+/// What to do with a message.
 enum Verdict {
     Pass,
     Instead(String),
@@ -86,7 +85,7 @@ impl Relay {
             place,
             timing,
             started: now,
-            phase: Phase::Away { since: None, why: "it has not been opened yet".to_owned() },
+            phase: Phase::Away { since: None, why: "not opened yet".to_owned() },
             in_flight: BTreeMap::new(),
             held: Vec::new(),
             given_up: Vec::new(),
@@ -100,29 +99,30 @@ impl Relay {
         }
     }
 
-    /// The line is open.
+    /// Handles the opening of the line.
     pub(crate) fn link_up(&mut self, now: Instant) {
         let since = self.away_since();
         self.event(format!("{} is open", self.place));
-        // Whatever half line the device may hold ends here.
+        // Ends an incomplete line that the device may hold.
         self.out.to_device.extend_from_slice(b"\n");
-        // A ping is answered by every server, at any time, if only with an error: then it has
-        // booted.
+        // Every server responds to a ping at any time, at least with an error, so a response shows
+        // that it has booted.
         let line = self.own_request(Own::Probe, "ping", None);
         self.open_with(now, line, since);
     }
 
-    /// The line is gone.
+    /// Handles the loss of the line.
     pub(crate) fn link_down(&mut self, now: Instant, why: &str) {
         self.event(format!("{} is gone: {why}", self.place));
         let since = self.away_since().or(matches!(self.phase, Phase::Up).then_some(now));
-        let what = format!("{} went away while this was being worked on ({why}).", self.place);
+        let what =
+            format!("{} was disconnected while it processed this request ({why}).", self.place);
         self.end_life(now, &what);
         self.out.to_device.clear();
         self.phase = Phase::Away { since, why: format!("{} is gone: {why}", self.place) };
     }
 
-    /// The line could not be opened.
+    /// Handles a failure to open the line.
     pub(crate) fn link_refused(&mut self, now: Instant, trouble: &str) {
         if let Phase::Away { why, .. } = &mut self.phase
             && why != trouble
@@ -134,7 +134,7 @@ impl Relay {
         self.tick(now);
     }
 
-    /// Whatever is due.
+    /// Handles timeouts that are due.
     pub(crate) fn tick(&mut self, now: Instant) {
         if let Phase::Opening { line, again, pause, .. } = &mut self.phase
             && *again <= now
@@ -152,12 +152,12 @@ impl Relay {
         }
     }
 
-    /// Whether the client waits for nothing that ends by itself.
+    /// Whether no request of the client is open that ends by itself.
     pub(crate) fn is_idle(&self) -> bool {
         self.held.is_empty() && self.in_flight.values().all(Pending::is_endless)
     }
 
-    /// The client is gone: the device need not go on.
+    /// Handles the end of the client: ends the device's work.
     pub(crate) fn close(&mut self) {
         if !matches!(self.phase, Phase::Up) {
             return;
@@ -166,14 +166,14 @@ impl Relay {
             self.send(&lines::cancelled(&pending.id, "The client has ended"));
         }
         if self.session.is_open() {
-            // A serial line has no end that the device could see. Most servers do not know this
-            // request, and say so.
+            // A serial line has no end that the device could detect. Most servers do not know this
+            // request and respond with an error.
             let line = self.own_request(Own::Ignored, "shutdown", None);
             self.send(&line);
         }
     }
 
-    /// The device answers.
+    /// Handles the first response of the device.
     fn up(&mut self) {
         self.phase = Phase::Up;
         self.event(format!("{} is ready", self.place));
@@ -186,16 +186,16 @@ impl Relay {
         }
     }
 
-    /// Nothing of what was going on will go on: the client is told.
+    /// Ends all open requests with errors, since the device has lost them.
     fn end_life(&mut self, now: Instant, what: &str) {
         self.life += 1;
         self.own.clear();
         for (_, pending) in std::mem::take(&mut self.in_flight) {
             if pending.opens() {
-                // It can be asked again without harm.
+                // A handshake request has no effects and can be repeated.
                 self.held.push(Held { pending, deadline: now + self.timing.wait });
             } else {
-                let advice = "It may or may not have been done. The bridge connects again by itself: look at what was done, then try again";
+                let advice = "The request may have been carried out. The bridge reconnects: check the state, then retry";
                 self.refuse(&pending.id, &format!("{what} {advice}"));
                 self.given_up.push(pending.id);
             }
@@ -207,17 +207,17 @@ impl Relay {
             .map(|asked| asked.id.clone())
             .collect();
         for id in asked {
-            self.tell(&lines::cancelled(&id, "The device that asked is gone"));
+            self.tell(&lines::cancelled(&id, "The device was disconnected"));
         }
     }
 
-    /// Says this until it is answered.
+    /// Sends this line repeatedly until it is answered.
     fn open_with(&mut self, now: Instant, line: String, since: Option<Instant>) {
         self.send(&line);
         self.phase = Phase::Opening { line, again: now + FIRST_PAUSE, pause: FIRST_PAUSE, since };
     }
 
-    /// Since when there has been nothing to talk to; of a device that was never there, nothing.
+    /// Returns since when the device has been away; `None` if it was never there.
     fn away_since(&self) -> Option<Instant> {
         match self.phase {
             Phase::Away { since, .. } | Phase::Opening { since, .. } => since,
@@ -225,20 +225,20 @@ impl Relay {
         }
     }
 
-    /// Why requests are not served now.
+    /// Returns the text of errors while the device is away.
     fn absence(&self) -> String {
         match &self.phase {
             Phase::Away { why, .. } => {
-                format!("The device cannot be reached: {why}. The bridge goes on trying: try again")
+                format!("The device is unavailable: {why}. The bridge keeps trying: retry later")
             }
             _ => format!(
-                "{} is open, but nothing there answers. Is an MCP server running on the device, and at this speed? What else it says is in the log",
+                "{} is open, but there is no response. Is an MCP server running on the device, at this speed? Its other output is in the log",
                 self.place
             ),
         }
     }
 
-    /// A request of the bridge's own.
+    /// Begins a request of the bridge itself.
     fn own_request(&mut self, own: Own, method: &str, params: Option<&str>) -> String {
         self.own_made += 1;
         let id = format!("serial-bridge-{}", self.own_made);
@@ -247,7 +247,7 @@ impl Relay {
         line
     }
 
-    /// Whether the client may ask nothing more before something is answered.
+    /// Whether the client has too many open requests.
     fn is_full(&self) -> bool {
         self.in_flight.len() + self.held.len() + self.own.len() >= MAX_IN_FLIGHT
     }
@@ -267,7 +267,7 @@ impl Relay {
         self.out.to_client.push(b'\n');
     }
 
-    /// To the client, from the bridge.
+    /// Sends a message of the bridge to the client.
     fn tell(&mut self, line: &str) {
         self.forward(line.as_bytes());
         self.out.entries.push(Entry::Told(line.to_owned()));
@@ -278,19 +278,17 @@ impl Relay {
     }
 }
 
-/// Questions of the device that the client has not answered. Each takes 300 bytes at most, since an
-/// id has no more than 48.
+/// Maximum number of requests of the device that the client has not responded to. Each takes at
+/// most 300 bytes, since an id has at most 48.
 const MAX_ASKED: usize = 64;
-/// Requests of the client that the device has not answered, and of the bridge. Each is kept as it
-/// was sent.
+/// Maximum number of open requests of the client and the bridge. Each is kept as it was sent.
 const MAX_IN_FLIGHT: usize = 1024;
-/// Bytes that may wait for a device that does not read before its own questions are dropped instead
-/// of refused.
+/// Number of bytes queued for a device that does not read, beyond which its requests are dropped
+/// without an error response.
 const MAX_UNREAD: usize = 256 << 10;
-/// After how much silence a device that may boot is spoken to again: at first, and at last, since
-/// the line may be slow.
+/// Silence before a device that may be booting is addressed again: the first interval; the last is
+/// longer, since the line may be slow.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// An error of nobody's making but the bridge's; 2026-07-28 leaves implementations none of the
-/// codes around it.
+/// An internal error of the bridge; 2026-07-28 reserves the codes next to it.
 const INTERNAL_ERROR: i32 = -32603;

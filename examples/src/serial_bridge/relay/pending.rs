@@ -1,28 +1,28 @@
-//! What waits for an answer.
+//! Open requests.
 
 use std::time::Instant;
 
 use mcp_sansio::{JsonStr, Params, RawJson};
 
-/// An id, by its meaning.
+/// An id, compared by value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Id {
     Number(i64),
     Text(String),
-    /// A number beyond any that is counted to.
+    /// A number outside of the range of integers.
     Other(String),
 }
 
-/// A request of the client's.
+/// A request of the client.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) key: Id,
-    /// The id as it is spelled.
+    /// The id as written.
     pub(super) id: String,
     /// The message.
     pub(super) text: String,
     pub(super) kind: Kind,
-    /// It has been sent before, and refused by a device that had lost its session.
+    /// Whether it was sent before, and rejected by a device that had lost its session.
     pub(super) again: bool,
 }
 
@@ -33,28 +33,28 @@ pub(super) struct Held {
     pub(super) deadline: Instant,
 }
 
-/// A request of the device's.
+/// A request of the device.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// The life in which it asked.
+    /// The reset count at which the device sent it.
     pub(super) life: u32,
-    /// The id that the client knows, as it is spelled.
+    /// The id at the client, as written.
     pub(super) id: String,
-    /// The id that the device knows.
+    /// The id at the device.
     pub(super) of_device: String,
 }
 
-/// A request of the bridge's.
+/// A request of the bridge.
 #[derive(Debug)]
 pub(super) enum Own {
     Probe,
     Initialize,
-    /// A `shutdown`, after which the client's `initialize` is sent again.
+    /// A `shutdown`, after which the client's `initialize` is repeated.
     Anew(Pending),
     Ignored,
 }
 
-/// What an answer may change.
+/// What state a response may change.
 #[derive(Debug, PartialEq)]
 pub(super) enum Kind {
     Initialize { params: String },
@@ -105,12 +105,12 @@ impl Pending {
         }
     }
 
-    /// Whether it opens a conversation, so that nothing has been done and there is reason to wait.
+    /// Whether this is a handshake request, which has no effects and may wait for the device.
     pub(super) fn opens(&self) -> bool {
         matches!(self.kind, Kind::Initialize { .. } | Kind::Discover)
     }
 
-    /// Whether its answer comes only when somebody ends it.
+    /// Whether the response comes only when one side ends the subscription.
     pub(super) fn is_endless(&self) -> bool {
         self.kind == Kind::Listen
     }

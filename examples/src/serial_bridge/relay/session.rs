@@ -1,5 +1,4 @@
-//! What a legacy client and its device have agreed on, to be agreed on again with a device that has
-//! forgotten it.
+//! The state of a legacy session, to be restored on a device that was reset.
 
 use mcp_sansio::RawJson;
 
@@ -10,16 +9,16 @@ pub(super) struct Session(Option<Open>);
 
 #[derive(Debug)]
 struct Open {
-    /// Of `initialize`.
+    /// The params of `initialize`.
     params: String,
     version: String,
-    /// The lists whose changes the device said it tells of.
+    /// The lists with `listChanged` in the device's capabilities.
     lists: Vec<&'static str>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
-    /// Params of `logging/setLevel`.
+    /// The params of `logging/setLevel`.
     level: Option<String>,
-    /// URIs, as JSON. Those beyond [`MAX_SUBSCRIPTIONS`] are lost when the device is reset.
+    /// The URIs, as JSON. Those beyond [`MAX_SUBSCRIPTIONS`] are lost when the device is reset.
     subscriptions: Vec<String>,
 }
 
@@ -79,7 +78,7 @@ impl Session {
         }
     }
 
-    /// What differs between the session that the client has and the one that the device has now.
+    /// Returns the difference between the client's session and the device's new one.
     pub(super) fn difference(&self, result: RawJson<'_>) -> Option<String> {
         let open = self.0.as_ref()?;
         let now = version(result);
@@ -92,7 +91,7 @@ impl Session {
         self.0.as_ref().is_some_and(|open| open.ready)
     }
 
-    /// What makes the device's session the client's, as methods and params.
+    /// Returns the methods and params that restore the session on the device.
     pub(super) fn requests(&self) -> Vec<(&'static str, String)> {
         let Some(open) = &self.0 else { return Vec::new() };
         let level = open.level.iter().map(|params| ("logging/setLevel", params.clone()));
@@ -103,7 +102,8 @@ impl Session {
         level.chain(subscriptions).collect()
     }
 
-    /// What may have changed while the device was away: maybe it has other firmware now.
+    /// Returns the notifications of changes that a reset may imply, since the firmware may be a new
+    /// one.
     pub(super) fn changes(&self) -> Vec<String> {
         let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
         let lists = open
@@ -121,7 +121,7 @@ impl Session {
     }
 }
 
-/// Subscriptions that a reset of the device does not end.
+/// Maximum number of subscriptions that are restored after a reset.
 const MAX_SUBSCRIPTIONS: usize = 1024;
 
 fn version(result: RawJson<'_>) -> String {

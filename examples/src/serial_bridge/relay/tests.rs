@@ -1,4 +1,4 @@
-//! What passes, as traces: `>` and `<` on the line of the device, what the client gets, and when.
+//! Tests as traces: `>` and `<` on the line of the device, the client's output, and times.
 
 use std::time::{Duration, Instant};
 
@@ -22,14 +22,14 @@ impl Bridge {
         Self { relay: Relay::new("/dev/ttyX".to_owned(), timing, now), now }
     }
 
-    /// A device that is there and has answered the ping.
+    /// A device that has responded to the ping.
     fn open() -> Self {
         let mut bridge = Self::new();
         bridge.up();
         bridge
     }
 
-    /// A device that is there, in a session that was initialized.
+    /// A device with an initialized session.
     fn initialized() -> Self {
         let mut bridge = Self::open();
         bridge.client(INITIALIZE);
@@ -59,7 +59,7 @@ impl Bridge {
         self.relay.tick(self.now);
     }
 
-    /// What the client and the device have been sent since.
+    /// Returns the output to the client and to the device since the last call.
     fn out(&mut self) -> (Vec<String>, Vec<String>) {
         let lines = |bytes: &mut Vec<u8>| {
             let text = String::from_utf8(std::mem::take(bytes)).expect("UTF-8");
@@ -79,7 +79,7 @@ impl Bridge {
     }
 }
 
-/// The answer `{}` to a request.
+/// Returns the response `{}` to a request.
 fn empty_answer(request: &str) -> String {
     answer(request, "{}")
 }
@@ -145,7 +145,7 @@ fn whoever_waits_for_a_device_that_never_answers_is_told() {
     assert_eq!(bridge.out().0, none());
     bridge.pass(1);
     let (told, _) = bridge.out();
-    assert!(told.len() == 1 && told[0].contains("nothing there answers"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("there is no response"), "{told:?}");
 }
 
 #[test]
@@ -156,16 +156,16 @@ fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_bac
     bridge
         .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
     bridge.out();
-    bridge.relay.link_down(bridge.now, "it has hung up");
+    bridge.relay.link_down(bridge.now, "the line was closed");
     let (told, _) = bridge.out();
-    assert!(told.len() == 1 && told[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32603,"message":"/dev/ttyX went away while this was being worked on (it has hung up). It may"#), "{told:?}");
+    assert!(told.len() == 1 && told[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32603,"message":"/dev/ttyX was disconnected while it processed this request (the line was closed). The request may"#), "{told:?}");
     bridge.up();
     let (told, sent) = bridge.out();
     assert!(
         told.is_empty() && sent.len() == 1 && sent[0].contains(r#""requestId":"a""#),
         "{sent:?}"
     );
-    // The late answer of a device that had not been reset.
+    // A late response of a device that was not reset.
     bridge.device(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
     assert_eq!(bridge.out().0, none());
 }
@@ -173,7 +173,7 @@ fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_bac
 #[test]
 fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
     let mut bridge = Bridge::open();
-    bridge.relay.link_down(bridge.now, "it has hung up");
+    bridge.relay.link_down(bridge.now, "the line was closed");
     bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
     bridge.client(
@@ -186,11 +186,11 @@ fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
     bridge.client(CALL);
     assert_eq!(bridge.out(), (none(), none()));
     bridge.pass(1);
-    assert!(bridge.out().0[0].contains("/dev/ttyX is gone: it has hung up"));
-    bridge.relay.link_refused(bridge.now, "there is no /dev/ttyX");
+    assert!(bridge.out().0[0].contains("/dev/ttyX is gone: the line was closed"));
+    bridge.relay.link_refused(bridge.now, "/dev/ttyX does not exist");
     bridge.client(CALL);
-    assert!(bridge.out().0[0].contains("cannot be reached: there is no /dev/ttyX"));
-    // One that opens a conversation waits longer, and what is cancelled does not wait.
+    assert!(bridge.out().0[0].contains("is unavailable: /dev/ttyX does not exist"));
+    // A handshake request waits longer, and a cancelled one does not wait.
     bridge.client(INITIALIZE);
     bridge.pass(4);
     bridge
@@ -251,7 +251,7 @@ fn a_device_that_was_reset_gets_its_session_back() {
         "{sent:?}"
     );
     assert_eq!(sent[3..], [CALL]);
-    // The answers to what the bridge said are its own.
+    // Responses to the bridge's own requests are not passed on.
     bridge.device(&empty_answer(&sent[1]));
     bridge.device(r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#]);
@@ -273,7 +273,7 @@ fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again(
     bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
     let (_, sent) = bridge.out();
     assert_eq!(sent, [r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, CALL]);
-    // Once, and not for ever.
+    // Once only.
     let refused =
         r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first"}}"#;
     bridge.relay.in_flight.values_mut().for_each(|pending| assert!(pending.again, "{pending:?}"));
@@ -292,7 +292,7 @@ fn a_session_that_another_client_left_behind_is_ended_first() {
     assert!(told.is_empty() && sent[0].contains("\"method\":\"shutdown\""), "{sent:?}");
     bridge.device(&empty_answer(&sent[0]));
     assert_eq!(bridge.out(), (none(), vec![INITIALIZE.to_owned()]));
-    // If that does not help, the client hears of it.
+    // If that fails as well, the client gets the error.
     bridge.device(refused);
     assert_eq!(bridge.out().0, [refused]);
     // The end of this client ends its session in turn.
@@ -387,7 +387,7 @@ fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
     );
     assert_eq!(bridge.noise(), ["\0\u{fffd}rst:0x1 "]);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{}}"#]);
-    // Nobody waits in vain for an answer that was broken on its way.
+    // A damaged response ends its request with an error.
     bridge.device(r#"{"id":5,"result":{}}"#);
     bridge.relay.device_line(
         bridge.now,
@@ -442,7 +442,7 @@ fn t2_a_device_that_asks_without_end_is_remembered_up_to_a_limit() {
             Some(-32603)
         );
     }
-    // There is room again as soon as the client has answered.
+    // There is room as soon as the client responds.
     bridge.client(r#"{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}"#);
     bridge.device(r#"{"jsonrpc":"2.0","id":"next","method":"roots/list"}"#);
     assert_eq!(bridge.out().0.len(), 1);
@@ -493,7 +493,7 @@ fn t2_requests_of_the_client_are_remembered_up_to_a_limit() {
     let (client, device) = bridge.out();
     assert_eq!((client.len(), device.len()), (MAX_IN_FLIGHT, MAX_IN_FLIGHT));
     assert!(client.iter().all(|line| line.contains("-32603")));
-    // While the device is away they are held, and no more of them.
+    // While the device is away they are held, up to the same limit.
     bridge.relay.link_down(bridge.now, "unplugged");
     bridge.out();
     for id in 0..2 * MAX_IN_FLIGHT {
