@@ -245,7 +245,7 @@ fn asks(client: &mut Client<'_>, person: &Person) {
 }
 
 #[test]
-fn a_question_that_is_refused_ends_a_modern_call_and_fails_a_legacy_tool() {
+fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
     let mut client = Connector::new(&CONFIG).connect(Process::new(command())).unwrap();
     let asking = "test_input_required_result_elicitation";
     let error = client.call_tool(asking, &json!({})).unwrap_err();
@@ -271,7 +271,7 @@ fn a_closure_is_a_handler() {
 }
 
 #[test]
-fn the_smallest_client_lists_and_calls() {
+fn call_tool_lists_and_calls() {
     let echo = env!("CARGO_BIN_EXE_echo-server");
     let run = |words: [&str; 3]| {
         Command::new(env!("CARGO_BIN_EXE_call-tool")).args(words).output().unwrap()
@@ -289,7 +289,7 @@ fn the_smallest_client_lists_and_calls() {
 }
 
 #[test]
-fn time_that_a_person_takes_counts_for_no_deadline() {
+fn time_spent_on_input_does_not_count_toward_the_timeout() {
     // The server waits for this response while the call is open.
     let slow = |question: &ReceivedInputRequest<'_>| {
         std::thread::sleep(Duration::from_millis(700));
@@ -309,7 +309,7 @@ fn time_that_a_person_takes_counts_for_no_deadline() {
 }
 
 #[test]
-fn notifications_of_ours_are_for_legacy_servers() {
+fn the_client_notifies_only_legacy_servers() {
     static ROOTS: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::ROOTS_LIST_CHANGED);
     let mut client =

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use common::{Output, Server, modern};
 
 #[test]
-fn a_modern_client_is_asked_in_the_result_and_answers_in_the_next_request() {
+fn a_modern_result_contains_input_requests_and_the_next_call_the_responses() {
     let mut client = Client::modern();
     let first = client.call("test_input_required_result_multi_round", json!({}));
     assert_eq!(first["result"]["inputRequests"]["step1"]["method"], "elicitation/create");
@@ -27,7 +27,7 @@ fn a_modern_client_is_asked_in_the_result_and_answers_in_the_next_request() {
 }
 
 #[test]
-fn a_state_is_worth_something_only_unchanged_and_for_its_tool() {
+fn a_request_state_is_valid_only_unchanged_and_for_its_tool() {
     let mut client = Client::modern();
     let tool = "test_input_required_result_tampered_state";
     let first = client.call(tool, json!({}));
@@ -49,7 +49,7 @@ fn a_state_is_worth_something_only_unchanged_and_for_its_tool() {
 }
 
 #[test]
-fn answers_that_do_not_fit_the_form_are_refused_and_missing_ones_asked_for_again() {
+fn invalid_input_responses_are_rejected_and_missing_ones_requested_again() {
     let mut client = Client::modern();
     let tool = "test_input_required_result_elicitation";
     for unusable in [
@@ -71,7 +71,7 @@ fn answers_that_do_not_fit_the_form_are_refused_and_missing_ones_asked_for_again
 }
 
 #[test]
-fn a_client_is_not_asked_what_it_cannot_answer() {
+fn input_requests_respect_the_capabilities_of_the_client() {
     let mut client = Client { capabilities: json!({}), ..Client::modern() };
     for (tool, needed) in [
         ("test_missing_capability", json!({"sampling": {}})),
@@ -88,7 +88,7 @@ fn a_client_is_not_asked_what_it_cannot_answer() {
 }
 
 #[test]
-fn a_legacy_client_is_asked_by_requests_and_all_answers_come_together() {
+fn a_legacy_client_gets_requests_and_its_responses_are_combined() {
     let mut client = Client::legacy();
     client.send_call("test_input_required_result_multiple_inputs", json!({}));
     let asked = [client.next(), client.next(), client.next()];
@@ -110,7 +110,7 @@ fn a_legacy_client_is_asked_by_requests_and_all_answers_come_together() {
 }
 
 #[test]
-fn a_legacy_client_that_refuses_or_answers_nonsense_fails_the_tool_not_the_session() {
+fn a_declined_or_invalid_response_fails_the_tool_not_the_session() {
     let mut client = Client::legacy();
     for answer in [
         json!({"error": {"code": -1, "message": "no"}}),
@@ -127,7 +127,7 @@ fn a_legacy_client_that_refuses_or_answers_nonsense_fails_the_tool_not_the_sessi
 }
 
 #[test]
-fn a_cancelled_tool_withdraws_its_question() {
+fn cancelling_a_tool_cancels_its_request() {
     let mut client = Client::legacy();
     client.send_call("test_elicitation", json!({"arguments": {"message": "Who?"}}));
     let question = client.next();
@@ -143,7 +143,7 @@ fn a_cancelled_tool_withdraws_its_question() {
 }
 
 #[test]
-fn nobody_is_asked_before_the_handshake_is_complete() {
+fn no_request_is_sent_before_the_handshake_is_complete() {
     let mut client = Client::legacy_before_initialized();
     let failed = client.call("test_elicitation", json!({"arguments": {"message": "Who?"}}));
     assert_eq!(failed["result"]["isError"], true, "{failed}");

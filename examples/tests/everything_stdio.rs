@@ -30,7 +30,7 @@ fn stdio_07_exits_promptly_at_the_end_of_input() {
 }
 
 #[test]
-fn stdio_07_ends_well_when_nothing_was_ever_said() {
+fn stdio_07_exits_successfully_without_any_input() {
     let mut server = Server::start();
     let mut output = server.output();
     assert!(server.close().success());
@@ -38,7 +38,7 @@ fn stdio_07_ends_well_when_nothing_was_ever_said() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_of_input_is_answered() {
+fn requests_before_the_end_of_input_get_responses() {
     let mut server = Server::start();
     let mut output = server.output();
     // More than a pipe holds, so the output must be read meanwhile.
@@ -73,7 +73,7 @@ fn stdio_10_a_last_line_without_an_end_is_answered() {
 }
 
 #[test]
-fn stdio_10_noise_blank_lines_and_other_line_ends_are_survived() {
+fn stdio_10_noise_blank_lines_and_other_line_ends_are_tolerated() {
     let mut server = Server::start();
     let mut output = server.output();
     server.write(b"\n\r\n   \n");
@@ -103,7 +103,7 @@ fn stdio_10_noise_blank_lines_and_other_line_ends_are_survived() {
 }
 
 #[test]
-fn stdio_10_a_line_that_is_too_long_is_refused_and_the_next_is_served() {
+fn stdio_10_a_line_that_is_too_long_is_rejected_and_the_next_is_served() {
     let mut server = Server::start();
     let mut output = server.output();
     let mut input = server.input.take().unwrap();
@@ -170,7 +170,7 @@ fn stdio_11_a_client_that_stops_reading_is_a_clean_end() {
 }
 
 #[test]
-fn stdio_11_a_client_that_stops_reading_is_noticed_by_a_job_too() {
+fn stdio_11_a_running_job_detects_a_client_that_stops_reading() {
     let mut server = Server::start();
     let mut slow = modern(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 600}}));
     slow["params"]["_meta"]["progressToken"] = json!("token");
@@ -182,7 +182,7 @@ fn stdio_11_a_client_that_stops_reading_is_noticed_by_a_job_too() {
 }
 
 #[test]
-fn jobs_go_on_while_no_input_comes() {
+fn jobs_continue_without_input() {
     let mut server = Server::start();
     let mut output = server.output();
     let begun = Instant::now();
@@ -205,7 +205,7 @@ fn jobs_go_on_while_no_input_comes() {
 }
 
 #[test]
-fn requests_are_served_while_jobs_run_and_cancelled_ones_stay_silent() {
+fn requests_are_served_while_jobs_run_and_cancelled_ones_get_no_response() {
     let mut server = Server::start();
     let mut output = server.output();
     server.send(&call(1, "slow", json!({"seconds": 0.5})));
@@ -220,7 +220,7 @@ fn requests_are_served_while_jobs_run_and_cancelled_ones_stay_silent() {
 }
 
 #[test]
-fn unknown_options_are_refused_on_stderr() {
+fn unknown_options_are_reported_on_stderr() {
     for arguments in [&["--socket"][..], &[], &["--stdio", "--loud"]] {
         let output = Command::new(SERVER).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));

@@ -15,7 +15,7 @@ const CLIENT: &str = env!("CARGO_BIN_EXE_everything-client");
 const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
 
 /// C0 controls, DEL, C1 controls, line and paragraph separators, and bidirectional controls.
-fn obeyed() -> String {
+fn control_characters() -> String {
     let ranges = [
         '\0'..='\u{1f}',
         '\u{7f}'..='\u{9f}',
@@ -28,7 +28,7 @@ fn obeyed() -> String {
 
 /// A word that contains all of them.
 fn word(name: &str) -> String {
-    format!("{name}{}end", obeyed())
+    format!("{name}{}end", control_characters())
 }
 
 /// `word` for places where JSON cannot escape it; without line breaks, which would end the line.
@@ -42,7 +42,7 @@ fn is_harmless(what: &str, output: &Output) -> String {
     for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
         let text = std::str::from_utf8(bytes)
             .unwrap_or_else(|_| panic!("{what}: standard {name} is not UTF-8"));
-        let found = text.lines().find(|line| line.contains(|c| c != '\t' && obeyed().contains(c)));
+        let found = text.lines().find(|line| line.contains(|c| c != '\t' && control_characters().contains(c)));
         assert!(found.is_none(), "{what}: standard {name} has {found:?}");
         whole.push_str(text);
     }
@@ -252,7 +252,7 @@ fn finish(command: &mut Command) -> Output {
 }
 
 #[test]
-fn t1_inspect_shows_nothing_that_a_terminal_obeys() {
+fn t1_inspect_prints_no_control_characters() {
     for (mode, words) in [
         ("offer", &["--legacy"][..]),
         ("offer", &[]),
@@ -286,7 +286,7 @@ fn t1_inspect_shows_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn t1_json_is_the_same_json() {
+fn t1_escaped_json_keeps_its_value() {
     let server = std::env::current_exe().expect("this program");
     let mut command = Command::new(INSPECT);
     command.args(["call", "plain", "--json", "--"]).arg(server);
@@ -298,14 +298,14 @@ fn t1_json_is_the_same_json() {
 }
 
 #[test]
-fn t1_the_smallest_client_shows_nothing_that_a_terminal_obeys() {
+fn t1_call_tool_prints_no_control_characters() {
     for mode in ["offer", "errors", "refuse", "mute", "end", "tell"] {
         assert!(run(mode, CALL_TOOL, &["plain", "{}"]).contains("\\u009b"), "{mode}");
     }
 }
 
 #[test]
-fn t1_the_everything_client_shows_nothing_that_a_terminal_obeys() {
+fn t1_everything_client_prints_no_control_characters() {
     for mode in ["offer", "errors", "refuse", "mute", "end", "tell", "ask"] {
         // The requests precede this; the name of the last tool shows that the tour has finished.
         assert!(run(mode, CLIENT, &["tour"]).contains("\\u009b"), "{mode}");
@@ -329,10 +329,10 @@ fn http_server(answer: Vec<u8>) -> String {
 }
 
 #[test]
-fn t1_what_a_server_says_over_http_is_harmless() {
+fn t1_output_of_http_servers_is_escaped() {
     // ESC, C1 and bidirectional controls as UTF-8: those that lenient parsers accept in fields, and
     // others.
-    let field: String = obeyed().chars().filter(|c| *c >= '\u{80}').collect();
+    let field: String = control_characters().chars().filter(|c| *c >= '\u{80}').collect();
     let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": word("message"), "data": word("data")}})
         .to_string();
     let with_body = |head: &str| {
@@ -390,7 +390,7 @@ fn device(mut stream: TcpStream) {
 }
 
 #[test]
-fn t1_what_a_device_says_is_harmless_in_the_log() {
+fn t1_output_of_devices_is_escaped_in_the_log() {
     for log in [&[][..], &["--log", "-"]] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let place = format!("tcp:{}", listener.local_addr().expect("an address"));

@@ -69,7 +69,7 @@ fn a_tool_is_called_with_arguments_of_its_types() {
 }
 
 #[test]
-fn a_tool_that_fails_is_a_failure() {
+fn a_failed_tool_sets_the_exit_status() {
     let (_, err, code) = inspect(&["call", "test_error_handling"], "");
     assert!(code == 1 && err.contains("the tool failed (isError)"), "{err}");
 }
@@ -97,7 +97,7 @@ fn a_form_is_filled_in_at_the_terminal_in_both_eras() {
 }
 
 #[test]
-fn the_person_speaks_for_the_model() {
+fn a_sampling_request_is_answered_at_the_terminal() {
     let (out, err, _) = inspect(&["call", "test_sampling", "prompt=Capital of France?"], "Paris\n");
     assert!(err.contains("Capital of France?") && out.contains("Paris"), "{out}{err}");
 }
@@ -129,7 +129,7 @@ fn every_frame_is_traced_on_demand() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_said() {
+fn an_unreachable_server_is_reported() {
     let (_, err, code) = finish(Command::new(INSPECT).args(["--", "no-such-program"]), "");
     assert!(code == 1 && err.contains("no such program"), "{err}");
     let (_, err, code) = finish(Command::new(INSPECT).args(["--", "false"]), "");
@@ -141,7 +141,7 @@ fn what_cannot_be_reached_is_said() {
 }
 
 #[test]
-fn a_server_behind_a_url_is_looked_at_in_both_eras_and_by_its_oldest_transport() {
+fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
     let mut server = Command::new(SERVER)
         .args(["--http", "127.0.0.1:0"])
         .stdin(Stdio::null())

@@ -93,7 +93,7 @@ fn everything_serves_many_clients_over_tcp_as_one_application() {
 
 #[cfg(unix)]
 #[test]
-fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_server() {
+fn everything_server_replaces_the_unix_socket_of_a_dead_server() {
     use std::os::unix::net::UnixStream;
     let path =
         std::env::temp_dir().join(format!("mcp-sansio-everything-{}.socket", std::process::id()));
@@ -181,7 +181,7 @@ fn the_poll_loop_serves_several_clients_in_one_thread() {
 }
 
 #[test]
-fn the_poll_loop_reads_while_it_cannot_write_and_answers_all_before_it_ends() {
+fn poll_server_reads_while_it_cannot_write_and_responds_to_all() {
     let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
     let mut client = server.connect();
     let text = "x".repeat(50_000);

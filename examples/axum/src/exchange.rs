@@ -25,7 +25,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[
             r#"{"type":"object","properties":{"to":{"type":"integer","minimum":1,"maximum":100}},"required":["to"]}"#,
         ),
     )
-    .description("Counts, ten times a second, and says how far it is"),
+    .description("Counts up, ten times a second, and reports progress"),
 ]);
 
 /// The server of one POST, and its output.

@@ -12,9 +12,9 @@ pub(super) static CATALOG: Catalog<'_> =
 const TOOLS: &[Tool<'_>] = &[
     // One for each kind of content.
     simple("test_simple_text", "Returns text"),
-    simple("test_image_content", "Answers with a picture"),
-    simple("test_audio_content", "Answers with a sound"),
-    simple("test_embedded_resource", "Answers with the contents of a resource"),
+    simple("test_image_content", "Returns an image"),
+    simple("test_audio_content", "Returns audio"),
+    simple("test_embedded_resource", "Returns an embedded resource"),
     simple("test_multiple_content_types", "Returns text, an image and an embedded resource"),
     simple("test_error_handling", "Returns a result with isError"),
     Tool::new("structured", CITY)

@@ -69,7 +69,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn catalog_has_no_fault() {
+    fn the_catalog_is_valid() {
         super::CATALOG.check().unwrap();
     }
 }

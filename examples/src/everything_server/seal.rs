@@ -91,7 +91,7 @@ mod tests {
     use super::Signature;
 
     #[test]
-    fn a_state_opens_only_unchanged_for_its_purpose_and_under_its_key() {
+    fn a_state_is_valid_only_unchanged_for_its_purpose_and_key() {
         let signature = Signature::default();
         let sealed = signature.sign("tools/call a", "{}");
         assert_eq!(signature.verify("tools/call a", &sealed), Some("{}"));

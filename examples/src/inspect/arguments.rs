@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn values_of_the_wrong_type_are_reported() {
         for (words, why) in [
             (&["text=x", "n=two"][..], "n: `two` is not of type integer"),
             (&["text=x", "n=2.5"], "not of type integer"),

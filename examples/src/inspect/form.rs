@@ -160,7 +160,7 @@ impl<'a> About<'a> {
 }
 
 /// Returns the values and titles of the options.
-fn named(options: Options<'_>) -> (Vec<String>, Vec<String>) {
+fn named(options: EnumOptions<'_>) -> (Vec<String>, Vec<String>) {
     let texts = |list: mcp_sansio::types::List<'_, Text<'_>>| {
         list.iter().flatten().map(|text| text.to_string()).collect::<Vec<_>>()
     };
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_as_a_whole_is_asked_for_again() {
+    fn an_invalid_form_is_asked_for_again() {
         let (answer, shown) = filled("A\n\n\nno\n\nAda\n\n\nno\n\n");
         assert_eq!(answer, json!({"action": "accept", "content": {"name": "Ada", "news": false}}));
         assert!(shown.contains("Invalid: "), "{shown}");
     }
 
     #[test]
-    fn a_person_may_refuse_or_go_away() {
+    fn a_form_can_be_declined_or_cancelled() {
         assert_eq!(filled("Ada\n!\n").0, json!({"action": "decline"}));
         assert_eq!(filled("Ada\n").0, json!({"action": "cancel"}));
     }

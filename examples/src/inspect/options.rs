@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_dashes_is_the_servers() {
+    fn words_after_the_dashes_are_the_command_of_the_server() {
         let options = parsed("call echo text=hi --json -- server --json -- x").unwrap();
         assert_eq!(
             options.action,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_makes_no_sense_says_why() {
+    fn invalid_command_lines_are_reported() {
         for (line, why) in [
             ("tools", "missing server"),
             ("tools --", "missing server"),

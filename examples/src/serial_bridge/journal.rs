@@ -87,7 +87,7 @@ const LEGEND: &str = "# > to the device, < from the device, ~ other output of th
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_a_device_says_stays_in_its_line() {
+    fn output_of_a_device_stays_on_one_line() {
         assert_eq!(
             super::Printable::new("boot\r\n\u{1b}[31mé\t\0").to_string(),
             "boot\\r\\n\\u001b[31mé\t\\u0000"

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_makes_no_sense_says_why() {
+    fn invalid_command_lines_are_reported() {
         for (line, why) in [
             ("", "missing device"),
             ("a b", "unexpected argument \"b\""),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_trouble_says_what_to_do() {
+    fn errors_contain_advice() {
         let open = |kind: ErrorKind| Trouble::Open("/dev/ttyX".into(), kind.into()).to_string();
         assert!(
             open(ErrorKind::NotFound)

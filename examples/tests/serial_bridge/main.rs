@@ -73,7 +73,7 @@ fn a_client_on_stdio_talks_with_a_board_in_both_eras() {
 }
 
 #[test]
-fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
+fn a_board_that_is_replugged_gets_its_session_back() {
     let socket = Socket::new("pull");
     let board = Board::on(socket.plug());
     let mut client = Bridge::start(&["--patience", "10", socket.path()]);
@@ -94,7 +94,7 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
     let waiting =
         client.begin("tools/call", json!({"name": "echo", "arguments": {"text": "back"}}));
-    client.says("Is it plugged in?");
+    client.says("Is the device plugged in?");
 
     let board = Board::on(socket.plug());
     let changed = client.receive();
@@ -112,7 +112,7 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
 }
 
 #[test]
-fn a_board_that_is_away_too_long_is_not_waited_for() {
+fn requests_fail_when_the_board_is_away_too_long() {
     let socket = Socket::new("away");
     let board = Board::on(socket.plug());
     let mut client = Bridge::start(&["--patience", "0.2", socket.path()]);
@@ -120,7 +120,7 @@ fn a_board_that_is_away_too_long_is_not_waited_for() {
     board.hears("initialized");
     drop(board);
     socket.unplug();
-    client.says("Is it plugged in?");
+    client.says("Is the device plugged in?");
     thread::sleep(MOMENT);
     let begun = Instant::now();
     let refused = client.call("echo", json!({}));
@@ -137,7 +137,7 @@ fn a_board_that_is_plugged_in_later_or_boots_is_waited_for() {
     let socket = Socket::new("later");
     let mut client = Bridge::start(&["--wait", "10", socket.path()]);
     let discover = client.begin("server/discover", json!({"_meta": meta()}));
-    client.says("Is it plugged in?");
+    client.says("Is the device plugged in?");
     // The port exists, but only a boot loader runs.
     let line = socket.plug();
     let boots = Board::dead(line.try_clone().unwrap());
@@ -156,11 +156,11 @@ fn a_board_that_is_plugged_in_later_or_boots_is_waited_for() {
 }
 
 #[test]
-fn who_waits_in_vain_is_told_why() {
+fn requests_without_a_response_end_with_the_reason() {
     let socket = Socket::new("vain");
     let mut client = Bridge::start(&["--wait", "0.3", socket.path()]);
     let refused = client.modern("server/discover", json!({}));
-    assert!(error(&refused).contains("Is it plugged in?"), "{refused}");
+    assert!(error(&refused).contains("Is the device plugged in?"), "{refused}");
     // A line without a device.
     let _dead = Board::dead(socket.plug());
     client.says("is open");
@@ -228,7 +228,7 @@ fn noise_never_reaches_the_client() {
 }
 
 #[test]
-fn a_session_that_a_killed_client_left_behind_gives_way() {
+fn the_session_of_a_killed_client_is_ended() {
     let socket = Socket::new("behind");
     let board = Board::on(socket.plug());
     let mut killed = Bridge::start(&[socket.path()]);
@@ -242,7 +242,7 @@ fn a_session_that_a_killed_client_left_behind_gives_way() {
 }
 
 #[test]
-fn what_a_client_that_ends_has_begun_is_cancelled() {
+fn the_end_of_a_client_cancels_its_requests() {
     let socket = Socket::new("ends");
     let board = Board::on(socket.plug());
     let mut client = Bridge::start(&["--linger", "0.1", socket.path()]);
@@ -307,7 +307,7 @@ fn a_line_that_is_too_long_ends_its_request_and_nothing_else() {
 }
 
 #[test]
-fn a_single_question_can_be_asked_from_a_shell() {
+fn a_shell_can_send_a_single_request() {
     let socket = Socket::new("shell");
     let _board = Board::on(socket.plug());
     let mut client = Bridge::start(&["--linger", "10", socket.path()]);
@@ -317,7 +317,7 @@ fn a_single_question_can_be_asked_from_a_shell() {
 }
 
 #[test]
-fn the_command_line_explains_itself() {
+fn help_and_errors_explain_the_command_line() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_serial-bridge"));
         let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();

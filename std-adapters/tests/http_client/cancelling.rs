@@ -8,17 +8,17 @@ use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::CallError;
 use serde_json::json;
 
-use crate::scene::{ResponseKind, Seen, call, event, legacy, modern, only, play};
+use crate::scene::{Response, Seen, call, event, legacy, modern, only, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 /// Responds to a slow call with a silent stream, or not at all.
 fn slow(
-    otherwise: fn(&Seen) -> ResponseKind,
+    otherwise: fn(&Seen) -> Response,
     with_head: bool,
-) -> impl FnMut(&Seen) -> ResponseKind {
+) -> impl FnMut(&Seen) -> Response {
     move |seen| match (seen.method.as_str(), seen.body["params"]["name"].as_str()) {
-        (_, Some("slow")) if with_head => ResponseKind::events(": begun\n\n").hold(),
-        (_, Some("slow")) => ResponseKind::silence(),
+        (_, Some("slow")) if with_head => Response::events(": begun\n\n").hold(),
+        (_, Some("slow")) => Response::silence(),
         _ => otherwise(seen),
     }
 }
@@ -64,7 +64,7 @@ fn canc_13_before_that_it_is_cancelled_by_a_notification() {
 
 #[test]
 fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
-    for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> ResponseKind), (&LEGACY, legacy)] {
+    for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Response), (&LEGACY, legacy)] {
         let played = play(config, 64, slow(otherwise, true), async |client| {
             let options = CallOptions::new().timeout(Duration::from_millis(50));
             let slow =
@@ -95,7 +95,7 @@ fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed
                 let meta = json!({"io.modelcontextprotocol/subscriptionId": seen.body["id"]});
                 let acknowledged = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {"_meta": meta, "notifications": {"toolsListChanged": true}}});
                 let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": meta}});
-                ResponseKind::events(
+                Response::events(
                     &[event(&acknowledged), event(&changed), ":\n\n".to_owned()].concat(),
                 )
                 .hold()

@@ -5,7 +5,7 @@ use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
-use crate::scene::{ResponseKind, call, legacy, modern, only, play, play_with};
+use crate::scene::{Response, call, legacy, modern, only, play, play_with};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -50,11 +50,9 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
         CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"])
     {
         let answer = move |seen: &crate::scene::Seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) => ResponseKind::events("").hold(),
-            (_, "initialize") => {
-                ResponseKind::result(seen, &crate::scene::initialized("2025-11-25"))
-                    .field(field, "s~!1")
-            }
+            ("GET", _) => Response::events("").hold(),
+            (_, "initialize") => Response::result(seen, &crate::scene::initialized("2025-11-25"))
+                .field(field, "s~!1"),
             _ => legacy(seen),
         };
         let played = play(&LEGACY, chunk, answer, async |client| {
@@ -110,7 +108,7 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
         Connector::new(&LEGACY),
         |http| http.bearer("t-1").field("X-Api-Key", "k"),
         7,
-        |seen| if seen.method == "GET" { ResponseKind::events("").hold() } else { legacy(seen) },
+        |seen| if seen.method == "GET" { Response::events("").hold() } else { legacy(seen) },
         async |client| {
             call(&client, "a", &json!({})).await?;
             call(&client, "b", &json!({})).await
@@ -132,7 +130,7 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
 
 #[test]
 fn a_connection_serves_one_request_after_the_other() {
-    for answer in [modern as fn(&crate::scene::Seen) -> ResponseKind, legacy] {
+    for answer in [modern as fn(&crate::scene::Seen) -> Response, legacy] {
         let played = play(&CLIENT, 1 << 16, answer, async |client| {
             for _ in 0..20 {
                 call(&client, "a", &json!({})).await.unwrap();

@@ -18,7 +18,7 @@ use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Ow
 use serde_json::json;
 
 use crate::scene::{
-    ResponseKind, call, error, event, initialized, legacy, modern, play, play_with, run,
+    Response, call, error, event, initialized, legacy, modern, play, play_with, run,
 };
 use crate::{CLIENT, LEGACY, MODERN};
 
@@ -202,9 +202,9 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
     ] {
         let answer = move |seen: &crate::scene::Seen| {
             if seen.method == "GET" {
-                ResponseKind::events(&body).hold()
+                Response::events(&body).hold()
             } else {
-                ResponseKind::status(404)
+                Response::status(404)
             }
         };
         let played =
@@ -239,12 +239,12 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
         1 << 16,
         move |seen| match seen.message() {
             "tools/call" if seen.body["params"]["name"] == "ask" => {
-                ResponseKind::events(&asks(2_000)).hold()
+                Response::events(&asks(2_000)).hold()
             }
             // It accepts no response.
             "answer" => {
                 count.fetch_add(1, Ordering::Relaxed);
-                ResponseKind::silence()
+                Response::silence()
             }
             _ => legacy(seen),
         },
@@ -276,10 +276,10 @@ fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next
         |http| http.accept_timeout(SHORT),
         1 << 16,
         move |seen| match seen.message() {
-            "tools/call" => ResponseKind::events(&asks(40)).hold(),
+            "tools/call" => Response::events(&asks(40)).hold(),
             "answer" => {
                 kept.lock().unwrap().push(seen.body["id"].clone());
-                ResponseKind::silence()
+                Response::silence()
             }
             _ => legacy(seen),
         },
@@ -309,15 +309,15 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
         &LEGACY,
         1 << 16,
         move |seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) => ResponseKind::events(":\n\n").hold(),
+            ("GET", _) => Response::events(":\n\n").hold(),
             (_, "initialize") => {
                 sessions += 1;
-                ResponseKind::result(seen, &initialized("2025-11-25"))
+                Response::result(seen, &initialized("2025-11-25"))
                     .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             (_, "tools/call") => {
                 is_forgotten = !is_forgotten;
-                if is_forgotten { ResponseKind::status(404) } else { legacy(seen) }
+                if is_forgotten { Response::status(404) } else { legacy(seen) }
             }
             _ => legacy(seen),
         },
@@ -350,7 +350,7 @@ fn c3_an_event_without_an_end_is_cut_off() {
             |http| http.max_message(1024),
             1 << 16,
             move |seen| match seen.message() {
-                "tools/call" => ResponseKind::events(&said.repeat(100_000)).hold(),
+                "tools/call" => Response::events(&said.repeat(100_000)).hold(),
                 _ => modern(seen),
             },
             async |client| error(call(&client, "a", &json!({})).await),
@@ -369,7 +369,7 @@ fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
         move |seen| match seen.method.as_str() {
             "GET" => {
                 count.fetch_add(1, Ordering::Relaxed);
-                ResponseKind::events("retry: 0\n\n")
+                Response::events("retry: 0\n\n")
             }
             _ => legacy(seen),
         },
@@ -403,17 +403,14 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
             "tools/call" => {
                 calls += 1;
                 if calls == 1 {
-                    ResponseKind::status(401).field("WWW-Authenticate", "Bearer")
+                    Response::status(401).field("WWW-Authenticate", "Bearer")
                 } else {
                     modern(seen)
                 }
             }
             "tools/list" => {
                 let schema = json!({"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
-                ResponseKind::result(
-                    seen,
-                    &json!({"tools": [{"name": "bad", "inputSchema": schema}]}),
-                )
+                Response::result(seen, &json!({"tools": [{"name": "bad", "inputSchema": schema}]}))
             }
             _ => modern(seen),
         },
@@ -456,7 +453,7 @@ fn s8_the_longest_duration_means_never() {
         |http| http.connect_timeout(Duration::MAX).accept_timeout(Duration::MAX),
         1 << 16,
         |seen| match seen.method.as_str() {
-            "GET" => ResponseKind::events(&format!(
+            "GET" => Response::events(&format!(
                 "retry: 99999999999999999999\n{}",
                 event(&json!({"jsonrpc": "2.0", "method": "notifications/x"}))
             )),

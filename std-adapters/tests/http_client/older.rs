@@ -4,20 +4,20 @@ use serde_json::json;
 
 use mcp_sansio::{Revision, Revisions};
 
-use crate::scene::{ResponseKind, Seen, answer, call, event, initialized, play};
+use crate::scene::{Response, Seen, answer, call, event, initialized, play};
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY};
 
 /// A server of 2024-11-05. Its stream is written in one piece, so all of it is known beforehand.
-fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> ResponseKind {
+fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> Response {
     move |seen| match (seen.method.as_str(), seen.target.as_str()) {
         ("GET", "/mcp") => {
             // Ids of the client: the probe was 1, and `initialize` 2.
             let result =
                 event(&json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")}));
-            ResponseKind::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
+            Response::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
         }
-        ("POST", "/messages?id=7") => ResponseKind::status(202).body("Accepted"),
-        _ => ResponseKind::status(refusal),
+        ("POST", "/messages?id=7") => Response::status(202).body("Accepted"),
+        _ => Response::status(refusal),
     }
 }
 
@@ -50,7 +50,7 @@ fn bc_03_other_errors_do_not_mean_2024_11_05() {
     for status in [402, 409, 410, 415, 422, 429] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
-            ResponseKind::status(status)
+            Response::status(status)
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
@@ -85,7 +85,7 @@ fn bc_04_a_modern_error_to_initialize_does_not_mean_2024_11_05() {
     for code in [-32020, -32021, -32022] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
-            ResponseKind::error(seen, 400, &json!({"code": code, "message": "no"}))
+            Response::error(seen, 400, &json!({"code": code, "message": "no"}))
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
@@ -136,9 +136,9 @@ fn a_stream_that_does_not_start_with_an_endpoint_event_is_rejected() {
     {
         let answer = move |seen: &Seen| {
             if seen.method == "GET" {
-                ResponseKind::events(body)
+                Response::events(body)
             } else {
-                ResponseKind::status(404)
+                Response::status(404)
             }
         };
         let played = play(&CLIENT, 64, answer, async |client| client.connected().await.map(|_| ()));
@@ -151,7 +151,7 @@ fn a_stream_that_does_not_start_with_an_endpoint_event_is_rejected() {
 fn the_end_of_its_stream_is_the_end_of_everything() {
     let mut posts = 0;
     let answer = move |seen: &Seen| match seen.method.as_str() {
-        "GET" => ResponseKind::events(&format!(
+        "GET" => Response::events(&format!(
             "event: endpoint\ndata: /m\n\n{}",
             event(&answer(
                 &Seen { body: json!({"id": 2}), ..seen.clone() },
@@ -160,7 +160,7 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
         )),
         _ => {
             posts += 1;
-            ResponseKind::status(if posts < 3 { 404 } else { 202 })
+            Response::status(if posts < 3 { 404 } else { 202 })
         }
     };
     let played =

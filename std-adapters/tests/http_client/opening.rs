@@ -5,7 +5,7 @@ use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connect
 use serde_json::json;
 
 use crate::scene::{
-    ResponseKind, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
+    Response, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
 };
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
 
@@ -23,9 +23,9 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
                     }
                 };
                 if as_events {
-                    ResponseKind::events(&event(&answer(seen, &result)))
+                    Response::events(&event(&answer(seen, &result)))
                 } else {
-                    ResponseKind::result(seen, &result)
+                    Response::result(seen, &result)
                 }
             },
             async |client| call(&client, "greet", &json!({})).await,
@@ -43,32 +43,32 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
 fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
     for chunk in CHUNKS {
         for refuse in [
-            |_| ResponseKind::status(400),
-            |_| ResponseKind::status(404).body("<html>not here</html>"),
-            |_| ResponseKind::status(405),
+            |_| Response::status(400),
+            |_| Response::status(404).body("<html>not here</html>"),
+            |_| Response::status(405),
             |_| {
-                ResponseKind::status(400)
+                Response::status(400)
                     .body(r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#)
             },
             |_| {
-                ResponseKind::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
+                Response::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
             },
             |seen| {
-                ResponseKind::error(
+                Response::error(
                     seen,
                     200,
                     &json!({"code": -32601, "message": "no such method"}),
                 )
             },
             |seen| {
-                ResponseKind::error(
+                Response::error(
                     seen,
                     404,
                     &json!({"code": -32601, "message": "no such method"}),
                 )
             },
-            |seen| ResponseKind::result(seen, &json!({})),
-        ] as [fn(&Seen) -> ResponseKind; 8]
+            |seen| Response::result(seen, &json!({})),
+        ] as [fn(&Seen) -> Response; 8]
         {
             let answer = move |seen: &Seen| {
                 if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) }
@@ -102,7 +102,7 @@ fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
                 move |seen| {
                     let error = json!({"code": code, "message": "no", "data": data});
                     let id = if with_id { seen.body["id"].clone() } else { json!(null) };
-                    ResponseKind::status(400)
+                    Response::status(400)
                         .body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
                 },
                 async |client| client.connected().await.map(|_| ()),
@@ -120,7 +120,7 @@ fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
 #[test]
 fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
     let refuse = |seen: &Seen| {
-        ResponseKind::error(
+        Response::error(
             seen,
             400,
             &json!({"code": -32022, "message": "?", "data": {"supported": ["2026-07-28"]}}),
@@ -142,7 +142,7 @@ fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
 fn bc_01_a_server_of_the_session_era_is_initialized() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let answer = move |seen: &Seen| match seen.message() {
-            "initialize" => ResponseKind::result(seen, &initialized(revision)),
+            "initialize" => Response::result(seen, &initialized(revision)),
             _ => legacy(seen),
         };
         static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
@@ -171,15 +171,15 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
 
 #[test]
 fn errors_that_identify_no_era_fail_connecting() {
-    let fail = |answer: fn(&Seen) -> ResponseKind| {
+    let fail = |answer: fn(&Seen) -> Response| {
         let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
         assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
     };
-    assert_eq!(fail(|_| ResponseKind::status(503)), "http://server/mcp: HTTP status 503");
+    assert_eq!(fail(|_| Response::status(503)), "http://server/mcp: HTTP status 503");
     let challenged = fail(|_| {
-        ResponseKind::status(401)
+        Response::status(401)
             .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")
     });
     assert!(
@@ -188,7 +188,7 @@ fn errors_that_identify_no_era_fail_connecting() {
         "{challenged}"
     );
     assert!(
-        fail(|_| ResponseKind::status(200).field("Transfer-Encoding", "gzip").cut())
+        fail(|_| Response::status(200).field("Transfer-Encoding", "gzip").cut())
             .contains("invalid HTTP/1.1 response")
     );
 }
@@ -199,7 +199,7 @@ fn a_rejected_initialize_is_reported() {
         &LEGACY,
         7,
         |seen| {
-            ResponseKind::error(
+            Response::error(
                 seen,
                 200,
                 &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}}),

@@ -3,7 +3,7 @@
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use serde_json::json;
 
-use crate::scene::{ResponseKind, Seen, call, error, legacy, modern, play, play_with};
+use crate::scene::{Response, Seen, call, error, legacy, modern, play, play_with};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -11,38 +11,38 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
     for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)])
     {
         for (reply, expected) in [
-            (|_: &Seen| ResponseKind::status(500).body("<html>"), (-32000, "HTTP status 500")),
-            (|_| ResponseKind::status(429), (-32000, "HTTP status 429")),
+            (|_: &Seen| Response::status(500).body("<html>"), (-32000, "HTTP status 500")),
+            (|_| Response::status(429), (-32000, "HTTP status 429")),
             (
                 |seen| {
-                    ResponseKind::error(seen, 400, &json!({"code": -32602, "message": "so not"}))
+                    Response::error(seen, 400, &json!({"code": -32602, "message": "so not"}))
                 },
                 (-32602, "so not"),
             ),
             (
                 |_| {
-                    ResponseKind::status(400)
+                    Response::status(400)
                         .body(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#)
                 },
                 (-32600, "whose?"),
             ),
             (
-                |_| ResponseKind::status(200).field("content-type", "text/html").body("<p>"),
+                |_| Response::status(200).field("content-type", "text/html").body("<p>"),
                 (-32000, "the response is neither application/json nor text/event-stream"),
             ),
             (
                 |_| {
-                    ResponseKind::status(200)
+                    Response::status(200)
                         .field("content-type", "application/json")
                         .body("no json")
                 },
                 (-32000, "the connection ended before the response"),
             ),
             (
-                |_| ResponseKind::status(202),
+                |_| Response::status(202),
                 (-32000, "request accepted (HTTP 202) without a response"),
             ),
-        ] as [(fn(&Seen) -> ResponseKind, (i64, &str)); 7]
+        ] as [(fn(&Seen) -> Response, (i64, &str)); 7]
         {
             let is_modern = std::ptr::eq(config, &MODERN);
             let answer = move |seen: &Seen| match seen.body["params"]["name"].as_str() {
@@ -74,7 +74,7 @@ fn a_server_that_requires_authentication_gets_a_token() {
             chunk,
             |seen| match seen.field("authorization") {
                 Some("Bearer t-2") => modern(seen),
-                _ => ResponseKind::status(401)
+                _ => Response::status(401)
                     .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/x\""),
             },
             async |client| call(&client, "a", &json!({})).await,
@@ -99,7 +99,7 @@ fn a_call_that_is_not_allowed_says_what_is_wanted() {
         &MODERN,
         64,
         |seen| match seen.message() {
-            "tools/call" => ResponseKind::status(403)
+            "tools/call" => Response::status(403)
                 .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"x\""),
             _ => modern(seen),
         },
@@ -121,7 +121,7 @@ fn a_redirect_is_followed_within_the_origin() {
         &MODERN,
         7,
         |seen| match seen.target.as_str() {
-            "/mcp" => ResponseKind::status(307).field("Location", "http://server/mcp/"),
+            "/mcp" => Response::status(307).field("Location", "http://server/mcp/"),
             _ => modern(seen),
         },
         async |client| call(&client, "a", &json!({})).await,
@@ -136,7 +136,7 @@ fn a_redirect_is_followed_within_the_origin() {
     assert_eq!(played.notices, ["redirected to /mcp/"]);
     for location in ["http://elsewhere/mcp", "https://server/mcp", "/mcp"] {
         let redirect = move |seen: &Seen| match seen.message() {
-            "tools/call" => ResponseKind::status(308).field("Location", location),
+            "tools/call" => Response::status(308).field("Location", location),
             _ => modern(seen),
         };
         let played =
@@ -153,7 +153,7 @@ fn rejected_messages_without_a_response_are_reported() {
         64,
         |seen| {
             if seen.message() == "notifications/x" {
-                ResponseKind::status(400)
+                Response::status(400)
             } else {
                 legacy(seen)
             }

@@ -53,7 +53,7 @@ impl Seen {
 
 /// A response, and what happens to the connection after it.
 #[derive(Debug)]
-pub(crate) struct ResponseKind {
+pub(crate) struct Response {
     status: u16,
     fields: Vec<(&'static str, String)>,
     body: String,
@@ -71,7 +71,7 @@ enum Then {
     Hold,
 }
 
-impl ResponseKind {
+impl Response {
     pub(crate) fn status(status: u16) -> Self {
         Self { status, fields: Vec::new(), body: String::new(), is_chunked: false, end: Then::Next }
     }
@@ -130,34 +130,34 @@ pub(crate) fn event(message: &Value) -> String {
 }
 
 /// The response of any modern server.
-pub(crate) fn modern(seen: &Seen) -> ResponseKind {
+pub(crate) fn modern(seen: &Seen) -> Response {
     match seen.message() {
-        "server/discover" => ResponseKind::result(
+        "server/discover" => Response::result(
             seen,
             &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "resources": {}, "prompts": {}}}),
         ),
-        "tools/call" => ResponseKind::result(seen, &text("called")),
-        "tools/list" => ResponseKind::result(seen, &json!({"resultType": "complete", "tools": []})),
-        _ => ResponseKind::result(seen, &json!({"resultType": "complete"})),
+        "tools/call" => Response::result(seen, &text("called")),
+        "tools/list" => Response::result(seen, &json!({"resultType": "complete", "tools": []})),
+        _ => Response::result(seen, &json!({"resultType": "complete"})),
     }
 }
 
 /// The response of any server of 2025-11-25 with sessions and without a GET stream.
-pub(crate) fn legacy(seen: &Seen) -> ResponseKind {
+pub(crate) fn legacy(seen: &Seen) -> Response {
     match (seen.method.as_str(), seen.message()) {
-        ("GET", _) => ResponseKind::status(405),
-        ("DELETE", _) => ResponseKind::status(200),
-        (_, "server/discover") => ResponseKind::status(400).body("no session"),
+        ("GET", _) => Response::status(405),
+        ("DELETE", _) => Response::status(200),
+        (_, "server/discover") => Response::status(400).body("no session"),
         (_, "initialize") => {
-            ResponseKind::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+            Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
         }
-        (_, "tools/call") => ResponseKind::result(seen, &text("called")),
-        (_, "tools/list") => ResponseKind::result(seen, &json!({"tools": []})),
-        (_, "answer") => ResponseKind::status(202),
+        (_, "tools/call") => Response::result(seen, &text("called")),
+        (_, "tools/list") => Response::result(seen, &json!({"tools": []})),
+        (_, "answer") => Response::status(202),
         (_, notification) if notification.starts_with("notifications/") => {
-            ResponseKind::status(202)
+            Response::status(202)
         }
-        _ => ResponseKind::result(seen, &json!({})),
+        _ => Response::result(seen, &json!({})),
     }
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
 }
 
 /// Script of a server.
-type Answering = dyn FnMut(&Seen) -> ResponseKind + Send;
+type Answering = dyn FnMut(&Seen) -> Response + Send;
 
 #[derive(Clone)]
 pub(crate) struct World {
@@ -266,7 +266,7 @@ async fn serve(mut pipe: Pipe, world: World) {
 }
 
 /// Writes a response. Returns `false` if the body is left open.
-async fn say(pipe: &mut Pipe, reply: ResponseKind) -> bool {
+async fn say(pipe: &mut Pipe, reply: Response) -> bool {
     if reply.status == 0 {
         return false;
     }
@@ -306,7 +306,7 @@ async fn say(pipe: &mut Pipe, reply: ResponseKind) -> bool {
 pub(crate) fn play<R>(
     config: &'static ClientConfig<'static>,
     chunk: usize,
-    answer: impl FnMut(&Seen) -> ResponseKind + Send + 'static,
+    answer: impl FnMut(&Seen) -> Response + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
     play_with(Connector::new(config), |http| http, chunk, answer, work)
@@ -316,7 +316,7 @@ pub(crate) fn play_with<R>(
     connector: Connector,
     set: impl FnOnce(HttpTransport<World>) -> HttpTransport<World>,
     chunk: usize,
-    answer: impl FnMut(&Seen) -> ResponseKind + Send + 'static,
+    answer: impl FnMut(&Seen) -> Response + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
     let world = World {

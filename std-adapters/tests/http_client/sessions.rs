@@ -2,29 +2,29 @@
 
 use serde_json::json;
 
-use crate::scene::{ResponseKind, Seen, call, error, initialized, legacy, play};
+use crate::scene::{Response, Seen, call, error, initialized, legacy, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 /// A server that drops its first session after this many calls.
-fn forgetful(calls: usize) -> impl FnMut(&Seen) -> ResponseKind {
+fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Response {
     let (mut sessions, mut served) = (0, 0);
     move |seen| {
         let current = format!("s-{sessions}");
         match (seen.message(), seen.field("mcp-session-id")) {
             ("initialize", None) => {
                 sessions += 1;
-                ResponseKind::result(seen, &initialized("2025-11-25"))
+                Response::result(seen, &initialized("2025-11-25"))
                     .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             ("tools/call", Some(session)) if session == current => {
                 served += 1;
                 if sessions == 1 && served > calls {
-                    ResponseKind::status(404)
+                    Response::status(404)
                 } else {
                     legacy(seen)
                 }
             }
-            ("tools/call", _) => ResponseKind::status(404),
+            ("tools/call", _) => Response::status(404),
             _ => legacy(seen),
         }
     }
@@ -85,7 +85,7 @@ fn a_server_that_forgets_every_session_at_once_is_given_up() {
         &LEGACY,
         64,
         |seen| {
-            if seen.message() == "tools/call" { ResponseKind::status(404) } else { legacy(seen) }
+            if seen.message() == "tools/call" { Response::status(404) } else { legacy(seen) }
         },
         async |client| error(call(&client, "a", &json!({})).await),
     );
@@ -96,8 +96,8 @@ fn a_server_that_forgets_every_session_at_once_is_given_up() {
 #[test]
 fn sess_06_without_a_session_404_is_an_error_like_any_other() {
     let answer = |seen: &Seen| match seen.message() {
-        "initialize" => ResponseKind::result(seen, &initialized("2025-11-25")),
-        "tools/call" => ResponseKind::status(404),
+        "initialize" => Response::result(seen, &initialized("2025-11-25")),
+        "tools/call" => Response::status(404),
         _ => legacy(seen),
     };
     let played =
@@ -114,7 +114,7 @@ fn sess_06_without_a_session_404_is_an_error_like_any_other() {
 fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
     for status in [200, 204, 404, 405, 500] {
         let answer = move |seen: &Seen| {
-            if seen.method == "DELETE" { ResponseKind::status(status) } else { legacy(seen) }
+            if seen.method == "DELETE" { Response::status(status) } else { legacy(seen) }
         };
         let played = play(&LEGACY, 64, answer, async |client| call(&client, "a", &json!({})).await);
         assert!(played.result.is_ok() && played.end.is_ok(), "{status}");
@@ -126,13 +126,13 @@ fn an_invalid_session_id_opens_no_session() {
     for name in ["a b", "\u{e9}", ""] {
         let answer = move |seen: &Seen| match seen.message() {
             "initialize" => {
-                ResponseKind::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name)
+                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name)
             }
             _ => legacy(seen),
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         let said = played.end.unwrap_err().to_string();
-        assert!(said.contains("the id of the session is none"), "{said}");
+        assert!(said.contains("invalid Mcp-Session-Id"), "{said}");
     }
 }
 

@@ -10,9 +10,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 };
 use serde_json::{Value, json};
 
-use crate::scene::{
-    ResponseKind, answer, call, error, event, legacy, modern, play, play_with, text,
-};
+use crate::scene::{Response, answer, call, error, event, legacy, modern, play, play_with, text};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -32,13 +30,13 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_u
                     (_, "tools/call", _) => {
                         *called.lock().unwrap() = Some(seen.clone());
                         let reply =
-                            ResponseKind::events("id: e-1\nretry: 60\ndata: \n\ndata: half a mess");
+                            Response::events("id: e-1\nretry: 60\ndata: \n\ndata: half a mess");
                         if cut { reply.cut() } else { reply }
                     }
                     ("GET", _, Some(last)) => {
                         assert_eq!(last, "e-1");
                         let called = called.lock().unwrap().take().unwrap();
-                        ResponseKind::events(&format!(
+                        Response::events(&format!(
                             "id: e-2\n{}",
                             event(&answer(&called, &text("at last")))
                         ))
@@ -78,7 +76,7 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
         move |seen| match (seen.method.as_str(), seen.message(), seen.field("last-event-id")) {
             (_, "tools/call", _) => {
                 called = Some(seen.clone());
-                ResponseKind::events("id: 0\nretry: 1\ndata:\n\n")
+                Response::events("id: 0\nretry: 1\ndata:\n\n")
             }
             ("GET", _, Some(last)) => {
                 assert_eq!(last, gets.to_string());
@@ -89,7 +87,7 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
                 } else {
                     event(&answer(called.as_ref().unwrap(), &text("done")))
                 };
-                ResponseKind::events(&format!("id: {gets}\n{last}"))
+                Response::events(&format!("id: {gets}\n{last}"))
             }
             _ => legacy(seen),
         },
@@ -106,10 +104,10 @@ fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_se
             &LEGACY,
             64,
             move |seen| match (seen.message(), seen.field("last-event-id")) {
-                ("tools/call", _) => ResponseKind::events(body).cut(),
+                ("tools/call", _) => Response::events(body).cut(),
                 (_, Some(_)) => {
                     assert!(refuses);
-                    ResponseKind::status(400)
+                    Response::status(400)
                 }
                 _ => legacy(seen),
             },
@@ -128,7 +126,7 @@ fn http_40_a_modern_stream_that_breaks_off_is_lost_and_the_call_made_again_has_a
             chunk,
             move |seen| match seen.message() {
                 "tools/call" if std::mem::take(&mut first) => {
-                    ResponseKind::events("id: 1\nretry: 1\ndata:\n\n").cut()
+                    Response::events("id: 1\nretry: 1\ndata:\n\n").cut()
                 }
                 _ => modern(seen),
             },
@@ -169,7 +167,7 @@ fn http_36_sse_11_everything_between_the_messages_is_ignored() {
                 "tools/call" => {
                     let message = answer(seen, &text("found")).to_string();
                     let (first, second) = message.split_at(message.find(',').unwrap() + 1);
-                    ResponseKind::events(&format!(
+                    Response::events(&format!(
                         "\u{feff}: comment\r\n\r\n:\n\nevent: ping\ndata: {{}}\n\nunknown: x\n\ndata:\n\nevent: message\r\ndata: {first}\rdata:{second}\r\n\r\n"
                     ))
                 }
@@ -197,7 +195,7 @@ fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
                             &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": n}}),
                         )
                     };
-                    ResponseKind::events(
+                    Response::events(
                         &[progress(1), progress(2), event(&answer(seen, &text("done")))].concat(),
                     )
                 }
@@ -250,7 +248,7 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
                     called = Some(seen.clone());
                     let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}});
                     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
-                    ResponseKind::events(&format!(
+                    Response::events(&format!(
                         "id: 1\nretry: 30\n{}{}",
                         event(&question),
                         event(&ping)
@@ -260,12 +258,11 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
                     if seen.body["id"] == "q" {
                         *kept.lock().unwrap() = Some(seen.body["result"].clone());
                     }
-                    ResponseKind::status(202)
+                    Response::status(202)
                 }
-                ("GET", _, Some(_)) => ResponseKind::events(&event(&answer(
-                    called.as_ref().unwrap(),
-                    &text("thank you"),
-                ))),
+                ("GET", _, Some(_)) => {
+                    Response::events(&event(&answer(called.as_ref().unwrap(), &text("thank you"))))
+                }
                 _ => legacy(seen),
             },
             async |client| call(&client, "ask", &json!({})).await,
@@ -311,9 +308,9 @@ fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is
                     let last = if gets == 1 { None } else { Some("c-1") };
                     assert_eq!(seen.field("last-event-id"), last);
                     match gets {
-                        1 | 2 => ResponseKind::events(&format!("id: c-1\nretry: 2\n{changed}")),
-                        3..12 => ResponseKind::events(""),
-                        _ => ResponseKind::events(&changed).hold(),
+                        1 | 2 => Response::events(&format!("id: c-1\nretry: 2\n{changed}")),
+                        3..12 => Response::events(""),
+                        _ => Response::events(&changed).hold(),
                     }
                 }
                 _ => legacy(seen),
@@ -344,10 +341,8 @@ fn an_answer_that_is_too_long_ends_its_call_and_nothing_else() {
             |http| http.max_message(10_000),
             4096,
             move |seen| match seen.body["params"]["name"].as_str() {
-                Some("long") if as_events => {
-                    ResponseKind::events(&event(&answer(seen, &text(&long))))
-                }
-                Some("long") => ResponseKind::result(seen, &text(&long)),
+                Some("long") if as_events => Response::events(&event(&answer(seen, &text(&long)))),
+                Some("long") => Response::result(seen, &text(&long)),
                 _ => modern(seen),
             },
             async |client| {
@@ -372,15 +367,13 @@ fn bat_01_a_batch_in_an_event_or_a_body_is_taken_apart() {
             &OLD,
             7,
             move |seen| match seen.message() {
-                "initialize" => {
-                    ResponseKind::result(seen, &crate::scene::initialized("2025-03-26"))
-                }
+                "initialize" => Response::result(seen, &crate::scene::initialized("2025-03-26")),
                 "tools/call" => {
                     let batch = json!([{"jsonrpc": "2.0", "method": "notifications/x"}, answer(seen, &text("in a batch"))]);
                     if as_events {
-                        ResponseKind::events(&event(&batch))
+                        Response::events(&event(&batch))
                     } else {
-                        ResponseKind::json(&batch)
+                        Response::json(&batch)
                     }
                 }
                 _ => legacy(seen),

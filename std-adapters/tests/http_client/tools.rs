@@ -4,7 +4,7 @@ use mcp_sansio::CallOptions;
 use mcp_sansio_adapters::asynchronous::client::{Client, Tools};
 use serde_json::{Value, json};
 
-use crate::scene::{ResponseKind, Seen, call, error, legacy, modern, only, play};
+use crate::scene::{Response, Seen, call, error, legacy, modern, only, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 fn tool(name: &str, properties: &Value) -> Value {
@@ -14,15 +14,15 @@ fn tool(name: &str, properties: &Value) -> Value {
 /// Lists these tools, in two pages.
 fn with_tools(
     tools: Vec<Value>,
-    otherwise: fn(&Seen) -> ResponseKind,
-) -> impl FnMut(&Seen) -> ResponseKind {
+    otherwise: fn(&Seen) -> Response,
+) -> impl FnMut(&Seen) -> Response {
     move |seen| match (seen.message(), seen.body["params"]["cursor"].as_str()) {
-        ("tools/list", None) => ResponseKind::result(
+        ("tools/list", None) => Response::result(
             seen,
             &json!({"resultType": "complete", "tools": tools[..1], "nextCursor": "2"}),
         ),
         ("tools/list", Some("2")) => {
-            ResponseKind::result(seen, &json!({"tools": tools[1..], "resultType": "complete"}))
+            Response::result(seen, &json!({"tools": tools[1..], "resultType": "complete"}))
         }
         _ => otherwise(seen),
     }
@@ -167,7 +167,7 @@ fn hdr_20_before_2026_07_28_annotations_are_ignored() {
 fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
     for chunk in CHUNKS {
         let check = |seen: &Seen| match seen.message() {
-            "tools/call" if params(seen).is_empty() => ResponseKind::error(
+            "tools/call" if params(seen).is_empty() => Response::error(
                 seen,
                 400,
                 &json!({"code": -32020, "message": "Mcp-Param-City is missing"}),
@@ -204,7 +204,7 @@ fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
         let answer =
             with_tools(vec![tool("other", &json!({})), weather()], |seen| match seen.message() {
                 "tools/call" => {
-                    ResponseKind::error(seen, 400, &json!({"code": -32020, "message": "no"}))
+                    Response::error(seen, 400, &json!({"code": -32020, "message": "no"}))
                 }
                 _ => modern(seen),
             });

@@ -119,7 +119,7 @@ fn lines_pass_untouched_both_ways() {
 }
 
 #[test]
-fn a_device_that_boots_is_spoken_to_until_it_answers() {
+fn a_booting_device_is_pinged_until_it_responds() {
     let mut bridge = Bridge::new();
     bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
     bridge.relay.link_up(bridge.now);
@@ -137,7 +137,7 @@ fn a_device_that_boots_is_spoken_to_until_it_answers() {
 }
 
 #[test]
-fn whoever_waits_for_a_device_that_never_answers_is_told() {
+fn requests_to_a_silent_device_end_with_an_error() {
     let mut bridge = Bridge::new();
     bridge.relay.link_up(bridge.now);
     bridge.client(INITIALIZE);
@@ -149,7 +149,7 @@ fn whoever_waits_for_a_device_that_never_answers_is_told() {
 }
 
 #[test]
-fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_back() {
+fn open_requests_end_with_an_error_and_are_cancelled_when_the_device_is_back() {
     let mut bridge = Bridge::open();
     bridge.client(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}"#);
     bridge.client(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
@@ -171,7 +171,7 @@ fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_bac
 }
 
 #[test]
-fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
+fn requests_wait_a_moment_for_a_lost_device_and_pings_do_not() {
     let mut bridge = Bridge::open();
     bridge.relay.link_down(bridge.now, "the line was closed");
     bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
@@ -308,7 +308,7 @@ fn a_session_that_another_client_left_behind_is_ended_first() {
 }
 
 #[test]
-fn a_question_of_the_device_is_not_answered_with_the_answer_to_an_older_one() {
+fn a_request_of_the_device_does_not_get_the_response_to_an_older_one() {
     let question = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
     let mut bridge = Bridge::initialized();
     bridge.device(question);
@@ -336,7 +336,7 @@ fn a_question_of_the_device_is_not_answered_with_the_answer_to_an_older_one() {
 }
 
 #[test]
-fn a_question_that_the_device_takes_back_is_taken_back_under_the_name_it_had() {
+fn a_request_that_the_device_cancels_is_cancelled_by_its_id_at_the_client() {
     let mut bridge = Bridge::initialized();
     let question = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
     bridge.device(question);
@@ -364,7 +364,7 @@ fn id_of(request: &str) -> String {
 }
 
 #[test]
-fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
+fn noise_is_dropped_and_messages_after_it_pass() {
     let mut bridge = Bridge::open();
     bridge.client(CALL);
     bridge.client(r#"{"jsonrpc":"2.0","id":5,"method":"x"}"#);
@@ -398,7 +398,7 @@ fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
 }
 
 #[test]
-fn what_the_client_garbles_is_answered_here() {
+fn invalid_messages_of_the_client_are_rejected_by_the_bridge() {
     let mut bridge = Bridge::open();
     bridge.client("hello");
     bridge.client(r#"{"id":7,"method":"x"}"#);
@@ -423,7 +423,7 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion"
 const CALL: &str = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}"#;
 
 #[test]
-fn t2_a_device_that_asks_without_end_is_remembered_up_to_a_limit() {
+fn t2_open_requests_of_the_device_are_limited() {
     let mut bridge = Bridge::initialized();
     for id in 0..2000 {
         bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
@@ -449,7 +449,7 @@ fn t2_a_device_that_asks_without_end_is_remembered_up_to_a_limit() {
 }
 
 #[test]
-fn t2_refusals_do_not_pile_up_for_a_device_that_does_not_read() {
+fn t2_error_responses_do_not_accumulate_for_a_device_that_does_not_read() {
     let mut bridge = Bridge::initialized();
     for id in 0..20_000 {
         bridge.relay.out.to_client.clear();
@@ -461,7 +461,7 @@ fn t2_refusals_do_not_pile_up_for_a_device_that_does_not_read() {
 }
 
 #[test]
-fn t2_questions_of_earlier_lives_make_room() {
+fn t2_requests_from_before_a_reset_make_room() {
     let mut bridge = Bridge::initialized();
     for life in 0..3 {
         for at in 0..MAX_ASKED {
@@ -484,7 +484,7 @@ fn t2_questions_of_earlier_lives_make_room() {
 }
 
 #[test]
-fn t2_requests_of_the_client_are_remembered_up_to_a_limit() {
+fn t2_open_requests_of_the_client_are_limited() {
     let mut bridge = Bridge::initialized();
     for id in 100..100 + 2 * MAX_IN_FLIGHT {
         bridge.client(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#));
@@ -504,7 +504,7 @@ fn t2_requests_of_the_client_are_remembered_up_to_a_limit() {
 }
 
 #[test]
-fn t2_subscriptions_are_remembered_up_to_a_limit() {
+fn t2_subscriptions_are_limited() {
     let mut bridge = Bridge::initialized();
     for at in 0..1100 {
         bridge.client(&format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"resources/subscribe","params":{{"uri":"a:{at}"}}}}"#));
