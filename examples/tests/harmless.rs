@@ -42,7 +42,9 @@ fn is_harmless(what: &str, output: &Output) -> String {
     for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
         let text = std::str::from_utf8(bytes)
             .unwrap_or_else(|_| panic!("{what}: standard {name} is not UTF-8"));
-        let found = text.lines().find(|line| line.contains(|c| c != '\t' && control_characters().contains(c)));
+        let found = text
+            .lines()
+            .find(|line| line.contains(|c| c != '\t' && control_characters().contains(c)));
         assert!(found.is_none(), "{what}: standard {name} has {found:?}");
         whole.push_str(text);
     }
