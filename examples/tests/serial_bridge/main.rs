@@ -172,7 +172,7 @@ fn requests_without_a_response_end_with_the_reason() {
 
     for (place, why) in [
         ("/dev/null", "/dev/null is not a serial port"),
-        ("tcp:127.0.0.1:1", "nobody listens at 127.0.0.1:1"),
+        ("tcp:127.0.0.1:1", "cannot connect to 127.0.0.1:1"),
     ] {
         let refused = Bridge::start(&["--wait", "0.3", place]).modern("server/discover", json!({}));
         assert!(error(&refused).contains(why), "{refused}");
