@@ -12,10 +12,7 @@ use crate::scene::{Response, Seen, call, event, legacy, modern, only, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 /// Responds to a slow call with a silent stream, or not at all.
-fn slow(
-    otherwise: fn(&Seen) -> Response,
-    with_head: bool,
-) -> impl FnMut(&Seen) -> Response {
+fn slow(otherwise: fn(&Seen) -> Response, with_head: bool) -> impl FnMut(&Seen) -> Response {
     move |seen| match (seen.method.as_str(), seen.body["params"]["name"].as_str()) {
         (_, Some("slow")) if with_head => Response::events(": begun\n\n").hold(),
         (_, Some("slow")) => Response::silence(),

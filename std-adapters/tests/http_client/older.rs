@@ -135,11 +135,7 @@ fn a_stream_that_does_not_start_with_an_endpoint_event_is_rejected() {
         ["data: {}\n\n", "event: message\ndata: /messages\n\n", "event: other\ndata: x\n\n", ""]
     {
         let answer = move |seen: &Seen| {
-            if seen.method == "GET" {
-                Response::events(body)
-            } else {
-                Response::status(404)
-            }
+            if seen.method == "GET" { Response::events(body) } else { Response::status(404) }
         };
         let played = play(&CLIENT, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err(), "{body:?}");

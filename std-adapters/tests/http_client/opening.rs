@@ -54,18 +54,10 @@ fn ver_14_ver_16_bc_06_other_errors_lead_to_initialize() {
                 Response::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
             },
             |seen| {
-                Response::error(
-                    seen,
-                    200,
-                    &json!({"code": -32601, "message": "no such method"}),
-                )
+                Response::error(seen, 200, &json!({"code": -32601, "message": "no such method"}))
             },
             |seen| {
-                Response::error(
-                    seen,
-                    404,
-                    &json!({"code": -32601, "message": "no such method"}),
-                )
+                Response::error(seen, 404, &json!({"code": -32601, "message": "no such method"}))
             },
             |seen| Response::result(seen, &json!({})),
         ] as [fn(&Seen) -> Response; 8]

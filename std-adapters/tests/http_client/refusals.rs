@@ -14,9 +14,7 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
             (|_: &Seen| Response::status(500).body("<html>"), (-32000, "HTTP status 500")),
             (|_| Response::status(429), (-32000, "HTTP status 429")),
             (
-                |seen| {
-                    Response::error(seen, 400, &json!({"code": -32602, "message": "so not"}))
-                },
+                |seen| Response::error(seen, 400, &json!({"code": -32602, "message": "so not"})),
                 (-32602, "so not"),
             ),
             (
@@ -31,17 +29,10 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
                 (-32000, "the response is neither application/json nor text/event-stream"),
             ),
             (
-                |_| {
-                    Response::status(200)
-                        .field("content-type", "application/json")
-                        .body("no json")
-                },
+                |_| Response::status(200).field("content-type", "application/json").body("no json"),
                 (-32000, "the connection ended before the response"),
             ),
-            (
-                |_| Response::status(202),
-                (-32000, "request accepted (HTTP 202) without a response"),
-            ),
+            (|_| Response::status(202), (-32000, "request accepted (HTTP 202) without a response")),
         ] as [(fn(&Seen) -> Response, (i64, &str)); 7]
         {
             let is_modern = std::ptr::eq(config, &MODERN);
@@ -152,11 +143,7 @@ fn rejected_messages_without_a_response_are_reported() {
         &LEGACY,
         64,
         |seen| {
-            if seen.message() == "notifications/x" {
-                Response::status(400)
-            } else {
-                legacy(seen)
-            }
+            if seen.message() == "notifications/x" { Response::status(400) } else { legacy(seen) }
         },
         async |client| {
             client.notify("notifications/x", &json!({})).await.unwrap();

@@ -154,9 +154,7 @@ pub(crate) fn legacy(seen: &Seen) -> Response {
         (_, "tools/call") => Response::result(seen, &text("called")),
         (_, "tools/list") => Response::result(seen, &json!({"tools": []})),
         (_, "answer") => Response::status(202),
-        (_, notification) if notification.starts_with("notifications/") => {
-            Response::status(202)
-        }
+        (_, notification) if notification.starts_with("notifications/") => Response::status(202),
         _ => Response::result(seen, &json!({})),
     }
 }

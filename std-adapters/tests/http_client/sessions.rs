@@ -18,11 +18,7 @@ fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Response {
             }
             ("tools/call", Some(session)) if session == current => {
                 served += 1;
-                if sessions == 1 && served > calls {
-                    Response::status(404)
-                } else {
-                    legacy(seen)
-                }
+                if sessions == 1 && served > calls { Response::status(404) } else { legacy(seen) }
             }
             ("tools/call", _) => Response::status(404),
             _ => legacy(seen),
