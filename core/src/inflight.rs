@@ -10,11 +10,11 @@ use crate::time::Instant;
 pub(crate) struct Table<T, const N: usize> {
     /// Hashes of the ids; zero where nothing is.
     hashes: [u32; N],
-    places: [Place<T>; N],
-    /// First of the chain of free places.
+    entries: [Entry<T>; N],
+    /// First of the chain of free entries.
     free: u16,
     /// Places that were never used come after those of the chain.
-    untouched: u16,
+    unused: u16,
     len: u16,
     serial: u32,
     /// No deadline is earlier. Put right when it fires.
@@ -29,7 +29,7 @@ pub(crate) struct Slot {
 }
 
 #[derive(Debug)]
-struct Place<T> {
+struct Entry<T> {
     serial: u32,
     next_free: u16,
     /// At the far end of time where there is none.
@@ -39,7 +39,7 @@ struct Place<T> {
 
 /// An entry that has an id.
 pub(crate) trait Keyed {
-    fn answers_to(&self, id: Id<'_>) -> bool;
+    fn has_id(&self, id: Id<'_>) -> bool;
 }
 
 impl<T: Keyed, const N: usize> Table<T, N> {
@@ -47,11 +47,11 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         const { assert!(N < NONE as usize, "a table holds fewer than 65,535 entries") };
         Self {
             hashes: [0; N],
-            places: [const {
-                Place { serial: 0, next_free: NONE, deadline: Instant::NEVER, entry: None }
+            entries: [const {
+                Entry { serial: 0, next_free: NONE, deadline: Instant::NEVER, entry: None }
             }; N],
             free: NONE,
-            untouched: 0,
+            unused: 0,
             len: 0,
             serial: 0,
             earliest: Instant::NEVER,
@@ -73,43 +73,43 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         deadline: Option<Instant>,
         entry: T,
     ) -> Option<(Slot, &mut T)> {
-        let index = if self.free != NONE { self.free } else { self.untouched };
-        let place = self.places.get_mut(usize::from(index))?;
+        let index = if self.free != NONE { self.free } else { self.unused };
+        let slot_entry = self.entries.get_mut(usize::from(index))?;
         if self.free != NONE {
-            self.free = place.next_free;
+            self.free = slot_entry.next_free;
         } else {
-            self.untouched += 1;
+            self.unused += 1;
         }
         self.serial = self.serial.wrapping_add(1);
-        place.serial = self.serial;
-        place.deadline = deadline.unwrap_or(Instant::NEVER);
-        let entry = place.entry.insert(entry);
+        slot_entry.serial = self.serial;
+        slot_entry.deadline = deadline.unwrap_or(Instant::NEVER);
+        let entry = slot_entry.entry.insert(entry);
         if let Some(stored) = self.hashes.get_mut(usize::from(index)) {
             *stored = hash;
         }
         self.len += 1;
-        self.earliest = self.earliest.min(place.deadline);
+        self.earliest = self.earliest.min(slot_entry.deadline);
         Some((Slot { index, serial: self.serial }, entry))
     }
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
-        let place = self.places.get(usize::from(slot.index))?;
-        place.entry.as_ref().filter(|_| place.serial == slot.serial)
+        let slot_entry = self.entries.get(usize::from(slot.index))?;
+        slot_entry.entry.as_ref().filter(|_| slot_entry.serial == slot.serial)
     }
 
     pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
-        let place = self.places.get_mut(usize::from(slot.index))?;
-        place.entry.as_mut().filter(|_| place.serial == slot.serial)
+        let slot_entry = self.entries.get_mut(usize::from(slot.index))?;
+        slot_entry.entry.as_mut().filter(|_| slot_entry.serial == slot.serial)
     }
 
     pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
-        let place = self.places.get_mut(usize::from(slot.index))?;
-        if place.serial != slot.serial {
+        let slot_entry = self.entries.get_mut(usize::from(slot.index))?;
+        if slot_entry.serial != slot.serial {
             return None;
         }
-        let entry = place.entry.take()?;
-        place.deadline = Instant::NEVER;
-        place.next_free = self.free;
+        let entry = slot_entry.entry.take()?;
+        slot_entry.deadline = Instant::NEVER;
+        slot_entry.next_free = self.free;
         self.free = slot.index;
         if let Some(stored) = self.hashes.get_mut(usize::from(slot.index)) {
             *stored = 0;
@@ -137,38 +137,40 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         let mut from = 0;
         loop {
             let at = from + self.hashes.get(from..)?.iter().position(|stored| *stored == hash)?;
-            let place = self.places.get(at)?;
-            if place.entry.as_ref().is_some_and(|entry| entry.answers_to(id)) {
-                return Some(Slot { index: at as u16, serial: place.serial });
+            let slot_entry = self.entries.get(at)?;
+            if slot_entry.entry.as_ref().is_some_and(|entry| entry.has_id(id)) {
+                return Some(Slot { index: at as u16, serial: slot_entry.serial });
             }
             from = at + 1;
         }
     }
 
-    /// All entries' places.
+    /// All entries' entries.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
-        self.places
+        self.entries
             .iter()
-            .take(usize::from(self.untouched))
+            .take(usize::from(self.unused))
             .enumerate()
-            .filter(|(_, place)| place.entry.is_some())
-            .map(|(index, place)| Slot { index: index as u16, serial: place.serial })
+            .filter(|(_, slot_entry)| slot_entry.entry.is_some())
+            .map(|(index, slot_entry)| Slot { index: index as u16, serial: slot_entry.serial })
     }
 
     pub(crate) fn deadline(&self, slot: Slot) -> Option<Instant> {
-        self.places
+        self.entries
             .get(usize::from(slot.index))
-            .filter(|place| place.serial == slot.serial)?
+            .filter(|slot_entry| slot_entry.serial == slot.serial)?
             .deadline
             .or_none()
     }
 
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline: Option<Instant>) {
-        if let Some(place) =
-            self.places.get_mut(usize::from(slot.index)).filter(|place| place.serial == slot.serial)
+        if let Some(slot_entry) = self
+            .entries
+            .get_mut(usize::from(slot.index))
+            .filter(|slot_entry| slot_entry.serial == slot.serial)
         {
-            place.deadline = deadline.unwrap_or(Instant::NEVER);
-            self.earliest = self.earliest.min(place.deadline);
+            slot_entry.deadline = deadline.unwrap_or(Instant::NEVER);
+            self.earliest = self.earliest.min(slot_entry.deadline);
         }
     }
 
@@ -183,18 +185,18 @@ impl<T: Keyed, const N: usize> Table<T, N> {
             return None;
         }
         let mut earliest = Instant::NEVER;
-        for (index, place) in self.places.iter().enumerate() {
-            if place.deadline <= now && place.deadline != Instant::NEVER {
-                return Some(Slot { index: index as u16, serial: place.serial });
+        for (index, slot_entry) in self.entries.iter().enumerate() {
+            if slot_entry.deadline <= now && slot_entry.deadline != Instant::NEVER {
+                return Some(Slot { index: index as u16, serial: slot_entry.serial });
             }
-            earliest = earliest.min(place.deadline);
+            earliest = earliest.min(slot_entry.deadline);
         }
         self.earliest = earliest;
         None
     }
 }
 
-/// No place.
+/// No slot_entry.
 const NONE: u16 = u16::MAX;
 
 #[cfg(test)]
@@ -206,7 +208,7 @@ mod tests {
     struct Named(&'static str);
 
     impl Keyed for Named {
-        fn answers_to(&self, id: Id<'_>) -> bool {
+        fn has_id(&self, id: Id<'_>) -> bool {
             id.as_str() == self.0
         }
     }
@@ -222,7 +224,7 @@ mod tests {
             (find(&table, "40"), table.find(Id::parse("10").expect("an id"), 8)),
             (None, None)
         );
-        // A place that is given up is not found, and is used again under another serial.
+        // A slot_entry that is given up is not found, and is used again under another serial.
         assert!(table.remove(slots[1]).is_some() && table.remove(slots[1]).is_none());
         assert_eq!(
             (find(&table, "20"), find(&table, "30"), table.len()),
@@ -240,14 +242,14 @@ mod tests {
                 && table.is_full()
                 && table.insert(7, None, Named("60")).is_none()
         );
-        // Each place that was given up is given once.
+        // Each slot_entry that was given up is given once.
         for slot in [slots[0], slots[2]] {
             assert!(table.remove(slot).is_some());
         }
-        let mut places =
+        let mut entries =
             ["70", "80"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0.index);
-        places.sort_unstable();
-        assert_eq!(places, [slots[0].index, slots[2].index]);
+        entries.sort_unstable();
+        assert_eq!(entries, [slots[0].index, slots[2].index]);
         assert!(table.is_full());
         table.clear();
         assert_eq!((table.len(), table.slots().count(), find(&table, "70")), (0, 0, None));

@@ -52,8 +52,8 @@ pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
 pub use server::{
-    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Question, Request, Server, ServerConfig,
-    ServerEvent,
+    AsInputRequest, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, Server,
+    ServerConfig, ServerEvent,
 };
 pub use storage::Storage;
 pub use time::Instant;

@@ -36,7 +36,7 @@ pub(super) enum CallKind {
 }
 
 impl Keyed for InflightCall {
-    fn answers_to(&self, id: Id<'_>) -> bool {
+    fn has_id(&self, id: Id<'_>) -> bool {
         id.as_u32() == Some(self.number)
     }
 }
@@ -51,7 +51,7 @@ pub(super) struct InflightRequest {
 }
 
 impl Keyed for InflightRequest {
-    fn answers_to(&self, id: Id<'_>) -> bool {
+    fn has_id(&self, id: Id<'_>) -> bool {
         id.means_the_same(&self.id)
     }
 }

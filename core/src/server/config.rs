@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use super::capability_hooks::CapabilityHooks;
 use super::extensions;
-use super::features::Features;
 use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerFeatures};
@@ -25,7 +25,7 @@ pub struct ServerConfig<'c> {
     /// Name and version, told in `initialize` and in each modern result.
     pub info: Implementation<'c>,
     capabilities: ServerFeatures,
-    pub(super) features: Features,
+    pub(super) features: CapabilityHooks,
     /// How a model should use the server.
     pub instructions: Option<&'c str>,
     /// The object `capabilities.experimental`.
@@ -74,7 +74,7 @@ impl<'c> ServerConfig<'c> {
         Self {
             info,
             capabilities,
-            features: Features::of(capabilities),
+            features: CapabilityHooks::of(capabilities),
             instructions: None,
             experimental: None,
             extensions: None,
@@ -120,7 +120,7 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn with_capabilities(mut self, capabilities: ServerFeatures) -> Self {
         self.capabilities = capabilities;
-        self.features = Features::of(capabilities);
+        self.features = CapabilityHooks::of(capabilities);
         self
     }
 

@@ -1,18 +1,14 @@
 //! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
 
-use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::receive::refuse;
-use super::{Scope, Server, ServerConfig};
+use super::refusal::{Refusal, refuse, write_result};
+use super::{Server, Session};
 use crate::error::SendError;
-use crate::json::{
-    Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload,
-};
+use crate::json::{Payload, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
 use crate::tx::{FrameKey, Tx};
-use crate::types::meta::SERVER_INFO;
 use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
 use crate::violation::Violation;
 
@@ -68,7 +64,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let capabilities = ClientFeatures::read(declared, revision);
         let extensions =
             config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
-        self.scope = Some(Scope {
+        self.session = Some(Session {
             revision,
             capabilities,
             extensions,
@@ -106,30 +102,4 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         write_payload(writer, &self.config.info, None)
     }
-}
-/// Writes a result, with what those of its revision get beside what the application put into them.
-#[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
-pub(super) fn write_result<P: Payload + ?Sized>(
-    config: &ServerConfig<'_>,
-    writer: &mut Writer<'_>,
-    result_type: &str,
-    result: &P,
-) -> Result<(), WriteError> {
-    let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
-    let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
-    // Made only where they are used: most results are legacy ones.
-    let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
-    let extras = if writer.revision().is_modern() {
-        members = [("resultType", &write_type)];
-        meta = [(SERVER_INFO, &write_info)];
-        additions = Additions {
-            members: &members,
-            meta: if config.send_server_info { &meta } else { &[] },
-        };
-        Extras::Members(&additions)
-    } else {
-        Extras::Nothing
-    };
-    write_payload(writer, result, Some(extras))
 }

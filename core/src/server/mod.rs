@@ -1,44 +1,42 @@
 //! The server: a state machine over frames, for all revisions at once.
 
-mod admit;
-mod ask;
-mod by_hand;
+mod capability_hooks;
+mod check_request;
 mod config;
-mod deadline;
 mod event;
-#[cfg(feature = "http")]
-mod exchanges;
 mod extensions;
-mod features;
 mod file_path;
 mod handshake;
-mod listen;
+#[cfg(feature = "http")]
+mod http;
+mod http_headers;
+mod inflight;
+mod lifecycle;
 mod notify;
 #[cfg(feature = "alloc")]
 mod owned;
-mod pending;
-mod question;
+mod params;
 mod receive;
-mod repeated;
+mod refusal;
+mod requests;
 mod respond;
-mod restart;
-mod sound;
+mod streaming;
+mod subscriptions;
 
-pub use ask::ClientRequest;
 pub use config::{MAX_EXTENSIONS, ServerConfig};
 pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
-pub use question::Question;
+pub use requests::{AsInputRequest, ClientRequest};
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
-use listen::Subscriptions;
-use pending::{Outgoing, Pending};
+use inflight::{InflightCall, InflightRequest};
+use subscriptions::Subscriptions;
 
 /// One peer's server: up to `N` requests in flight, and as many of our own; up to `S` subscribed
 /// URIs.
@@ -52,21 +50,21 @@ use pending::{Outgoing, Pending};
 #[derive(Debug)]
 pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     config: &'c ServerConfig<'c>,
-    requests: Table<Pending, N>,
-    calls: Table<Outgoing, N>,
+    requests: Table<InflightRequest, N>,
+    calls: Table<InflightCall, N>,
     subscriptions: Subscriptions<S>,
-    scope: Option<Scope>,
+    session: Option<Session>,
     /// A `subscriptions/listen` whose acknowledgement has begun and not ended.
     acknowledging: Option<Slot>,
     /// The id of our latest request.
     calls_made: u32,
     /// When the peer last sent a message.
-    heard: Instant,
+    last_received: Instant,
 }
 
 /// What `initialize` settled.
 #[derive(Clone, Copy, Debug)]
-struct Scope {
+struct Session {
     revision: Revision,
     capabilities: ClientFeatures,
     /// The configured extensions that the client declared, a bit each.
@@ -96,10 +94,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             requests: Table::new(),
             calls: Table::new(),
             subscriptions: Subscriptions::new(),
-            scope: None,
+            session: None,
             acknowledging: None,
             calls_made: 0,
-            heard: Instant::from_millis(0),
+            last_received: Instant::from_millis(0),
         }
     }
 
@@ -112,7 +110,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// The revision that `initialize` settled, once it has.
     #[must_use]
     pub fn legacy_revision(&self) -> Option<Revision> {
-        self.scope.map(|scope| scope.revision)
+        self.session.map(|scope| scope.revision)
     }
 
     /// How many requests wait for an answer, open `subscriptions/listen` included.
@@ -136,6 +134,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// The revision that an answer to what cannot be read is written for.
     fn fallback_revision(&self) -> Revision {
-        self.scope.map_or(Revision::LATEST, |scope| scope.revision)
+        self.session.map_or(Revision::LATEST, |scope| scope.revision)
     }
 }

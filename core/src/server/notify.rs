@@ -1,8 +1,8 @@
 //! What a server tells without being asked each time: progress, log messages, changes.
 
 use super::Server;
-use super::listen::{LEGACY, SUBSCRIPTION, Wanted};
-use super::pending::Role;
+use super::inflight::RequestKind;
+use super::subscriptions::{Kinds, LEGACY, SUBSCRIPTION};
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
 use crate::inflight::Slot;
@@ -44,7 +44,7 @@ impl<'a, T: ?Sized> LogMessage<'a, T> {
 /// A change that subscribers are told of, and who has been told already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change<'a> {
-    kind: Wanted,
+    kind: Kinds,
     uri: &'a str,
     hash: u64,
     /// Zero: the legacy scope is next. From then on: slots of the request table.
@@ -55,28 +55,28 @@ impl<'a> Change<'a> {
     /// The list of tools has changed.
     #[must_use]
     pub const fn tools() -> Self {
-        Self::of(Wanted::TOOLS)
+        Self::of(Kinds::TOOLS)
     }
 
     /// The list of prompts has changed.
     #[must_use]
     pub const fn prompts() -> Self {
-        Self::of(Wanted::PROMPTS)
+        Self::of(Kinds::PROMPTS)
     }
 
     /// The list of resources has changed.
     #[must_use]
     pub const fn resources() -> Self {
-        Self::of(Wanted::RESOURCES)
+        Self::of(Kinds::RESOURCES)
     }
 
     /// This resource has changed.
     #[must_use]
     pub fn resource(uri: &'a str) -> Self {
-        Self { uri, hash: hash_str(uri), ..Self::of(Wanted::UPDATES) }
+        Self { uri, hash: hash_str(uri), ..Self::of(Kinds::UPDATES) }
     }
 
-    const fn of(kind: Wanted) -> Self {
+    const fn of(kind: Kinds) -> Self {
         Self { kind, uri: "", hash: 0, next: 0 }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Change<'a> {
         self.next
     }
 
-    /// The same change, made anew, from where another stood.
+    /// The same change, made is_new_session, from where another stood.
     #[must_use]
     pub const fn resume(self, position: u16) -> Self {
         Self { next: position, ..self }
@@ -95,9 +95,9 @@ impl<'a> Change<'a> {
 
     fn method(self) -> &'static str {
         match self.kind {
-            Wanted::TOOLS => "notifications/tools/list_changed",
-            Wanted::PROMPTS => "notifications/prompts/list_changed",
-            Wanted::RESOURCES => "notifications/resources/list_changed",
+            Kinds::TOOLS => "notifications/tools/list_changed",
+            Kinds::PROMPTS => "notifications/prompts/list_changed",
+            Kinds::RESOURCES => "notifications/resources/list_changed",
             _ => "notifications/resources/updated",
         }
     }
@@ -147,7 +147,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let level = if revision.is_modern() {
             pending.log_level
         } else {
-            self.scope.map(|scope| scope.log_level)
+            self.session.map(|scope| scope.log_level)
         };
         self.write_log(revision, level, message, tx)
     }
@@ -162,7 +162,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        let level = self.scope.map(|scope| scope.log_level);
+        let level = self.session.map(|scope| scope.log_level);
         self.write_log(self.fallback_revision(), level, message, tx)
     }
 
@@ -207,7 +207,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        let Some(scope) = self.scope.filter(|scope| scope.ready) else {
+        let Some(scope) = self.session.filter(|scope| scope.ready) else {
             return Err(SendError::NotAllowed);
         };
         let url = method != "notifications/elicitation/complete"
@@ -234,7 +234,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Ok(false);
         }
         if change.next == 0 {
-            if let Some(scope) = self.scope.filter(|scope| scope.ready && self.legacy_wants(change))
+            if let Some(scope) =
+                self.session.filter(|scope| scope.ready && self.legacy_wants(change))
             {
                 write_change(change, 0, scope.revision, None, tx)?;
                 change.next = 1;
@@ -260,22 +261,23 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     #[must_use]
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())
-            && (self.scope.is_some_and(|scope| scope.ready) && self.legacy_wants(change)
+            && (self.session.is_some_and(|scope| scope.ready) && self.legacy_wants(change)
                 || self.requests.slots().any(|slot| self.listener_wants(slot, change)))
     }
 
     fn legacy_wants(&self, change: &Change<'_>) -> bool {
-        change.kind != Wanted::UPDATES || self.subscriptions.contains(LEGACY, change.hash)
+        change.kind != Kinds::UPDATES || self.subscriptions.contains(LEGACY, change.hash)
     }
 
     fn listener_wants(&self, slot: Slot, change: &Change<'_>) -> bool {
         // Nothing may come before the acknowledgement is out.
-        let Some(Role::Listen(wanted)) = self.requests.get(slot).map(|pending| pending.role) else {
+        let Some(RequestKind::Listen(kinds)) = self.requests.get(slot).map(|pending| pending.kind)
+        else {
             return false;
         };
         self.acknowledging != Some(slot)
-            && wanted.contains(change.kind)
-            && (change.kind != Wanted::UPDATES
+            && kinds.contains(change.kind)
+            && (change.kind != Kinds::UPDATES
                 || self.subscriptions.contains(slot.index, change.hash))
     }
 }
@@ -288,7 +290,7 @@ fn write_change(
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
-    let uri = (change.kind == Wanted::UPDATES).then_some(change.uri);
+    let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
     let id = subscription.map(|id| RawJson::scanned(id.as_str()));
     let meta: [&dyn Tell; 1] = [&id];
     let meta = id.map(|_| Object { names: SUBSCRIPTION, members: &meta });

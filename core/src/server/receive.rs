@@ -1,12 +1,13 @@
 //! From a message to an event.
 
 use super::Server;
-use super::admit::{Context, Refusal};
+use super::check_request::Context;
 use super::event::{Request, ServerEvent};
 use super::extensions::Extensions;
-use super::features::Session;
-use super::pending::{Pending, Purpose, Role};
-use super::respond::has_begun;
+use super::inflight::{CallKind, InflightRequest, RequestKind};
+use super::refusal::{refuse, respond_empty};
+use super::respond::is_response_open;
+use super::subscriptions::HookContext;
 use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -15,10 +16,9 @@ use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{Method, Revision};
 use crate::message::{Carrier, Envelope, Id, IdText, Item, Kind, Member, Messages, Params};
 use crate::progress::Reported;
-use crate::rpc::{PeerError, write_error, write_response_head};
+use crate::rpc::PeerError;
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
-use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
@@ -37,11 +37,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         // Asked after each frame, so the end costs little.
-        if messages.is_done() { Ok(None) } else { self.next_event_there(now, messages, tx) }
+        if messages.is_done() { Ok(None) } else { self.next_event_slow(now, messages, tx) }
     }
 
     #[inline(never)]
-    fn next_event_there<'f>(
+    fn next_event_slow<'f>(
         &mut self,
         now: Instant,
         messages: &mut Messages<'f>,
@@ -53,16 +53,21 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let envelope = &envelope;
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
-                    self.heard = now;
+                    self.last_received = now;
                     // In a batch nobody begins.
                     if self.config.peer_can_reconnect
                         && !messages.in_batch()
-                        && let Some(ended) = self.restart(id, method, envelope, tx)?
+                        && let Some(ended) = self.reconnect(id, method, envelope, tx)?
                     {
                         return Ok(Some(ended));
                     }
-                    match self.admit(id, method, envelope, messages.in_batch(), messages.carrier())
-                    {
+                    match self.check_request(
+                        id,
+                        method,
+                        envelope,
+                        messages.in_batch(),
+                        messages.carrier(),
+                    ) {
                         Ok(context) if method.is_for_application() => {
                             if let Some(slot) =
                                 self.open_request(now, id, method, &context, messages.carrier())
@@ -90,7 +95,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                             )?
                         }
                         Ok(context) => {
-                            let event = self.answer_by_itself(
+                            let event = self.handle_internally(
                                 id,
                                 method,
                                 context.revision,
@@ -106,15 +111,17 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     }
                 }
                 Item::Message(Kind::Notification { method }) => {
-                    self.heard = now;
+                    self.last_received = now;
                     self.notification(method, envelope, &envelope.params(), tx)?
                 }
                 Item::Message(Kind::Response { id, outcome }) => {
-                    self.heard = now;
+                    self.last_received = now;
                     self.response(now, id, outcome, tx)
                 }
                 Item::Batch
-                    if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
+                    if self
+                        .session
+                        .is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
                 {
                     tx.expect_several();
                     None
@@ -141,7 +148,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// The session's extensions, as a request in this revision sees them.
     fn extensions(&self, revision: Revision) -> Extensions {
-        let scope = self.scope.filter(|_| !revision.is_modern());
+        let scope = self.session.filter(|_| !revision.is_modern());
         Extensions {
             ids: self.config.client_extensions,
             declared: scope.map_or(0, |scope| scope.extensions),
@@ -162,7 +169,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// Requests that an application has nothing to do with.
     #[cfg_attr(small, inline(never))]
-    fn answer_by_itself<'f>(
+    fn handle_internally<'f>(
         &mut self,
         id: Id<'f>,
         method: Method<'f>,
@@ -183,9 +190,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 };
                 // Whoever declared it has it; others do not come here.
                 let Some(answer) = answer else { return Ok(None) };
-                let log_level = self.scope.as_mut().map(|scope| &mut scope.log_level);
+                let log_level = self.session.as_mut().map(|scope| &mut scope.log_level);
                 answer(
-                    &mut Session { subscribed: self.subscriptions.all(), log_level },
+                    &mut HookContext { subscribed: self.subscriptions.all(), log_level },
                     id,
                     revision,
                     params,
@@ -194,9 +201,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             }
             Method::SubscriptionsListen => self.listen(id, params, carrier.exchange(), tx),
             Method::Shutdown => {
-                answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown))
+                respond_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown))
             }
-            _ => answer_empty(id, revision, tx).map(|()| None),
+            _ => respond_empty(id, revision, tx).map(|()| None),
         }
     }
 
@@ -210,16 +217,16 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         carrier: Carrier<'_>,
     ) -> Option<Slot> {
         let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
-        let pending = Pending {
+        let pending = InflightRequest {
             id: IdText::default(),
             token: IdText::default(),
             revision: context.revision,
             capabilities: context.capabilities,
             log_level: context.log_level,
             may_require_input: method.may_require_input(),
-            role: Role::Request,
+            kind: RequestKind::Request,
             reported: Reported::NOTHING,
-            asking: 0,
+            nested_calls: 0,
             time_left: u64::MAX,
             exchange: carrier.exchange(),
         };
@@ -244,7 +251,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
         // In the modern era a client has nothing else to tell.
         let modern = envelope.has(Member::ProtocolVersion);
-        let Some(scope) = self.scope.as_mut().filter(|_| !modern) else { return Ok(None) };
+        let Some(scope) = self.session.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
             return Ok(
                 (!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized)
@@ -265,16 +272,16 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return Ok(None);
         };
         // An answer that has begun is finished; the client will ignore it.
-        if has_begun(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+        if is_response_open(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
             return Ok(None);
         }
         // A change that has begun is told to the end, for which its subscription must be there.
         if tx.has_open()
-            && self.requests.get(slot).is_some_and(|pending| pending.role != Role::Request)
+            && self.requests.get(slot).is_some_and(|pending| pending.kind != RequestKind::Request)
         {
             return Err(SendError::Full);
         }
-        self.forget(slot);
+        self.remove_request(slot);
         let reason = params.get("reason").and_then(RawJson::as_string);
         Ok(Some(ServerEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
@@ -299,8 +306,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if self.calls.get(slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number))) {
             return None;
         }
-        match self.end_call(now, slot) {
-            Some(Purpose::Application) => {
+        match self.remove_call(now, slot) {
+            Some(CallKind::Application) => {
                 let outcome = match outcome {
                     Ok(result) => CallOutcome::Result(result),
                     Err(error) => CallOutcome::Error(PeerError::new(error)),
@@ -326,49 +333,4 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
         refuse(id, self.fallback_revision(), violation.into(), tx)
     }
-}
-
-pub(super) fn set_level<'f>(
-    session: &mut Session<'_>,
-    id: Id<'f>,
-    revision: Revision,
-    params: &Params<'f>,
-    tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
-    let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
-    let Some(level) = level else {
-        return refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
-    };
-    answer_empty(id, revision, tx)?;
-    if let Some(log_level) = &mut session.log_level {
-        **log_level = level;
-    }
-    Ok(Some(ServerEvent::LogLevel(level)))
-}
-
-/// Answers with an error, and says what was wrong.
-#[cfg_attr(small, inline(never))]
-pub(super) fn refuse<'f>(
-    id: Option<Id<'_>>,
-    revision: Revision,
-    refusal: Refusal<'_>,
-    tx: &mut Tx<'_>,
-) -> Result<Option<ServerEvent<'f>>, SendError> {
-    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-        #[cfg(feature = "http")]
-        writer.set_status(refusal.violation.http_status(revision));
-        write_error(writer, id.map(Id::as_str), &refusal.error)
-    })?;
-    Ok(Some(ServerEvent::Violation(refusal.violation)))
-}
-
-/// `{}` is the answer.
-pub(super) fn answer_empty(
-    id: Id<'_>,
-    revision: Revision,
-    tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
-    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-        write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
-    })
 }

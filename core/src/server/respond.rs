@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use super::handshake::write_result;
-use super::pending::{Pending, Role};
-use super::{Server, sound};
+use super::Server;
+use super::inflight::{InflightRequest, RequestKind};
+use super::refusal::write_result;
+use super::requests::is_valid_input;
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
@@ -36,7 +37,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if cfg!(not(small)) {
             self.respond_with(request, "complete", result, tx)
         } else {
-            // One function for results of all types: what is made anew for each is only how it is
+            // One function for results of all types: what is made is_new_session for each is only how it is
             // written.
             self.respond_with::<dyn Payload>(request, "complete", &result, tx)
         }
@@ -125,7 +126,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         if error.code == ErrorCode::UrlElicitationRequired
-            && self.requests.get(request.0).is_some_and(cannot_show_pages)
+            && self.requests.get(request.0).is_some_and(lacks_url_elicitation)
         {
             return Err(SendError::NotAllowed);
         }
@@ -148,7 +149,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.revision != Revision::V2025_11_25 || cannot_show_pages(pending) {
+        if pending.revision != Revision::V2025_11_25 || lacks_url_elicitation(pending) {
             return Err(SendError::NotAllowed);
         }
         if pages.is_empty() || !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
@@ -169,7 +170,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr).
     /// The client sends the request again, under another id, with what was asked for. A small
-    /// program asks with [`ask_first`](Self::ask_first): here all kinds of questions are in it.
+    /// program asks with [`require_input`](Self::require_input): here all kinds of questions are in it.
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a
@@ -191,7 +192,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         {
             return Err(SendError::NotAllowed);
         }
-        if !sound::input(input) {
+        if !is_valid_input(input) {
             return Err(SendError::Value);
         }
         self.respond_with::<dyn Payload>(request, "input_required", input, tx)
@@ -202,7 +203,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// ([`is_mid_frame`](crate::TxBuffer::is_mid_frame)): first that call is repeated until it is
     /// through, or the frame [aborted](Self::fail).
     pub fn forget_request(&mut self, request: RequestHandle) -> bool {
-        self.forget(request.0)
+        self.remove_request(request.0)
     }
 
     /// Breaks an answer off that has begun and cannot be finished, as the source of its data
@@ -268,22 +269,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         response: &R,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.role != Role::Request {
+        if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed);
         }
         tx.frame(frame, pending.revision, &mut |writer| {
             response.write(pending.id.as_str(), writer)
         })?;
-        self.forget(request.0);
+        self.remove_request(request.0);
         Ok(())
     }
 
     /// Frees a request's slot, and what hangs on it.
-    pub(super) fn forget(&mut self, slot: Slot) -> bool {
+    pub(super) fn remove_request(&mut self, slot: Slot) -> bool {
         let Some(pending) = self.requests.remove(slot) else { return false };
-        match pending.role {
-            Role::Request if pending.asking == 0 => {}
-            Role::Request => self.orphan_calls(slot),
+        match pending.kind {
+            RequestKind::Request if pending.nested_calls == 0 => {}
+            RequestKind::Request => self.cancel_nested(slot),
             _ => {
                 self.subscriptions.all().drop_owner(slot.index);
                 if self.acknowledging == Some(slot) {
@@ -307,7 +308,7 @@ impl<F: Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>> Response for F {
     }
 }
 
-fn cannot_show_pages(pending: &Pending) -> bool {
+fn lacks_url_elicitation(pending: &InflightRequest) -> bool {
     pending.revision == Revision::V2025_11_25
         && !pending.capabilities.contains(ClientFeatures::ELICITATION_URL)
 }
@@ -329,6 +330,6 @@ pub(super) fn told(slot: Slot) -> FrameKey {
 
 /// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores
 /// it if it must.
-pub(super) fn has_begun(tx: &Tx<'_>, slot: Slot) -> bool {
+pub(super) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
     tx.is_open(key(slot)) || tx.is_open(instead(slot)) || tx.is_open(told(slot))
 }

@@ -76,7 +76,7 @@ impl Greeter {
                 }
             }
             ServerEvent::Request(request) => {
-                let question = ClientRequest::elicitation(&ELICIT).on_behalf_of(request.handle);
+                let question = ClientRequest::elicitation(&ELICIT).parent(request.handle);
                 let call = session.server.request(NOW, &question, &mut session.tx).unwrap();
                 self.asked.push((call, request.handle));
             }

@@ -336,7 +336,7 @@ impl ServerApp {
                 line.send(|tx| {
                     server.request(
                         now,
-                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        &parent.map_or(request, |parent| request.parent(parent)),
                         tx,
                     )
                 })
@@ -346,7 +346,7 @@ impl ServerApp {
                 line.send(|tx| {
                     server.request(
                         now,
-                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        &parent.map_or(request, |parent| request.parent(parent)),
                         tx,
                     )
                 })
@@ -357,7 +357,7 @@ impl ServerApp {
                 line.send(|tx| {
                     server.request(
                         now,
-                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        &parent.map_or(request, |parent| request.parent(parent)),
                         tx,
                     )
                 })

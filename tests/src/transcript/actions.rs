@@ -201,8 +201,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         timeout: Option<usize>,
         request: ClientRequest<'_, P>,
     ) -> Result<String, String> {
-        let request =
-            if let Some(parent) = parent { request.on_behalf_of(parent) } else { request };
+        let request = if let Some(parent) = parent { request.parent(parent) } else { request };
         let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
         let now = self.bench.now;
         let call = self.bench.wire.send(|tx| self.server.request(now, &request, tx));

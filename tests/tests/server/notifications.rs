@@ -200,7 +200,7 @@ fn output_of_an_exchange_is_marked_as_such() {
         let request = request.timeout(Duration::from_millis(ms));
         peer.server.request(peer.now, &request, &mut peer.tx).expect("room")
     };
-    let of_nine = ask(&mut peer, ClientRequest::roots().on_behalf_of(nine), 50);
+    let of_nine = ask(&mut peer, ClientRequest::roots().parent(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);
     assert_eq!(
         (peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)),

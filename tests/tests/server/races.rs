@@ -94,8 +94,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     peer.say(&request)?;
     let first = peer.open.pop().ok_or("no request")?;
-    let asked =
-        peer.server.request(peer.now, &ClientRequest::roots().on_behalf_of(first), &mut peer.tx);
+    let asked = peer.server.request(peer.now, &ClientRequest::roots().parent(first), &mut peer.tx);
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
     }

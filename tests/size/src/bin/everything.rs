@@ -292,12 +292,12 @@ impl Board {
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
             let _ = self.send(|server, tx| {
-                server.ask_first(request.handle, &[("name", &QUESTION)], None, tx)
+                server.require_input(request.handle, &[("name", &QUESTION)], None, tx)
             });
         } else if self.question.is_some() {
             self.text(request.handle, &TextResult::error("The person is being asked already"));
         } else {
-            let question = ClientRequest::elicitation(&QUESTION).on_behalf_of(request.handle);
+            let question = ClientRequest::elicitation(&QUESTION).parent(request.handle);
             match self.send(|server, tx| server.request(board::now(), &question, tx)) {
                 Ok(call) => self.question = Some((call, request.handle)),
                 Err(_) => {

@@ -251,7 +251,7 @@ impl End<ServerApp> {
         at: Instant,
     ) -> Result<Call, SendError> {
         let request = match parent {
-            Some(parent) => request.on_behalf_of(parent),
+            Some(parent) => request.parent(parent),
             None => request,
         };
         self.attempt(|server, tx| server.request(at, &request, tx))

@@ -434,7 +434,7 @@ impl World<'_> {
 
     fn request<P: mcp_sansio::Payload + ?Sized>(&mut self, mut request: ClientRequest<'_, P>) {
         if let Some(job) = self.job().filter(|_| self.script.once_in(2)) {
-            request = request.on_behalf_of(job.handle);
+            request = request.parent(job.handle);
         }
         if self.script.once_in(2) {
             request =

@@ -302,9 +302,8 @@ impl<const TX: usize> Outside<TX> {
         } else {
             let messages = [SamplingMessage::user("What is it?")];
             let params = CreateMessageParams::new(&messages, 100);
-            let question = ClientRequest::sampling(&params)
-                .on_behalf_of(handle)
-                .timeout(Duration::from_secs(3));
+            let question =
+                ClientRequest::sampling(&params).parent(handle).timeout(Duration::from_secs(3));
             self.send(|tx| server.request(Instant::from_millis(now), &question, tx)).unwrap();
             self.asking = Some(handle);
         }

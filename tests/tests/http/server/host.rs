@@ -403,7 +403,7 @@ impl Session {
                 {
                     let schema = RequestedSchema::new(&[]);
                     let question = ElicitParams::form("Who?", schema);
-                    let asking = ClientRequest::elicitation(&question).on_behalf_of(request.handle);
+                    let asking = ClientRequest::elicitation(&question).parent(request.handle);
                     let call =
                         send(tx, &mut out, |tx| self.server.request(NOW, &asking, tx)).unwrap();
                     self.asked.push((call, request.handle));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Delivery, Instant, Question, RawJson, Revision, RpcError, SendError, ServerConfig,
+    AsInputRequest, Delivery, Instant, RawJson, Revision, RpcError, SendError, ServerConfig,
     ServerFeatures, to_slice,
 };
 use mcp_sansio_tests::delivery::respond;
@@ -69,7 +69,7 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
         },
     );
     assert!(read > 0);
-    let documented = include_str!("../../../../core/src/server/ask.rs");
+    let documented = include_str!("../../../../core/src/server/requests.rs");
     for what in [
         "/// `sampling/createMessage`. Deprecated since 2026-07-28.",
         "/// `roots/list`. Deprecated since 2026-07-28.",
@@ -122,12 +122,12 @@ fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
 /// Responds to `tools/call` with input requests; returns the output.
 fn first_asked(
     peer: &mut Peer,
-    questions: &[(&str, &dyn Question)],
+    questions: &[(&str, &dyn AsInputRequest)],
     state: Option<&str>,
 ) -> Result<serde_json::Value, SendError> {
     let mut result = None;
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-        result = Some(server.ask_first(request.handle, questions, state, tx));
+        result = Some(server.require_input(request.handle, questions, state, tx));
         if result != Some(Ok(())) {
             assert!(tx.pending().is_empty());
             assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
@@ -151,7 +151,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
     let roots = InputRequest::ListRoots;
     // The same by type and by enum.
-    let pairs: [(&dyn Question, InputRequest<'_>); 6] = [
+    let pairs: [(&dyn AsInputRequest, InputRequest<'_>); 6] = [
         (&form, InputRequest::Elicit(any_form)),
         (&any_form, InputRequest::Elicit(any_form)),
         (&page, InputRequest::Elicit(any_page)),
@@ -183,7 +183,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     let broken = ElicitFormParams::new("?", RequestedSchema::new(&BROKEN));
     let other = InputRequest::Other(RawJson::EMPTY);
     let no_page = ElicitUrlParams::new("?", "not a URL");
-    let faults: [&[(&str, &dyn Question)]; 6] = [
+    let faults: [&[(&str, &dyn AsInputRequest)]; 6] = [
         &[],
         &[("q", &form), ("q", &page)],
         &[("q", &broken)],
@@ -211,12 +211,12 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     let mut peer = Peer::new(Revision::LATEST);
     peer.ask("tools/list", json!({}), |server, request, tx| {
         assert_eq!(
-            server.ask_first(request.handle, &[("q", &form)], None, tx),
+            server.require_input(request.handle, &[("q", &form)], None, tx),
             Err(SendError::NotAllowed)
         );
         assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         let late = respond(server, request.handle, tx, |server, tx| {
-            server.ask_first(request.handle, &[("q", &form)], None, tx)
+            server.require_input(request.handle, &[("q", &form)], None, tx)
         });
         assert_eq!(late, Ok(Delivery::Gone));
     });

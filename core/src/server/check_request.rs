@@ -1,20 +1,21 @@
 //! Who may ask what, and when.
 
 use super::Server;
-use super::features::Features;
+use super::capability_hooks::CapabilityHooks;
+use super::params::{NAME, is_string_if_there};
+use super::refusal::Refusal;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Carrier, Envelope, Id, Member, Params};
 use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
-use crate::uri_template::is_uri;
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Everything that is checked before a request is looked at closely, in the order of the
     /// specification's checks.
     #[cfg_attr(small, inline(never))]
-    pub(super) fn admit<'f>(
+    pub(super) fn check_request<'f>(
         &self,
         id: Id<'f>,
         method: Method<'f>,
@@ -23,9 +24,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         carrier: Carrier<'f>,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
         let modern = envelope.has(Member::ProtocolVersion)
-            || self.scope.is_none()
+            || self.session.is_none()
                 && (envelope.has(Member::ClientCapabilities)
-                    || self.is_meant_as_modern(method, carrier));
+                    || self.declares_modern_version(method, carrier));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First of all, since no refusal may be written with an id that another request uses.
@@ -40,9 +41,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(refuse(Violation::InvalidParams.into()));
         }
         let (capabilities, log_level) = if modern {
-            self.admit_modern(method, envelope, in_batch, carrier)
+            self.check_modern(method, envelope, in_batch, carrier)
         } else {
-            self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
+            self.check_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
         .map_err(refuse)?;
         let token = envelope.value(Member::ProgressToken);
@@ -66,14 +67,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
     #[cfg_attr(small, inline(never))]
-    fn admit_modern<'f>(
+    fn check_modern<'f>(
         &self,
         method: Method<'f>,
         envelope: &Envelope<'f>,
         in_batch: bool,
         carrier: Carrier<'f>,
     ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal<'f>> {
-        carrier.has_version()?;
+        carrier.require_version_header()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
         else {
@@ -85,7 +86,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         else {
             return Err(Violation::InvalidMeta.into());
         };
-        carrier.version_is(requested)?;
+        carrier.check_version_header(requested)?;
         let supported = self.config.revisions;
         match Revision::from_json(requested) {
             Some(revision) if revision.is_modern() && supported.contains(revision) => {}
@@ -97,8 +98,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if in_batch {
             return Err(Violation::BatchNotAllowed.into());
         }
-        self.admit_method(method, Revision::LATEST)?;
-        carrier.repeats(method, envelope)?;
+        self.check_method(method, Revision::LATEST)?;
+        carrier.check_headers(method, envelope)?;
         let level = envelope
             .value(Member::LogLevel)
             .map(|level| level.as_string().and_then(LoggingLevel::from_json));
@@ -110,22 +111,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
     #[cfg_attr(small, inline(never))]
-    fn admit_legacy<'f>(
+    fn check_legacy<'f>(
         &self,
         method: Method<'f>,
         in_batch: bool,
     ) -> Result<ClientFeatures, Refusal<'f>> {
-        match (method, self.scope) {
+        match (method, self.session) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
             (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
             (Method::Initialize | Method::Ping | Method::Shutdown, None) => {
                 Ok(ClientFeatures::NONE)
             }
             (_, Some(scope)) => {
-                self.admit_method(method, scope.revision).map(|()| scope.capabilities)
+                self.check_method(method, scope.revision).map(|()| scope.capabilities)
             }
             (_, None) => {
-                if method.rule().is_none() && !self.is_own(method) {
+                if method.rule().is_none() && !self.is_custom_method(method) {
                     return Err(Violation::UnknownMethod.into());
                 }
                 let mut refusal = Refusal::from(Violation::NotInitialized);
@@ -141,23 +142,23 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    fn admit_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
+    fn check_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
         let allowed = match method.rule() {
             Some(rule) => rule.allows(revision, self.config.capabilities()),
-            None => self.is_own(method),
+            None => self.is_custom_method(method),
         };
         if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
     }
 
     /// Whether what carries a request without modern metadata says that there should be some; or
     /// where nothing else is spoken.
-    fn is_meant_as_modern(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
+    fn declares_modern_version(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
         let only_modern =
             !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
-        only_modern || method != Method::Initialize && carrier.is_meant_as_modern()
+        only_modern || method != Method::Initialize && carrier.declares_modern_version()
     }
 
-    fn is_own(&self, method: Method<'_>) -> bool {
+    fn is_custom_method(&self, method: Method<'_>) -> bool {
         matches!(method, Method::Other(name) if self.config.methods.iter().any(|own| name == *own))
     }
 }
@@ -169,33 +170,6 @@ pub(super) struct Context<'f> {
     pub(super) revision: Revision,
     pub(super) capabilities: ClientFeatures,
     pub(super) log_level: Option<LoggingLevel>,
-}
-
-/// Why a request was not admitted.
-pub(super) struct Refusal<'e> {
-    pub(super) violation: Violation,
-    pub(super) error: RpcError<'e>,
-}
-
-impl<'e> Refusal<'e> {
-    pub(super) fn new(violation: Violation, error: RpcError<'e>) -> Self {
-        Self { violation, error }
-    }
-
-    pub(super) fn params(message: &'e str) -> Self {
-        Self { violation: Violation::InvalidParams, error: RpcError::invalid_params(message) }
-    }
-
-    /// An answer with an id that is in use would end the request that uses it.
-    pub(super) fn id<'f>(&self, id: Id<'f>) -> Option<Id<'f>> {
-        (self.violation != Violation::IdInUse).then_some(id)
-    }
-}
-
-impl From<Violation> for Refusal<'_> {
-    fn from(violation: Violation) -> Self {
-        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
-    }
 }
 
 /// Whether there is nothing to be checked but what has been seen already: a name and arguments.
@@ -215,7 +189,7 @@ fn check_params(
     method: Method<'_>,
     params: &Params<'_>,
     modern: bool,
-    features: &Features,
+    features: &CapabilityHooks,
 ) -> Result<(), &'static str> {
     let feature = match method {
         Method::ToolsCall if params.first_byte(Member::Name) != b'"' => return Err(NAME),
@@ -257,54 +231,4 @@ fn check_params(
         );
     }
     Ok(())
-}
-
-/// What methods of the capability `resources` take.
-pub(super) fn check_resources(params: &Params<'_>) -> Result<(), &'static str> {
-    let is_uri = params.get("uri").and_then(RawJson::as_string).is_some_and(is_uri);
-    if is_uri { Ok(()) } else { Err("params.uri must be a URI") }
-}
-
-/// What `prompts/get` takes.
-pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
-    if params.first_byte(Member::Name) != b'"' {
-        return Err(NAME);
-    }
-    if is_string_map(params.arguments().raw()) {
-        Ok(())
-    } else {
-        Err("params.arguments must be an object of strings")
-    }
-}
-
-/// What `completion/complete` takes.
-pub(super) fn check_completion(params: &Params<'_>) -> Result<(), &'static str> {
-    let reference = params.get("ref").is_some_and(|r| {
-        let kind = r.get("type").and_then(RawJson::as_string);
-        let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
-        kind.is_some_and(|kind| {
-            (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri"))
-        })
-    });
-    let argument = params.get("argument").is_some_and(is_string_map)
-        && params
-            .get("argument")
-            .is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
-    match (reference, argument) {
-        (false, _) => {
-            Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri")
-        }
-        (_, false) => Err("params.argument must have the strings name and value"),
-        _ => Ok(()),
-    }
-}
-
-const NAME: &str = "params.name must be a string";
-
-fn is_string_if_there(value: Option<RawJson<'_>>) -> bool {
-    value.is_none_or(|value| value.as_string().is_some())
-}
-
-fn is_string_map(value: RawJson<'_>) -> bool {
-    value.is_object() && value.members().all(|(_, value)| value.as_string().is_some())
 }

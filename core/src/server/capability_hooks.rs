@@ -1,11 +1,12 @@
 //! What a server has because it declares it. A program that declares less contains less: what is
 //! reached through a pointer that a constant configuration does not have is not linked.
 
-use super::admit::{check_completion, check_prompts, check_resources};
 use super::event::ServerEvent;
-use super::listen::{Subscribed, subscribe, unsubscribe};
-use super::receive::set_level;
+use super::params::{check_completion, check_prompts, check_resources};
+use super::refusal::{Refusal, refuse, respond_empty};
+use super::subscriptions::{HookContext, subscribe, unsubscribe};
 use crate::error::SendError;
+use crate::json::RawJson;
 use crate::lifecycle::{Revision, ServerFeatures};
 use crate::message::{Id, Params};
 use crate::tx::Tx;
@@ -13,34 +14,28 @@ use crate::types::LoggingLevel;
 
 /// By capability; without it nothing is there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Features {
-    pub(super) check_resources: Option<Check>,
-    pub(super) check_prompts: Option<Check>,
-    pub(super) check_completion: Option<Check>,
-    pub(super) subscribe: Option<Answer>,
-    pub(super) unsubscribe: Option<Answer>,
-    pub(super) set_level: Option<Answer>,
+pub(super) struct CapabilityHooks {
+    pub(super) check_resources: Option<CheckParams>,
+    pub(super) check_prompts: Option<CheckParams>,
+    pub(super) check_completion: Option<CheckParams>,
+    pub(super) subscribe: Option<HandleRequest>,
+    pub(super) unsubscribe: Option<HandleRequest>,
+    pub(super) set_level: Option<HandleRequest>,
 }
 
 /// Whether the parameters are what the methods of a capability take.
-type Check = fn(&Params<'_>) -> Result<(), &'static str>;
+type CheckParams = fn(&Params<'_>) -> Result<(), &'static str>;
 
 /// Answers a request of a session.
-type Answer = for<'f> fn(
-    &mut Session<'_>,
+type HandleRequest = for<'f> fn(
+    &mut HookContext<'_>,
     Id<'f>,
     Revision,
     &Params<'f>,
     &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError>;
 
-/// What such an answer may change.
-pub(super) struct Session<'s> {
-    pub(super) subscribed: Subscribed<'s>,
-    pub(super) log_level: Option<&'s mut LoggingLevel>,
-}
-
-impl Features {
+impl CapabilityHooks {
     pub(super) const fn of(capabilities: ServerFeatures) -> Self {
         use ServerFeatures as C;
         let (resources, prompts) =
@@ -59,4 +54,22 @@ impl Features {
             set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
         }
     }
+}
+
+pub(super) fn set_level<'f>(
+    session: &mut HookContext<'_>,
+    id: Id<'f>,
+    revision: Revision,
+    params: &Params<'f>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
+    let Some(level) = level else {
+        return refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
+    };
+    respond_empty(id, revision, tx)?;
+    if let Some(log_level) = &mut session.log_level {
+        **log_level = level;
+    }
+    Ok(Some(ServerEvent::LogLevel(level)))
 }

@@ -2,13 +2,16 @@
 
 use super::Server;
 use super::event::ServerEvent;
-use super::pending::{Purpose, Role};
-use super::respond::has_begun;
+use super::inflight::{CallKind, RequestKind};
+use super::respond::is_response_open;
+use super::subscriptions::Subscriptions;
 use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::RawJson;
+use crate::lifecycle::Method;
+use crate::message::{Envelope, Id, Member};
 use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
@@ -36,17 +39,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
         }
-        let (call, request) = if tx.has_open() { self.begun(tx) } else { (None, None) };
+        let (call, request) = if tx.has_open() { self.open_frames(tx) } else { (None, None) };
         if let Some(slot) = request {
             return self.expire(slot, tx);
         }
         if let Some(slot) = call.or_else(|| self.calls.expired(now)) {
-            return self.give_up(now, slot, tx);
+            return self.end_call_late(now, slot, tx);
         }
         while let Some(slot) = self.requests.expired(now) {
             // An answer that has begun is finished.
-            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request)
-                || has_begun(tx, slot)
+            if self.requests.get(slot).is_none_or(|pending| pending.kind != RequestKind::Request)
+                || is_response_open(tx, slot)
             {
                 self.requests.set_deadline(slot, None);
                 // The next may belong elsewhere.
@@ -64,7 +67,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Whose cancellation or expiry has been written in part.
-    fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
+    fn open_frames(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
             self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)))
         };
@@ -83,7 +86,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx.frame(key, pending.revision, &mut |writer| {
             write_error(writer, Some(pending.id.as_str()), &error)
         })?;
-        self.forget(slot);
+        self.remove_request(slot);
         Ok(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
@@ -92,13 +95,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn close(&mut self) {
         self.requests.clear();
         self.calls.clear();
-        self.subscriptions = super::listen::Subscriptions::new();
-        self.scope = None;
+        self.subscriptions = Subscriptions::new();
+        self.session = None;
         self.acknowledging = None;
         self.calls_made = 0;
     }
 
-    fn give_up(
+    fn end_call_late(
         &mut self,
         now: Instant,
         slot: Slot,
@@ -108,15 +111,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Ok(None);
         };
         self.write_cancelled(number, tx)?;
-        Ok(match self.end_call(now, slot) {
-            Some(Purpose::Application) => {
+        Ok(match self.remove_call(now, slot) {
+            Some(CallKind::Application) => {
                 Some(ServerEvent::CallFinished { call: Call(slot), outcome: CallOutcome::TimedOut })
             }
-            Some(Purpose::Orphan) => Some(ServerEvent::CallFinished {
+            Some(CallKind::Abandoned) => Some(ServerEvent::CallFinished {
                 call: Call(slot),
                 outcome: CallOutcome::Cancelled,
             }),
-            Some(Purpose::KeepAlive) => Some(ServerEvent::Unresponsive),
+            Some(CallKind::KeepAlive) => Some(ServerEvent::Unresponsive),
             None => None,
         })
     }
@@ -124,30 +127,79 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Only a legacy peer can be pinged; one ping at a time.
     pub(super) fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
-        self.scope?;
-        let waiting = self.calls.slots().any(|slot| {
-            self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive)
-        });
+        self.session?;
+        let waiting = self
+            .calls
+            .slots()
+            .any(|slot| self.calls.get(slot).is_some_and(|call| call.kind == CallKind::KeepAlive));
         if waiting || self.calls.is_full() {
             None
         } else {
-            Some(self.heard.saturating_add(interval))
+            Some(self.last_received.saturating_add(interval))
         }
     }
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        let Some(scope) = self.scope else { return Ok(()) };
+        let Some(scope) = self.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
         self.call::<RawJson<'_>>(
             now,
             "ping",
             None,
-            Purpose::KeepAlive,
+            CallKind::KeepAlive,
             None,
             timeout,
             scope.revision,
             tx,
         )
         .map(|_| ())
+    }
+
+    /// What ends because this request cannot come from the peer that we know: one thing a call,
+    /// until there is none left.
+    #[cfg_attr(small, inline(never))]
+    pub(super) fn reconnect(
+        &mut self,
+        id: Id<'_>,
+        method: Method<'_>,
+        envelope: &Envelope<'_>,
+        tx: &Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+        let is_new_session = self.session.is_some()
+            && matches!(method, Method::Initialize)
+            && !envelope.has(Member::ProtocolVersion);
+        let slot = if is_new_session {
+            self.requests.slots().next()
+        } else {
+            self.requests.find(id, id.hash())
+        };
+        // The acknowledgement that has begun is this very request's.
+        let slot = slot.filter(|slot| self.acknowledging != Some(*slot));
+        // What has begun must be finished, for which what it is about must be there.
+        if (is_new_session || slot.is_some()) && tx.has_open() {
+            return Err(SendError::Full);
+        }
+        if let Some(slot) = slot {
+            self.remove_request(slot);
+            return Ok(Some(ServerEvent::RequestCancelled {
+                request: RequestHandle(slot),
+                reason: None,
+            }));
+        }
+        if is_new_session {
+            loop {
+                let Some(slot) = self.calls.slots().next() else { break };
+                // Of a ping the application knows nothing.
+                if self.remove_call(self.last_received, slot) != Some(CallKind::KeepAlive) {
+                    return Ok(Some(ServerEvent::CallFinished {
+                        call: Call(slot),
+                        outcome: CallOutcome::Cancelled,
+                    }));
+                }
+            }
+            self.subscriptions = Subscriptions::new();
+            self.session = None;
+        }
+        Ok(None)
     }
 }

@@ -2,12 +2,9 @@
 //! (before).
 
 use super::Server;
-use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::features::Session;
-use super::handshake::write_result;
-use super::pending::{Pending, Role};
-use super::receive::{answer_empty, refuse};
+use super::inflight::{InflightRequest, RequestKind};
+use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
@@ -18,6 +15,7 @@ use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
+use crate::types::LoggingLevel;
 use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
@@ -33,14 +31,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<bool, SendError> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
-        match pending.role {
-            Role::Request => Err(SendError::NotAllowed),
+        match pending.kind {
+            RequestKind::Request => Err(SendError::NotAllowed),
             // Over HTTP the result is the end, and its stream says of which.
-            Role::Listen(_) if !pending.exchange.is_a_stream() => {
-                pending.role = Role::Ending;
+            RequestKind::Listen(_) if !pending.exchange.is_a_stream() => {
+                pending.kind = RequestKind::Ending;
                 Ok(true)
             }
-            Role::Listen(_) => {
+            RequestKind::Listen(_) => {
                 let params = Object {
                     names: "requestId,",
                     members: &[&RawJson::scanned(pending.id.as_str())],
@@ -48,10 +46,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
                     write_notification(writer, "notifications/cancelled", &params)
                 })?;
-                pending.role = Role::Ending;
+                pending.kind = RequestKind::Ending;
                 Ok(true)
             }
-            Role::Ending => {
+            RequestKind::Ending => {
                 let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
                 let id = RawJson::scanned(pending.id.as_str());
                 let meta = Object { names: SUBSCRIPTION, members: &[&id] };
@@ -65,7 +63,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     )?;
                     writer.put(b"}")
                 })?;
-                self.forget(request.0);
+                self.remove_request(request.0);
                 Ok(false)
             }
         }
@@ -82,7 +80,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
-        let (wanted, uris) = match Wanted::read(filter, self.config.capabilities()) {
+        let (kinds, uris) = match Kinds::read(filter, self.config.capabilities()) {
             Ok(parts) => parts,
             Err(message) => {
                 return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx);
@@ -90,7 +88,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         let slot = match self.acknowledging {
             Some(slot) => slot,
-            None => match self.open_listen(id, wanted, uris, exchange) {
+            None => match self.open_listen(id, kinds, uris, exchange) {
                 Some(slot) => slot,
                 None => {
                     return refuse(
@@ -103,7 +101,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             },
         };
         let granted =
-            Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
+            Granted { kinds, uris, owner: slot.index, subscribed: self.subscriptions.all() };
         let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
         let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
@@ -118,7 +116,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 if tx.is_open(told(slot)) {
                     self.acknowledging = Some(slot);
                 } else {
-                    self.forget(slot);
+                    self.remove_request(slot);
                 }
                 Err(error)
             }
@@ -129,35 +127,35 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     fn open_listen(
         &mut self,
         id: Id<'_>,
-        wanted: Wanted,
+        kinds: Kinds,
         uris: RawJson<'_>,
         exchange: ExchangeKey,
     ) -> Option<Slot> {
         let open = self
             .requests
             .slots()
-            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request))
+            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
             .count();
         // One place stays for requests, unless there is only one.
         if open + 1 >= N.max(2) {
             return None;
         }
-        let pending = Pending {
+        let pending = InflightRequest {
             id: IdText::default(),
             token: IdText::default(),
             revision: Revision::LATEST,
             capabilities: ClientFeatures::NONE,
             log_level: None,
             may_require_input: false,
-            role: Role::Listen(wanted),
+            kind: RequestKind::Listen(kinds),
             reported: Reported::NOTHING,
-            asking: 0,
+            nested_calls: 0,
             time_left: u64::MAX,
             exchange,
         };
         let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
         pending.id.set(id);
-        if wanted.contains(Wanted::UPDATES) {
+        if kinds.contains(Kinds::UPDATES) {
             // The acknowledgement repeats what is in the table, and is read again for each piece of
             // it that leaves.
             let short = |uri: &JsonStr<'_>| uri.as_json().len() <= MAX_URI;
@@ -169,8 +167,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
+/// What such an answer may change.
+pub(super) struct HookContext<'s> {
+    pub(super) subscribed: SubscriptionsRef<'s>,
+    pub(super) log_level: Option<&'s mut LoggingLevel>,
+}
+
 pub(super) fn subscribe<'f>(
-    session: &mut Session<'_>,
+    session: &mut HookContext<'_>,
     id: Id<'f>,
     revision: Revision,
     params: &Params<'f>,
@@ -182,29 +186,29 @@ pub(super) fn subscribe<'f>(
     if !subscribed.has_room() && !subscribed.contains(LEGACY, hash) {
         return refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
     }
-    answer_empty(id, revision, tx)?;
+    respond_empty(id, revision, tx)?;
     subscribed.insert(LEGACY, hash);
     Ok(Some(ServerEvent::Subscribed { uri }))
 }
 
 pub(super) fn unsubscribe<'f>(
-    session: &mut Session<'_>,
+    session: &mut HookContext<'_>,
     id: Id<'f>,
     revision: Revision,
     params: &Params<'f>,
     tx: &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
     let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
-    answer_empty(id, revision, tx)?;
+    respond_empty(id, revision, tx)?;
     session.subscribed.remove(LEGACY, hash_text(uri));
     Ok(Some(ServerEvent::Unsubscribed { uri }))
 }
 
 /// What a `subscriptions/listen` is told of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wanted(pub(super) u8);
+pub(super) struct Kinds(pub(super) u8);
 
-impl Wanted {
+impl Kinds {
     pub(super) const TOOLS: Self = Self(1);
     pub(super) const PROMPTS: Self = Self(2);
     pub(super) const RESOURCES: Self = Self(4);
@@ -224,26 +228,26 @@ impl Wanted {
         filter: RawJson<'_>,
         declared: ServerFeatures,
     ) -> Result<(Self, RawJson<'_>), &'static str> {
-        let mut wanted = Self(0);
+        let mut kinds = Self(0);
         for (bit, key) in Self::FLAGS {
             let Some(value) = filter.get(key) else { continue };
             let on = value
                 .as_bool()
                 .ok_or("listChanged members of params.notifications must be booleans")?;
             if on && declared.contains(bit.list_changed()) {
-                wanted.0 |= bit.0;
+                kinds.0 |= bit.0;
             }
         }
         let Some(uris) = filter.get("resourceSubscriptions") else {
-            return Ok((wanted, RawJson::EMPTY));
+            return Ok((kinds, RawJson::EMPTY));
         };
         if !uris.is_array() || uris.elements().any(|uri| uri.as_string().is_none()) {
             return Err("params.notifications.resourceSubscriptions must be an array of strings");
         }
         if declared.contains(ServerFeatures::RESOURCES_SUBSCRIBE) {
-            wanted.0 |= Self::UPDATES.0;
+            kinds.0 |= Self::UPDATES.0;
         }
-        Ok((wanted, uris))
+        Ok((kinds, uris))
     }
 
     /// The capability that promises notifications of this kind.
@@ -275,18 +279,18 @@ impl<const S: usize> Subscriptions<S> {
     }
 
     /// All of them, whatever the size of the table.
-    pub(super) fn all(&mut self) -> Subscribed<'_> {
-        Subscribed { owners: &mut self.owners, uris: &mut self.uris }
+    pub(super) fn all(&mut self) -> SubscriptionsRef<'_> {
+        SubscriptionsRef { owners: &mut self.owners, uris: &mut self.uris }
     }
 }
 
 /// The same without its size.
-pub(super) struct Subscribed<'s> {
+pub(super) struct SubscriptionsRef<'s> {
     owners: &'s mut [u16],
     uris: &'s mut [u64],
 }
 
-impl Subscribed<'_> {
+impl SubscriptionsRef<'_> {
     pub(super) fn drop_owner(&mut self, owner: u16) {
         for slot in self.owners.iter_mut().filter(|slot| **slot == owner) {
             *slot = NOBODY;
@@ -335,18 +339,18 @@ const NOBODY: u16 = u16::MAX;
 
 /// What an acknowledgement grants: the part of a filter that was declared and found room.
 struct Granted<'x> {
-    wanted: Wanted,
+    kinds: Kinds,
     uris: RawJson<'x>,
     owner: u16,
-    subscribed: Subscribed<'x>,
+    subscribed: SubscriptionsRef<'x>,
 }
 
 impl Tell for Granted<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        let on = |bit| self.wanted.contains(bit).then_some(true);
+        let on = |bit| self.kinds.contains(bit).then_some(true);
         to.object(
             "toolsListChanged,promptsListChanged,resourcesListChanged,resourceSubscriptions,",
-            &[&on(Wanted::TOOLS), &on(Wanted::PROMPTS), &on(Wanted::RESOURCES), &GrantedUris(self)],
+            &[&on(Kinds::TOOLS), &on(Kinds::PROMPTS), &on(Kinds::RESOURCES), &GrantedUris(self)],
         );
     }
 }
@@ -355,8 +359,8 @@ struct GrantedUris<'x>(&'x Granted<'x>);
 
 impl Tell for GrantedUris<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        let Granted { wanted, uris, owner, subscribed } = self.0;
-        if !wanted.contains(Wanted::UPDATES) {
+        let Granted { kinds, uris, owner, subscribed } = self.0;
+        if !kinds.contains(Kinds::UPDATES) {
             return;
         }
         to.open(b'[');

@@ -1,7 +1,7 @@
 //! Answers from sources that cannot be addressed: a file that is read once, a sensor.
 
 use super::Server;
-use super::pending::Role;
+use super::inflight::RequestKind;
 use super::respond::key;
 use crate::error::SendError;
 use crate::handle::RequestHandle;
@@ -26,7 +26,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.role != Role::Request {
+        if pending.kind != RequestKind::Request {
             return Err(SendError::NotAllowed);
         }
         tx.begin(key(request.0), pending.revision, &mut |writer| {
@@ -77,7 +77,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             writer.put(b"}}")
         })?;
-        self.forget(request.0);
+        self.remove_request(request.0);
         Ok(())
     }
 

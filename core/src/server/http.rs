@@ -1,11 +1,12 @@
-//! Over HTTP: which exchange a request came with, so that what belongs to it goes there.
+//! HTTP exchanges: where the output of a server belongs.
 //!
 //! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_http_response) of its own. What
-//! [`Server::next_event`] writes goes to the exchange whose body it takes in; for all else these
-//! say where it goes. 0 is the session's own stream: what no request has to do with.
+//! [`Server::next_event`] writes belongs to the exchange whose body it reads; these functions say
+//! which exchange other output belongs to. 0 is the standalone GET stream of the session, for
+//! output that belongs to no request.
 
-use super::pending::Purpose;
-use super::{Scope, Server};
+use super::inflight::CallKind;
+use super::{Server, Session};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::lifecycle::{ClientFeatures, Revision};
@@ -50,7 +51,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn start_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;
-            self.scope = Some(Scope {
+            self.session = Some(Session {
                 revision,
                 capabilities: ClientFeatures::NONE,
                 extensions: 0,
@@ -65,7 +66,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     fn parent_exchange(&self, call: Slot) -> u32 {
-        let call = self.calls.get(call).filter(|call| call.purpose != Purpose::KeepAlive);
+        let call = self.calls.get(call).filter(|call| call.kind != CallKind::KeepAlive);
         call.and_then(|call| call.parent).map_or(0, |parent| self.exchange_of(parent))
     }
 }

@@ -1,26 +1,26 @@
 //! What the head of an HTTP request repeats of its body (2026-07-28,
 //! basic/transports/streamable-http). On a stream there is nothing to check.
 
-use super::admit::Refusal;
+use super::refusal::Refusal;
 use crate::json::JsonStr;
 use crate::lifecycle::Method;
 use crate::message::{Carrier, Envelope};
 
 #[cfg(not(feature = "http"))]
 impl<'f> Carrier<'f> {
-    pub(super) fn is_meant_as_modern(&self) -> bool {
+    pub(super) fn declares_modern_version(&self) -> bool {
         false
     }
 
-    pub(super) fn has_version(&self) -> Result<(), Refusal<'f>> {
+    pub(super) fn require_version_header(&self) -> Result<(), Refusal<'f>> {
         Ok(())
     }
 
-    pub(super) fn version_is(&self, _: JsonStr<'f>) -> Result<(), Refusal<'f>> {
+    pub(super) fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal<'f>> {
         Ok(())
     }
 
-    pub(super) fn repeats(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal<'f>> {
+    pub(super) fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal<'f>> {
         Ok(())
     }
 }
@@ -36,12 +36,12 @@ mod http {
 
     impl<'f> Carrier<'f> {
         /// Whether the version field names a modern revision, or one that nobody knows.
-        pub(in crate::server) fn is_meant_as_modern(&self) -> bool {
+        pub(in crate::server) fn declares_modern_version(&self) -> bool {
             let version = self.head().and_then(|head| head.fields.get(VERSION));
             version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
         }
 
-        pub(in crate::server) fn has_version(&self) -> Result<(), Refusal<'f>> {
+        pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal<'f>> {
             match self.head().map(|head| head.fields.single(VERSION)) {
                 None | Some(SingleValue::Value(_)) => Ok(()),
                 Some(SingleValue::Absent) => Err(mismatch(
@@ -53,7 +53,7 @@ mod http {
             }
         }
 
-        pub(in crate::server) fn version_is(
+        pub(in crate::server) fn check_version_header(
             &self,
             version: JsonStr<'f>,
         ) -> Result<(), Refusal<'f>> {
@@ -67,7 +67,7 @@ mod http {
 
         /// `Mcp-Method`, and `Mcp-Name` where there is a name. `Mcp-Param-*` are for who knows the
         /// tool's schema: [`Catalog`](crate::Catalog).
-        pub(in crate::server) fn repeats(
+        pub(in crate::server) fn check_headers(
             &self,
             method: Method<'f>,
             envelope: &Envelope<'f>,

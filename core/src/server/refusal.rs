@@ -1,0 +1,94 @@
+//! Responses that need no entry in a table: errors for invalid messages, empty results; and the
+//! members that a modern revision adds to each result.
+
+use super::ServerConfig;
+use super::event::ServerEvent;
+use crate::error::SendError;
+use crate::json::{Addition, Additions, Extras, Payload, WriteError, Writer, write_payload};
+use crate::lifecycle::Revision;
+use crate::message::Id;
+use crate::rpc::{RpcError, write_error, write_response_head};
+use crate::tx::{FrameKey, Tx};
+use crate::types::meta::SERVER_INFO;
+use crate::violation::Violation;
+
+/// Why a request was not admitted.
+pub(super) struct Refusal<'e> {
+    pub(super) violation: Violation,
+    pub(super) error: RpcError<'e>,
+}
+
+impl<'e> Refusal<'e> {
+    pub(super) fn new(violation: Violation, error: RpcError<'e>) -> Self {
+        Self { violation, error }
+    }
+
+    pub(super) fn params(message: &'e str) -> Self {
+        Self { violation: Violation::InvalidParams, error: RpcError::invalid_params(message) }
+    }
+
+    /// An answer with an id that is in use would end the request that uses it.
+    pub(super) fn id<'f>(&self, id: Id<'f>) -> Option<Id<'f>> {
+        (self.violation != Violation::IdInUse).then_some(id)
+    }
+}
+
+impl From<Violation> for Refusal<'_> {
+    fn from(violation: Violation) -> Self {
+        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
+    }
+}
+
+/// Answers with an error, and says what was wrong.
+#[cfg_attr(small, inline(never))]
+pub(super) fn refuse<'f>(
+    id: Option<Id<'_>>,
+    revision: Revision,
+    refusal: Refusal<'_>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        #[cfg(feature = "http")]
+        writer.set_status(refusal.violation.http_status(revision));
+        write_error(writer, id.map(Id::as_str), &refusal.error)
+    })?;
+    Ok(Some(ServerEvent::Violation(refusal.violation)))
+}
+
+/// `{}` is the answer.
+pub(super) fn respond_empty(
+    id: Id<'_>,
+    revision: Revision,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
+    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
+    })
+}
+
+/// Writes a result, with what those of its revision get beside what the application put into them.
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
+pub(super) fn write_result<P: Payload + ?Sized>(
+    config: &ServerConfig<'_>,
+    writer: &mut Writer<'_>,
+    result_type: &str,
+    result: &P,
+) -> Result<(), WriteError> {
+    let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
+    let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
+    // Made only where they are used: most results are legacy ones.
+    let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
+    let extras = if writer.revision().is_modern() {
+        members = [("resultType", &write_type)];
+        meta = [(SERVER_INFO, &write_info)];
+        additions = Additions {
+            members: &members,
+            meta: if config.send_server_info { &meta } else { &[] },
+        };
+        Extras::Members(&additions)
+    } else {
+        Extras::Nothing
+    };
+    write_payload(writer, result, Some(extras))
+}

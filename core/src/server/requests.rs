@@ -1,0 +1,563 @@
+//! Requests of our own to a legacy client: sampling, roots, elicitation, ping.
+
+use core::time::Duration;
+
+use super::inflight::{CallKind, InflightCall};
+use super::{Server, Session};
+use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
+use crate::inflight::Slot;
+use crate::json::{Decimal, Payload, RawJson, write_payload};
+use crate::lifecycle::{ClientFeatures, Revision};
+use crate::message::{Id, hash_str};
+use crate::rpc::{write_notification, write_response_head};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::encode::tell::{Object, Tell, Teller};
+use crate::types::{
+    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
+    InputRequiredResult,
+};
+
+/// A request to a legacy client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientRequest<'a, P: ?Sized> {
+    method: &'static str,
+    params: Option<&'a P>,
+    needs: ClientFeatures,
+    is_valid: fn(&P, Revision) -> bool,
+    parent: Option<RequestHandle>,
+    timeout: Option<Duration>,
+}
+
+impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
+    /// `sampling/createMessage`. Deprecated since 2026-07-28.
+    #[must_use]
+    pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
+        Self {
+            is_valid: is_valid_sampling,
+            ..Self::new("sampling/createMessage", Some(params), params.required_capabilities())
+        }
+    }
+}
+
+impl<'a> ClientRequest<'a, ElicitParams<'a>> {
+    /// `elicitation/create`
+    #[must_use]
+    pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
+        Self {
+            is_valid: is_valid_elicitation,
+            ..Self::new("elicitation/create", Some(params), params.required_capabilities())
+        }
+    }
+}
+
+impl ClientRequest<'_, RawJson<'_>> {
+    /// `roots/list`. Deprecated since 2026-07-28.
+    #[must_use]
+    pub const fn roots() -> Self {
+        Self::new("roots/list", None, ClientFeatures::ROOTS)
+    }
+
+    /// `ping`
+    #[must_use]
+    pub const fn ping() -> Self {
+        Self::new("ping", None, ClientFeatures::NONE)
+    }
+}
+
+impl<'a, P: ?Sized> ClientRequest<'a, P> {
+    /// Any request, and what the client must have declared for it.
+    #[must_use]
+    pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientFeatures) -> Self {
+        Self { method, params, needs, is_valid: |_, _| true, parent: None, timeout: None }
+    }
+
+    /// On behalf of this request: its time stands still meanwhile, and when it ends this one is
+    /// cancelled.
+    #[must_use]
+    pub const fn parent(self, parent: RequestHandle) -> Self {
+        Self { parent: Some(parent), ..self }
+    }
+
+    /// Given up after this long, whatever the configuration says.
+    #[must_use]
+    pub const fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+}
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// Asks a legacy client. The answer is a [`ServerEvent::CallFinished`](super::ServerEvent::CallFinished).
+    ///
+    /// # Errors
+    /// [`SendError::NotAllowed`] where the client did not declare the capability, is not
+    /// initialized (ping excepted), or is modern: there a handler answers
+    /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat,
+    /// a page without a URL (in 2025-11-25: or id), and a conversation in which a tool's use
+    /// has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again.
+    pub fn request<P: Payload + ?Sized>(
+        &mut self,
+        now: Instant,
+        request: &ClientRequest<'_, P>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        let scope = self.session.ok_or(SendError::NotAllowed)?;
+        let parent = request.parent.map(|parent| parent.0);
+        // What has begun is finished, even if its parent has ended meanwhile.
+        if !tx.is_open(key(request.method, parent)) {
+            self.check_call(request, scope)?;
+        }
+        let timeout = request.timeout.unwrap_or(self.config.call_timeout);
+        let slot = self.call(
+            now,
+            request.method,
+            request.params,
+            CallKind::Application,
+            parent,
+            timeout,
+            scope.revision,
+            tx,
+        )?;
+        match parent {
+            Some(parent) if self.requests.get(parent).is_some() => self.suspend(now, parent),
+            Some(parent) => self.cancel_nested(parent),
+            None => {}
+        }
+        Ok(Call(slot))
+    }
+
+    fn check_call<P: ?Sized>(
+        &self,
+        request: &ClientRequest<'_, P>,
+        scope: Session,
+    ) -> Result<(), SendError> {
+        let parent = request
+            .parent
+            .map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed))
+            .transpose()?;
+        let modern = parent.is_some_and(|parent| parent.revision.is_modern());
+        // Until 2025-11-25 there was nothing to declare for a context.
+        let context = ClientFeatures::SAMPLING_CONTEXT.without(ClientFeatures::SAMPLING);
+        let needs = if scope.revision < Revision::V2025_11_25 {
+            request.needs.without(context)
+        } else {
+            request.needs
+        };
+        if modern
+            || !(scope.ready || request.method == "ping")
+            || !scope.capabilities.contains(needs)
+        {
+            return Err(SendError::NotAllowed);
+        }
+        if request.params.is_some_and(|params| !(request.is_valid)(params, scope.revision)) {
+            return Err(SendError::Value);
+        }
+        Ok(())
+    }
+
+    /// Gives a request of ours up and tells the client. `false` when it was no longer open.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
+    pub fn cancel_call(
+        &mut self,
+        now: Instant,
+        call: Call,
+        tx: &mut Tx<'_>,
+    ) -> Result<bool, SendError> {
+        let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
+        let number = outgoing.number;
+        self.write_cancelled(number, tx)?;
+        self.remove_call(now, call.0);
+        Ok(true)
+    }
+
+    /// Whether a request of ours still waits for its answer.
+    #[must_use]
+    pub fn is_call_open(&self, call: Call) -> bool {
+        self.calls.get(call.0).is_some_and(|outgoing| outgoing.kind == CallKind::Application)
+    }
+
+    #[allow(clippy::too_many_arguments)] // one place where a request of ours begins
+    pub(super) fn call<P: Payload + ?Sized>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: Option<&P>,
+        kind: CallKind,
+        parent: Option<Slot>,
+        timeout: Duration,
+        revision: Revision,
+        tx: &mut Tx<'_>,
+    ) -> Result<Slot, SendError> {
+        if self.calls.is_full() {
+            return Err(SendError::TooMany);
+        }
+        // An id is never used again in a session; after four billion of them that ends.
+        let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
+        let digits = Decimal::new(u64::from(number), false);
+        let frame = match kind {
+            CallKind::Application => key(method, parent),
+            CallKind::KeepAlive | CallKind::Abandoned => FrameKey::PING,
+        };
+        tx.frame(frame, revision, &mut |writer| {
+            write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
+            writer.string(method)?;
+            if let Some(params) = params {
+                writer.put(b",\"params\":")?;
+                write_payload(writer, params, None)?;
+            }
+            writer.put(b"}")
+        })?;
+        self.calls_made = number;
+        let hash =
+            core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
+        let deadline = Some(now.saturating_add(timeout));
+        self.calls
+            .insert(hash, deadline, InflightCall { number, parent, kind })
+            .map(|(slot, _)| slot)
+            .ok_or(SendError::TooMany)
+    }
+
+    /// Takes a request of ours out of the table; its parent's time goes on.
+    pub(super) fn remove_call(&mut self, now: Instant, slot: Slot) -> Option<CallKind> {
+        let outgoing = self.calls.remove(slot)?;
+        if let (Some(parent), CallKind::Application) = (outgoing.parent, outgoing.kind) {
+            self.resume(now, parent);
+        }
+        Some(outgoing.kind)
+    }
+
+    /// Makes what was asked on behalf of a request due at once: nobody waits for it any more.
+    pub(super) fn cancel_nested(&mut self, parent: Slot) {
+        // One at a time, since the table is changed on the way.
+        loop {
+            let of_parent = |outgoing: &InflightCall| {
+                outgoing.parent == Some(parent) && outgoing.kind == CallKind::Application
+            };
+            let Some(slot) =
+                self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(of_parent))
+            else {
+                return;
+            };
+            if let Some(outgoing) = self.calls.get_mut(slot) {
+                outgoing.kind = CallKind::Abandoned;
+            }
+            self.calls.set_deadline(slot, Some(Instant::from_millis(0)));
+        }
+    }
+
+    pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
+            write_notification(
+                writer,
+                "notifications/cancelled",
+                &Object { names: "requestId,", members: &[&u64::from(number)] },
+            )
+        })
+    }
+
+    fn suspend(&mut self, now: Instant, parent: Slot) {
+        let deadline = self.requests.deadline(parent);
+        let Some(pending) = self.requests.get_mut(parent) else { return };
+        pending.nested_calls += 1;
+        if let Some(deadline) = deadline {
+            pending.time_left = deadline.as_millis().saturating_sub(now.as_millis());
+            self.requests.set_deadline(parent, None);
+        }
+    }
+
+    fn resume(&mut self, now: Instant, parent: Slot) {
+        let Some(pending) = self.requests.get_mut(parent) else { return };
+        pending.nested_calls = pending.nested_calls.saturating_sub(1);
+        if pending.nested_calls > 0 {
+            return;
+        }
+        let left = core::mem::replace(&mut pending.time_left, u64::MAX);
+        if left != u64::MAX {
+            self.requests.set_deadline(
+                parent,
+                Some(Instant::from_millis(now.as_millis().saturating_add(left))),
+            );
+        }
+    }
+}
+
+/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitFormParams`],
+/// [`ElicitUrlParams`], [`CreateMessageParams`] and [`InputRequest`].
+pub trait AsInputRequest {
+    #[doc(hidden)]
+    fn as_input_request(&self) -> InputRequestParts<'_>;
+}
+
+/// How it is asked.
+pub struct InputRequestParts<'x> {
+    method: &'static str,
+    params: Option<&'x dyn Tell>,
+    needs: ClientFeatures,
+    is_valid: bool,
+}
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// The same as [`input_required`](Self::input_required) by the types of the questions, each
+    /// with a key of its own. A small program has only those in it that it asks.
+    ///
+    /// `state` comes back with the client's next attempt. A client can read and change it: protect
+    /// what must not be.
+    ///
+    /// # Errors
+    /// As [`input_required`](Self::input_required).
+    pub fn require_input(
+        &mut self,
+        request: RequestHandle,
+        questions: &[(&str, &dyn AsInputRequest)],
+        state: Option<&str>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
+        let mut is_valid = state.is_some() || !questions.is_empty();
+        for (at, (key, question)) in questions.iter().enumerate() {
+            let asked = question.as_input_request();
+            if !pending.capabilities.contains(asked.needs) {
+                return Err(SendError::NotAllowed);
+            }
+            is_valid &= asked.is_valid && !questions.iter().take(at).any(|(other, _)| other == key);
+        }
+        if !pending.revision.is_modern() || !pending.may_require_input {
+            return Err(SendError::NotAllowed);
+        }
+        if !is_valid {
+            return Err(SendError::Value);
+        }
+        let questions = (!questions.is_empty()).then_some(InputRequestMap(questions));
+        let result = Object {
+            names: "resultType,inputRequests,requestState,",
+            members: &[&"input_required", &questions, &state],
+        };
+        self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
+    }
+
+    /// Asks a legacy client, on behalf of a request, what a modern one is asked by
+    /// [`input_required`](Self::input_required). For whoever has one handler for both.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request). [`SendError::NotAllowed`] for a question whose method is not
+    /// known.
+    pub fn request_input(
+        &mut self,
+        now: Instant,
+        parent: RequestHandle,
+        question: &InputRequest<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        match question {
+            InputRequest::Elicit(params) => {
+                self.request(now, &ClientRequest::elicitation(params).parent(parent), tx)
+            }
+            InputRequest::CreateMessage(params) => {
+                self.request(now, &ClientRequest::sampling(params).parent(parent), tx)
+            }
+            InputRequest::ListRoots => {
+                self.request(now, &ClientRequest::roots().parent(parent), tx)
+            }
+            InputRequest::Other(_) => Err(SendError::NotAllowed),
+        }
+    }
+}
+
+struct InputRequestMap<'x>(&'x [(&'x str, &'x dyn AsInputRequest)]);
+
+impl Tell for InputRequestMap<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.open(b'{');
+        for (key, question) in self.0 {
+            to.item(key);
+            let asked = question.as_input_request();
+            match asked.params {
+                Some(params) => {
+                    to.item(&Object { names: "method,params,", members: &[&asked.method, &params] })
+                }
+                None => to.item(&Object { names: "method,", members: &[&asked.method] }),
+            }
+        }
+        to.close();
+    }
+}
+
+impl AsInputRequest for ElicitParams<'_> {
+    fn as_input_request(&self) -> InputRequestParts<'_> {
+        let is_valid = is_valid_elicitation(self, Revision::LATEST);
+        InputRequestParts {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: self.required_capabilities(),
+            is_valid,
+        }
+    }
+}
+
+impl AsInputRequest for ElicitFormParams<'_> {
+    fn as_input_request(&self) -> InputRequestParts<'_> {
+        let is_valid = self.requested_schema.is_valid_for(Revision::LATEST);
+        InputRequestParts {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: ClientFeatures::ELICITATION_FORM,
+            is_valid,
+        }
+    }
+}
+
+impl AsInputRequest for ElicitUrlParams<'_> {
+    fn as_input_request(&self) -> InputRequestParts<'_> {
+        let is_valid = self.is_valid_for(Revision::LATEST);
+        InputRequestParts {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: ClientFeatures::ELICITATION_URL,
+            is_valid,
+        }
+    }
+}
+
+impl AsInputRequest for CreateMessageParams<'_> {
+    fn as_input_request(&self) -> InputRequestParts<'_> {
+        let is_valid = is_valid_sampling(self, Revision::LATEST);
+        InputRequestParts {
+            method: "sampling/createMessage",
+            params: Some(self),
+            needs: self.required_capabilities(),
+            is_valid,
+        }
+    }
+}
+
+impl AsInputRequest for InputRequest<'_> {
+    fn as_input_request(&self) -> InputRequestParts<'_> {
+        match self {
+            Self::Elicit(params) => params.as_input_request(),
+            Self::CreateMessage(params) => params.as_input_request(),
+            Self::ListRoots => InputRequestParts {
+                method: "roots/list",
+                params: None,
+                needs: ClientFeatures::ROOTS,
+                is_valid: true,
+            },
+            Self::Other(_) => InputRequestParts {
+                method: "",
+                params: None,
+                needs: ClientFeatures::NONE,
+                is_valid: false,
+            },
+        }
+    }
+}
+
+/// Who writes a request to the client.
+fn key(method: &str, parent: Option<Slot>) -> FrameKey {
+    FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
+}
+
+/// A form is flat, and a page has a URL (client/elicitation).
+pub(super) fn is_valid_elicitation(params: &ElicitParams<'_>, revision: Revision) -> bool {
+    match params {
+        ElicitParams::Form(form) => form.requested_schema.is_valid_for(revision),
+        ElicitParams::Url(page) => page.is_valid_for(revision),
+    }
+}
+
+/// Each use of a tool is answered at once, by a message that has nothing else (client/sampling).
+pub(super) fn is_valid_sampling(params: &CreateMessageParams<'_>, _: Revision) -> bool {
+    params.validate_tool_results().is_ok()
+}
+
+/// InputRequestMap with a key each, by one of the three methods, or a state, or both (2026-07-28,
+/// basic/patterns/mrtr).
+pub(super) fn is_valid_input(input: &InputRequiredResult<'_>) -> bool {
+    let mut at = 0usize;
+    !input.is_empty()
+        && input.all_requests(&mut |key, question| {
+            let mut left = at;
+            at += 1;
+            let unused = input.all_requests(&mut |other, _| {
+                let before = left > 0;
+                left = left.saturating_sub(1);
+                !before || other != key
+            });
+            unused
+                && match question {
+                    Some(InputRequest::Elicit(params)) => {
+                        is_valid_elicitation(params, Revision::LATEST)
+                    }
+                    Some(InputRequest::CreateMessage(params)) => {
+                        is_valid_sampling(params, Revision::LATEST)
+                    }
+                    Some(InputRequest::ListRoots) => true,
+                    Some(InputRequest::Other(_)) | None => false,
+                }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::String;
+
+    use super::*;
+    use crate::types::{
+        CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage,
+    };
+    use crate::{Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, TxBuffer};
+
+    #[test]
+    fn each_question_becomes_its_request() {
+        static CONFIG: ServerConfig<'_> =
+            ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS);
+        let mut server: Server<'_> = Server::new(&CONFIG);
+        let mut tx = TxBuffer::new([0; 1024]);
+        let now = Instant::from_millis(0);
+        let mut parent = None;
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{},"sampling":{},"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#,
+        ] {
+            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+            if let Ok(Some(ServerEvent::Request(request))) =
+                server.next_event(now, &mut messages, &mut tx)
+            {
+                parent = Some(request.handle);
+            }
+        }
+        tx.advance(usize::MAX);
+        let parent = parent.unwrap();
+        let messages = [SamplingMessage::user("hello")];
+        for (question, method) in [
+            (
+                InputRequest::Elicit(ElicitParams::form("m", RequestedSchema::new(&[]))),
+                "elicitation/create",
+            ),
+            (
+                InputRequest::CreateMessage(CreateMessageParams::new(&messages, 1)),
+                "sampling/createMessage",
+            ),
+            (InputRequest::ListRoots, "roots/list"),
+        ] {
+            assert!(server.request_input(now, parent, &question, &mut tx).is_ok());
+            let sent = String::from_utf8(tx.pending().into()).unwrap();
+            tx.advance(usize::MAX);
+            let sent = RawJson::parse(&sent).unwrap();
+            assert!(
+                sent.get("method").and_then(RawJson::as_string).is_some_and(|sent| sent == method)
+            );
+        }
+        assert_eq!(server.open_calls(), 3);
+        let unknown = InputRequest::Other(RawJson::EMPTY);
+        assert_eq!(
+            server.request_input(now, parent, &unknown, &mut tx),
+            Err(SendError::NotAllowed)
+        );
+    }
+}
