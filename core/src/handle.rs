@@ -1,14 +1,12 @@
-//! What the application holds of a request, the peer's or its own, while it is in flight.
+//! Handles of requests and calls.
 
 use crate::inflight::Slot;
 
-/// A request that waits for its answer. `Copy`, and worth something only on the server or client
-/// that made it.
+/// Handle of a request of the peer. Valid only for the server or client that created it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestHandle(pub(crate) Slot);
 
-/// A request of ours that waits for its answer. `Copy`, and worth something only on the server or
-/// client that made it.
+/// Handle of a call: a request to the peer. Valid only for the server or client that created it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);
 
@@ -27,8 +25,8 @@ pub enum Delivery {
 }
 
 impl Call {
-    /// The place that it has in the table: smaller than the table's size, and no other's as long as
-    /// this one is in flight. For tables of your own beside it.
+    /// Returns the index of the call in the table: smaller than the table size, and unique among
+    /// open calls. For tables of the application.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize

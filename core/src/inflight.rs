@@ -1,27 +1,27 @@
-//! Tables of what waits for an answer. Nothing here takes longer because the table is larger, but
-//! for a search by id, which reads four bytes a slot.
+//! Tables of open requests and calls. Insert, get and remove take constant time. Lookup by id scans
+//! a four-byte hash per slot, [`Table::expired`] the deadlines once one is due, [`Table::slots`]
+//! the used part of the table.
 
 use crate::message::Id;
 use crate::time::Instant;
 
-/// Up to `N` entries. An entry is found by its [`Slot`] without a search, and by its id through a
-/// hash.
+/// A table with up to `N` entries, found by [`Slot`] without a search, and by id through a hash.
 #[derive(Debug)]
 pub(crate) struct Table<T, const N: usize> {
-    /// Hashes of the ids; zero where nothing is.
+    /// Hashes of the ids; zero for free entries.
     hashes: [u32; N],
     entries: [Entry<T>; N],
-    /// First of the chain of free entries.
+    /// Head of the list of free entries.
     free: u16,
-    /// Places that were never used come after those of the chain.
+    /// Entries from here on were never used.
     unused: u16,
     len: u16,
     serial: u32,
-    /// No deadline is earlier. Put right when it fires.
+    /// Lower bound of all deadlines, corrected by `expired`.
     earliest: Instant,
 }
 
-/// Where an entry is. The serial tells it from an earlier tenant.
+/// Handle of an entry. The serial number distinguishes it from earlier users of the slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Slot {
     pub(crate) index: u16,
@@ -32,7 +32,7 @@ pub(crate) struct Slot {
 struct Entry<T> {
     serial: u32,
     next_free: u16,
-    /// At the far end of time where there is none.
+    /// [`Instant::NEVER`] if there is no deadline.
     deadline: Instant,
     entry: Option<T>,
 }
@@ -66,7 +66,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         self.len() >= N
     }
 
-    /// Takes an entry in; `None` when the table is full.
+    /// Inserts an entry; returns `None` if the table is full.
     pub(crate) fn insert(
         &mut self,
         hash: u32,
@@ -121,7 +121,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         Some(entry)
     }
 
-    /// Removes everything.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         loop {
             let Some(slot) = self.slots().next() else { return };
@@ -129,7 +129,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
     }
 
-    /// The entry with this id, whose hash is given.
+    /// Returns the entry with this id, whose hash is given.
     pub(crate) fn find(&self, id: Id<'_>, hash: u32) -> Option<Slot> {
         if self.len == 0 {
             return None;
@@ -174,12 +174,12 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
     }
 
-    /// When [`expired`](Self::expired) is worth a call: perhaps early, never late.
+    /// Returns the next time to call [`expired`](Self::expired); possibly early, never late.
     pub(crate) fn earliest(&self) -> Option<Instant> {
         self.earliest.or_none()
     }
 
-    /// An entry whose deadline has passed. When there is none the bound is put right.
+    /// Returns an entry whose deadline has passed; corrects the lower bound if there is none.
     pub(crate) fn expired(&mut self, now: Instant) -> Option<Slot> {
         if self.earliest > now {
             return None;
@@ -203,7 +203,7 @@ const NONE: u16 = u16::MAX;
 mod tests {
     use super::*;
 
-    /// An entry with a text for an id.
+    /// An entry with a string as its id.
     #[derive(Debug)]
     struct Named(&'static str);
 
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!((table.deadline(one), table.deadline(never)), (Some(at(50)), None));
         table.set_deadline(two, Some(at(20)));
         assert_eq!((table.earliest(), table.expired(at(20))), (Some(at(20)), Some(two)));
-        // Perhaps early: put right when it is asked for.
+        // The bound may be early until `expired` corrects it.
         table.set_deadline(two, None);
         assert_eq!(
             (table.expired(at(49)), table.earliest(), table.expired(at(50))),

@@ -1,4 +1,4 @@
-//! How far a request has come, and what of that the peer is told.
+//! Progress notifications.
 
 use crate::error::SendError;
 use crate::handle::Delivery;
@@ -9,7 +9,7 @@ use crate::time::Instant;
 use crate::tx::Tx;
 use core::time::Duration;
 
-/// How far a request has come.
+/// Progress of a request.
 ///
 /// `Progress::of(3).total(10).message("three of ten")`
 #[derive(Clone, Copy, Debug)]
@@ -20,26 +20,27 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// This much is done. It must be more than last time: less is not sent.
+    /// Creates a progress value. It must increase: a value that is not larger than the last is not
+    /// sent.
     pub fn of(done: impl Into<Amount>) -> Self {
         Self { done: done.into(), total: None, message: None }
     }
 
-    /// Of this much.
+    /// Sets the total.
     #[must_use]
     pub fn total(self, total: impl Into<Amount>) -> Self {
         Self { total: Some(total.into()), ..self }
     }
 
-    /// In words (2025-03-26 on).
+    /// Sets the message (2025-03-26 on).
     #[must_use]
     pub const fn message(self, message: &'a str) -> Self {
         Self { message: Some(message), ..self }
     }
 }
 
-/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware
-/// needs no floating point for it.
+/// An amount of progress, not negative, rounded to millionths. Stored as integers, so that firmware
+/// needs no floating point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Amount {
     whole: u64,
@@ -97,18 +98,18 @@ impl Amount {
     }
 }
 
-/// What has been told of a request.
+/// The last progress notification of a request.
 #[derive(Debug)]
 pub(crate) struct Reported {
     done: Amount,
-    /// When the next report may be; at the far end of time, there was none yet.
+    /// The earliest time of the next notification; [`Instant::NEVER`] before the first one.
     next: Instant,
 }
 
 impl Reported {
     pub(crate) const NOTHING: Self = Self { done: Amount::ZERO, next: Instant::NEVER };
 
-    /// Tells whoever gave the request this `token`, if it is more than last time and not too soon.
+    /// Sends a notification for `token` if the progress has increased and the interval has passed.
     pub(crate) fn report(
         &mut self,
         now: Instant,

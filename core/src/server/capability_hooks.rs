@@ -1,5 +1,5 @@
-//! What a server has because it declares it. A program that declares less contains less: what is
-//! reached through a pointer that a constant configuration does not have is not linked.
+//! Function pointers for optional capabilities, so that the linker drops those that are not
+//! declared.
 
 use super::event::ServerEvent;
 use super::params::{check_completion, check_prompts, check_resources};
@@ -12,7 +12,7 @@ use crate::message::{Id, Params};
 use crate::tx::Tx;
 use crate::types::LoggingLevel;
 
-/// By capability; without it nothing is there.
+/// The hooks, `None` for capabilities that are not declared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CapabilityHooks {
     pub(super) check_resources: Option<CheckParams>,
@@ -23,10 +23,10 @@ pub(super) struct CapabilityHooks {
     pub(super) set_level: Option<HandleRequest>,
 }
 
-/// Whether the parameters are what the methods of a capability take.
+/// Checks the parameters of the methods of a capability.
 type CheckParams = fn(&Params<'_>) -> Result<(), &'static str>;
 
-/// Answers a request of a session.
+/// Responds to a request of a session.
 type HandleRequest = for<'f> fn(
     &mut HookContext<'_>,
     Id<'f>,

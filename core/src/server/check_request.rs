@@ -1,4 +1,4 @@
-//! Who may ask what, and when.
+//! Checks of incoming requests: ids, version, capabilities, method and parameters.
 
 use super::Server;
 use super::capability_hooks::CapabilityHooks;
@@ -12,8 +12,7 @@ use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Everything that is checked before a request is looked at closely, in the order of the
-    /// specification's checks.
+    /// Checks a request, in the order that the specification gives.
     #[cfg_attr(small, inline(never))]
     pub(super) fn check_request<'f>(
         &self,
@@ -29,7 +28,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     || self.declares_modern_version(method, carrier));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
-        // First of all, since no refusal may be written with an id that another request uses.
+        // First, because no error may be written with an id that another request uses.
         let hash = id.hash();
         if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
             return Err(refuse(Violation::IdInUse.into()));
@@ -150,8 +149,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
     }
 
-    /// Whether what carries a request without modern metadata says that there should be some; or
-    /// where nothing else is spoken.
+    /// Returns whether the transport declares a modern version for a request without modern
+    /// metadata, or no other version is supported.
     fn declares_modern_version(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
         let only_modern =
             !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
@@ -163,7 +162,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-/// What is known of a request that was admitted.
+/// Properties of a valid request.
 pub(super) struct Context<'f> {
     pub(super) hash: u32,
     pub(super) token: Option<Id<'f>>,
@@ -172,7 +171,7 @@ pub(super) struct Context<'f> {
     pub(super) log_level: Option<LoggingLevel>,
 }
 
-/// Whether there is nothing to be checked but what has been seen already: a name and arguments.
+/// Fast path: returns whether only a name and arguments are present, whose types are known already.
 #[inline]
 fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
     cfg!(not(small))
@@ -183,7 +182,7 @@ fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
         && !envelope.has(Member::RequestState)
 }
 
-/// The shape of the parameters, as far as all applications need it.
+/// Checks the types of the parameters that every application needs.
 #[cfg_attr(not(small), inline(never))]
 fn check_params(
     method: Method<'_>,

@@ -1,4 +1,4 @@
-//! What a server is and offers.
+//! Configuration of a server.
 
 use core::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::lifecycle::{Revisions, ServerFeatures};
 use crate::types::meta::{check_declared, is_valid_extension_id};
 use crate::types::{CacheScope, Implementation, LoggingLevel};
 
-/// What a server is, what it offers, and its limits in time. Shared by all connections; usually a
-/// `const` or `static`.
+/// Identity, capabilities and timeouts of a server. Shared by all connections; usually a `const` or
+/// `static`.
 ///
 /// ```
 /// use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
@@ -22,53 +22,55 @@ use crate::types::{CacheScope, Implementation, LoggingLevel};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ServerConfig<'c> {
-    /// Name and version, told in `initialize` and in each modern result.
+    /// Name and version, sent in `initialize` and in each modern result.
     pub info: Implementation<'c>,
     capabilities: ServerFeatures,
     pub(super) features: CapabilityHooks,
-    /// How a model should use the server.
+    /// Instructions for the model on how to use the server.
     pub instructions: Option<&'c str>,
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
-    /// The object `capabilities.extensions` (2025-06-18 on): what the server offers.
+    /// The object `capabilities.extensions` (2025-06-18 on): extensions that the server supports.
     pub extensions: Option<RawJson<'c>>,
     pub(super) client_extensions: &'static [&'static str],
-    /// A function that is linked only where there are such.
+    /// Function pointer, so that the code is linked only if there are client extensions.
     pub(super) read_extensions: Option<fn(RawJson<'_>, &'static [&'static str]) -> u16>,
-    /// The revisions spoken. Default: all.
+    /// The supported revisions. Default: all.
     pub revisions: Revisions,
-    /// Methods of your own, handed over like the known ones. Default: none.
+    /// Additional methods, reported as [`ServerEvent::Request`](crate::ServerEvent::Request).
+    /// Default: none.
     pub methods: &'c [&'c str],
-    /// Whether modern results name the server in `_meta` (2026-07-28, basic: SHOULD). Default:
-    /// yes.
+    /// Whether modern results contain the server's name in `_meta` (2026-07-28, basic: SHOULD).
+    /// Default: yes.
     pub send_server_info: bool,
-    /// How long a client may keep the answer to `server/discover`, in milliseconds. Default: 0.
+    /// How long a client may cache the result of `server/discover`, in milliseconds. Default: 0.
     pub discover_ttl_ms: u64,
-    /// Who may keep it. Default: everybody.
+    /// Whether shared caches may store it, too. Default: [`CacheScope::Public`].
     pub discover_scope: CacheScope,
-    /// After how long a request that the application has not answered is answered with an error.
-    /// Default: never. Does not count while the application waits for a request of its own on
-    /// behalf of this one.
+    /// Time after which an open request is responded to with an error. Paused while a call of the
+    /// request is open. Default: none.
     pub request_timeout: Option<Duration>,
-    /// After how long a request of ours is given up, unless it says otherwise. Default: 60 s.
+    /// Time after which a call without a response is cancelled, unless it sets its own. Default: 60
+    /// s.
     pub call_timeout: Duration,
-    /// After how long a silence a legacy peer is pinged. Default: never.
+    /// Time without a message after which a legacy peer is pinged. Default: never.
     pub ping_interval: Option<Duration>,
-    /// After how long an unanswered ping means that the peer is gone. Default: 20 s.
+    /// Time after which a ping without a response is reported as
+    /// [`ServerEvent::Unresponsive`](crate::ServerEvent::Unresponsive). Default: 20 s.
     pub ping_timeout: Duration,
-    /// The least time between two progress notifications of a request. Default: none.
+    /// Minimum time between two progress notifications of a request. Default: zero.
     pub progress_interval: Duration,
-    /// What a legacy client is sent before it asked for a level. Default: everything.
+    /// Log level of a legacy session before `logging/setLevel`. Default: debug.
     pub log_level: LoggingLevel,
-    /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a
-    /// second `initialize` ends the session before it, and a request whose id is in use ends
-    /// the request that had it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for
-    /// each); otherwise both are refused. Default: no.
+    /// Whether a peer may restart on an open stream, as on a serial line. A second `initialize`
+    /// then ends the session before it, and a request whose id is in use ends the request that had
+    /// it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
+    /// otherwise both are errors. Default: no.
     pub peer_can_reconnect: bool,
 }
 
 impl<'c> ServerConfig<'c> {
-    /// A server that speaks all revisions, with no limits in time on its own work.
+    /// Creates a configuration with all revisions and without a request timeout.
     #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ServerFeatures) -> Self {
         Self {
@@ -95,12 +97,12 @@ impl<'c> ServerConfig<'c> {
         }
     }
 
-    /// Looks for what a client could not understand: extensions whose id has no prefix or breaks
-    /// the grammar, extensions and experimental capabilities that are no objects; more than
-    /// [`MAX_EXTENSIONS`] of the client's.
+    /// Checks the configuration: extension ids must have a prefix and follow the grammar,
+    /// extensions and experimental capabilities must be objects, and `client_extensions` has at
+    /// most [`MAX_EXTENSIONS`] entries.
     ///
     /// # Errors
-    /// What is wrong. Worth a test, or a line at start-up.
+    /// The first error found. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions)?;
         if self.client_extensions.len() > MAX_EXTENSIONS {
@@ -110,13 +112,13 @@ impl<'c> ServerConfig<'c> {
         if valid { Ok(()) } else { Err(ConfigError::ExtensionId) }
     }
 
-    /// What is offered. Methods behind anything else are answered with -32601.
+    /// Returns the capabilities. Methods of undeclared capabilities are responded to with -32601.
     #[must_use]
     pub const fn capabilities(&self) -> ServerFeatures {
         self.capabilities
     }
 
-    /// The same configuration of a server that offers something else.
+    /// Replaces the capabilities.
     #[must_use]
     pub const fn with_capabilities(mut self, capabilities: ServerFeatures) -> Self {
         self.capabilities = capabilities;
@@ -145,11 +147,11 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// The extensions of the client that the server asks about with
-    /// [`Request::has_extension`](super::Request::has_extension).
+    /// Sets the extensions of the client that
+    /// [`Request::has_extension`](super::Request::has_extension) can query.
     ///
-    /// A client of 2026-07-28 declares its extensions with each request. One before declares them
-    /// in `initialize`, and its session remembers those of this list, in a bit each: the first
+    /// A client of 2026-07-28 declares its extensions with each request. An older one declares them
+    /// in `initialize`, and the session stores those of this list, one bit each: the first
     /// [`MAX_EXTENSIONS`].
     ///
     /// ```
@@ -245,5 +247,5 @@ impl<'c> ServerConfig<'c> {
     }
 }
 
-/// The most extensions of a client that a session remembers, in two bytes.
+/// Maximum number of client extensions that a session stores.
 pub const MAX_EXTENSIONS: usize = 16;

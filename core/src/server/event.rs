@@ -1,4 +1,4 @@
-//! What a server tells its application.
+//! Events that a server reports to its application.
 
 use super::extensions::Extensions;
 use crate::client::CallOutcome;
@@ -12,50 +12,50 @@ use crate::types::LoggingLevel;
 use crate::types::meta::{BAGGAGE, CLIENT_CAPABILITIES, TRACEPARENT, TRACESTATE};
 use crate::violation::Violation;
 
-/// What happened. Borrows the frame, never the server.
+/// An event. Borrows the frame, not the server.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ServerEvent<'f> {
-    /// A request to be answered, at once or later.
+    /// A request that the application responds to, at once or later.
     Request(Request<'f>),
-    /// The request was cancelled by the client; a response to it would not be written.
+    /// The client cancelled the request. Responses to it are no longer written.
     RequestCancelled {
-        /// Which.
+        /// The request.
         request: RequestHandle,
-        /// The client's words.
+        /// The reason given by the client.
         reason: Option<JsonStr<'f>>,
     },
-    /// The request took longer than the configuration allows and was answered with an error.
+    /// The request was open longer than [`request_timeout`](super::ServerConfig::request_timeout),
+    /// and has been responded to with an error.
     RequestTimedOut {
-        /// Which.
+        /// The request.
         request: RequestHandle,
     },
-    /// A legacy client's `initialize` was answered.
+    /// A legacy client opened a session with `initialize`; its result has been written.
     Initialize {
-        /// What was agreed on.
+        /// The negotiated revision.
         revision: Revision,
-        /// The client's parameters, an [`InitializeParams`](crate::types::InitializeParams). The
-        /// settings of an extension are
-        /// `params.to::<InitializeParams>()?.capabilities.extension(id)`.
+        /// The parameters: an [`InitializeParams`](crate::types::InitializeParams). The settings of
+        /// an extension are `params.to::<InitializeParams>()?.capabilities.extension(id)`.
         params: RawJson<'f>,
     },
-    /// `notifications/initialized`: from now on the legacy client may be sent requests.
+    /// `notifications/initialized` arrived: calls to the legacy client are allowed from now on.
     Initialized,
-    /// A legacy client said which log messages it wants; answered.
+    /// A legacy client set the log level; its request has been responded to.
     LogLevel(LoggingLevel),
-    /// A legacy client subscribed to a resource; answered.
+    /// A legacy client subscribed to a resource; its request has been responded to.
     Subscribed {
-        /// The resource.
+        /// The URI of the resource.
         uri: JsonStr<'f>,
     },
-    /// A legacy client gave a subscription up; answered.
+    /// A legacy client unsubscribed from a resource; its request has been responded to.
     Unsubscribed {
-        /// The resource.
+        /// The URI of the resource.
         uri: JsonStr<'f>,
     },
-    /// A modern client opened `subscriptions/listen`; acknowledged.
+    /// A modern client opened a `subscriptions/listen`; the acknowledgement has been written.
     Listening {
-        /// Its handle, for [`end_listen`](super::Server::end_listen).
+        /// The handle for [`end_listen`](super::Server::end_listen).
         request: RequestHandle,
     },
     /// A call ended.
@@ -66,39 +66,42 @@ pub enum ServerEvent<'f> {
         /// [`Cancelled`](CallOutcome::Cancelled) because the request that the call belongs to ended.
         outcome: CallOutcome<'f>,
     },
-    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call,
-    /// which writes at most one frame.
+    /// A ping inside a batch has been responded to. Outside of batches there is no event; here it
+    /// ends the call, because a call writes at most one frame.
     Pinged,
-    /// A ping that the configuration asked for was not answered: the connection is as good as lost.
+    /// The peer did not respond to a ping ([`ping_interval`](super::ServerConfig::ping_interval))
+    /// in time: treat the connection as lost.
     Unresponsive,
-    /// Any other notification of a legacy client, as `notifications/roots/list_changed`.
+    /// Any other notification of a legacy client, e.g. `notifications/roots/list_changed`.
     Notification {
-        /// Its method.
+        /// The method.
         method: JsonStr<'f>,
-        /// Its parameters.
+        /// The parameters.
         params: Params<'f>,
     },
-    /// An error of the client's that names no request.
+    /// An error response without an id.
     PeerError(PeerError<'f>),
-    /// A legacy client asked for a shutdown; answered. The end of input closes.
+    /// A legacy client sent `shutdown`; its request has been responded to. The connection closes at
+    /// the end of input.
     Shutdown,
-    /// The client did something wrong; answered where JSON-RPC allows it.
+    /// The client violated the protocol; an error has been written where JSON-RPC allows it.
     Violation(Violation),
 }
 
-/// A request: what is asked, by whom, under which rules.
+/// A request of the client.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Request<'f> {
-    /// What it is answered with.
+    /// The handle to respond with.
     pub handle: RequestHandle,
-    /// What is asked.
+    /// The method.
     pub method: Method<'f>,
-    /// The revision that its answer is written in.
+    /// The revision that the response is written in.
     pub revision: Revision,
-    /// What the client can do: of this request in the modern era, of its session before.
+    /// The capabilities of the client: declared in this request (modern) or by `initialize`
+    /// (legacy).
     pub capabilities: ClientFeatures,
-    /// Whether the client wants progress notifications.
+    /// Whether the client requested progress notifications.
     pub wants_progress: bool,
     pub(super) extensions: Extensions,
     /// The parameters.
@@ -108,63 +111,65 @@ pub struct Request<'f> {
 }
 
 impl<'f> Request<'f> {
-    /// The head of the HTTP request that it came with. Not of a copy
-    /// ([`OwnedRequest`](crate::OwnedRequest)), which outlives it.
+    /// Returns the head of the HTTP request that contained this request. `None` for a copy
+    /// ([`OwnedRequest`](crate::OwnedRequest)).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_head(&self) -> Option<&'f crate::http::RequestHead<'f>> {
         self.carrier.head()
     }
 
-    /// `params.name`, of `tools/call` and `prompts/get`: a string there for certain.
+    /// Returns `params.name`. For `tools/call` and `prompts/get` it is `Some`: requests without it
+    /// are rejected.
     #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {
         self.params.name()
     }
 
-    /// `params.arguments`: an object, empty when there was none.
+    /// Returns `params.arguments`: an object, empty if absent.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
         self.params.arguments()
     }
 
-    /// `params.uri`, of `resources/read`: a string there for certain.
+    /// Returns `params.uri`. For `resources/read` it is `Some`: requests without it are rejected.
     #[must_use]
     pub fn uri(&self) -> Option<JsonStr<'f>> {
         self.params.get("uri").and_then(RawJson::as_string)
     }
 
-    /// `params.cursor`, of the lists.
+    /// Returns `params.cursor` of a list request.
     #[must_use]
     pub fn cursor(&self) -> Option<JsonStr<'f>> {
         self.params.get("cursor").and_then(RawJson::as_string)
     }
 
-    /// The answer to the input request `key` of an earlier attempt (2026-07-28,
+    /// Returns the client's response to the input request `key` of an earlier attempt (2026-07-28,
     /// basic/patterns/mrtr).
     #[must_use]
     pub fn input_response(&self, key: &str) -> Option<RawJson<'f>> {
         self.params.get("inputResponses")?.get(key)
     }
 
-    /// The `requestState` of an earlier attempt. It comes from the client: trust it only as far as
-    /// you can verify it.
+    /// Returns the `requestState` of an earlier attempt. It comes from the client and is untrusted:
+    /// verify it.
     #[must_use]
     pub fn request_state(&self) -> Option<JsonStr<'f>> {
         self.params.get("requestState").and_then(RawJson::as_string)
     }
 
-    /// Whether the client declared an extension: with this request in the modern era; in the
-    /// `initialize` of its session before, if the
-    /// [configuration](super::ServerConfig::client_extensions) names the extension.
+    /// Returns whether the client declared an extension: with this request (modern), or in the
+    /// `initialize` of its session if the [configuration](super::ServerConfig::client_extensions)
+    /// names the extension (legacy).
     #[must_use]
     pub fn has_extension(&self, id: &str) -> bool {
         self.extensions.contains(id) || self.extension(id).is_some()
     }
 
-    /// The client's settings of an extension, which came with this request (2026-07-28). A session
-    /// remembers that the extension was declared ([`has_extension`](Self::has_extension)), not its
-    /// settings: take those out of [`ServerEvent::Initialize`].
+    /// Returns the client's settings of an extension, which are part of this request (2026-07-28).
+    /// A session only stores that the extension was declared
+    /// ([`has_extension`](Self::has_extension)), not its settings: read those from
+    /// [`ServerEvent::Initialize`].
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared =
@@ -172,20 +177,21 @@ impl<'f> Request<'f> {
         declared.get("extensions")?.get(id).filter(|settings| settings.is_object())
     }
 
-    /// `_meta.traceparent`, where it is well formed and written without escapes. What is not is no
-    /// fault of the request's: it is only not traced.
+    /// Returns `_meta.traceparent` if it is valid and written without escapes. An invalid one is
+    /// ignored; the request is not traced.
     #[must_use]
     pub fn traceparent(&self) -> Option<&'f str> {
         self.trace(TRACEPARENT).filter(|text| trace::is_traceparent(text))
     }
 
-    /// `_meta.tracestate`, likewise. It means nothing without a [`traceparent`](Self::traceparent).
+    /// Returns `_meta.tracestate`, under the same conditions. It has no meaning without a
+    /// [`traceparent`](Self::traceparent).
     #[must_use]
     pub fn tracestate(&self) -> Option<&'f str> {
         self.trace(TRACESTATE).filter(|text| trace::is_tracestate(text))
     }
 
-    /// `_meta.baggage`, likewise.
+    /// Returns `_meta.baggage`, under the same conditions.
     #[must_use]
     pub fn baggage(&self) -> Option<&'f str> {
         self.trace(BAGGAGE).filter(|text| trace::is_baggage(text))

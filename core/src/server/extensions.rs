@@ -4,8 +4,8 @@ use super::config::MAX_EXTENSIONS;
 use crate::json::RawJson;
 use crate::types::meta::is_modern_only;
 
-/// The configured ids, and which of them were declared: a bit each, in their order. A session has
-/// no memory for ids or settings.
+/// The configured ids, and one bit each for those that were declared, in their order. A session
+/// stores no ids or settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extensions {
     pub(super) ids: &'static [&'static str],
@@ -21,8 +21,8 @@ impl Extensions {
     }
 }
 
-/// The bits of a `ClientCapabilities` object in an `initialize`. Each id in it is looked up among
-/// the configured ones.
+/// Returns the bits for the `ClientCapabilities` of an `initialize`. Each id in it is looked up
+/// among the configured ones.
 pub(super) fn read(capabilities: RawJson<'_>, ids: &'static [&'static str]) -> u16 {
     let mut declared = 0;
     for (id, settings) in capabilities.get("extensions").into_iter().flat_map(RawJson::members) {

@@ -1,17 +1,16 @@
-//! From a `file:` URI to a path (2026-07-28, server/resources: paths are sanitized against
+//! Conversion of a `file:` URI to a path (2026-07-28, server/resources: paths are sanitized against
 //! traversal).
 
 use super::Request;
 
 impl Request<'_> {
-    /// The path that `params.uri` names, when it is a `file:` URI: absolute, percent-encoding
-    /// resolved, in the beginning of `out`.
+    /// Returns the path of `params.uri` if it is a `file:` URI: absolute, percent-decoded, at the
+    /// beginning of `out`.
     ///
-    /// `None` for any other URI, for another host's, for a path longer than `out`, and for one that
-    /// could lead elsewhere than it seems to: with `.` or `..` as a segment, a backslash, a
-    /// NUL, or a slash in percent-encoding. Whether the client may read it is for you to say; and
-    /// that no link leads out of the directory that it may read, for your file system. Drive
-    /// letters stay as they are: `/C:/x`.
+    /// Returns `None` for any other URI, for another host, for a path longer than `out`, and for an
+    /// ambiguous path: with `.` or `..` as a segment, or a percent-encoded slash, backslash or NUL.
+    /// The caller checks whether the client may read the path, and the file system that no symbolic
+    /// link leads out of the permitted directory. Drive letters are kept: `/C:/x`.
     #[must_use]
     pub fn file_path<'o>(&self, out: &'o mut [u8]) -> Option<&'o str> {
         let mut chars = self.uri()?.chars();
@@ -44,7 +43,7 @@ impl Request<'_> {
             }
         }
         let path = core::str::from_utf8(out.get(..len)?).ok()?;
-        // Behind two slashes is the host.
+        // Two slashes precede the host.
         let path = match path.strip_prefix("//") {
             Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
             None => path,

@@ -1,4 +1,4 @@
-//! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
+//! The handshake: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
 
 use super::event::ServerEvent;
 use super::refusal::{Refusal, refuse, write_result};
@@ -13,7 +13,8 @@ use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
-    /// Legacy, basic/lifecycle: the offered version where it is spoken, else the newest legacy one.
+    /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
+    /// the newest legacy version supported.
     #[cfg_attr(small, inline(never))]
     pub(super) fn initialize<'f>(
         &mut self,
@@ -74,7 +75,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
     }
 
-    /// 2026-07-28, server/discover.
+    /// Responds to `server/discover` (2026-07-28).
     #[cfg_attr(small, inline(never))]
     pub(super) fn discover<'f>(
         &mut self,

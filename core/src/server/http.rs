@@ -13,22 +13,22 @@ use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Where the answer to a request goes, its progress, its log messages, and what is asked on its
-    /// behalf. 0 when it is no longer open.
+    /// Returns the exchange of a request, for its response, its progress and log notifications, and
+    /// its calls. 0 if the request is no longer open.
     #[must_use]
     pub fn exchange(&self, request: RequestHandle) -> u32 {
         self.exchange_of(request.0)
     }
 
-    /// Where the cancellation of a request of ours goes: to the exchange on whose behalf it was
-    /// made, if that is still open.
+    /// Returns the exchange for the cancellation of a call: that of the request it belongs to, if
+    /// that is still open.
     #[must_use]
     pub fn exchange_of_call(&self, call: Call) -> u32 {
         self.parent_exchange(call.0)
     }
 
-    /// Where the next [`handle_timeout`](Self::handle_timeout) writes: one exchange for each call
-    /// of it. `None` when nothing is due.
+    /// Returns the exchange that the next [`handle_timeout`](Self::handle_timeout) writes to; each
+    /// call of it writes to one exchange. `None` if no timeout is due.
     pub fn due_exchange(&mut self, now: Instant) -> Option<u32> {
         if let Some(slot) = self.calls.expired(now) {
             return Some(self.parent_exchange(slot));
@@ -39,15 +39,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.ping_due().filter(|due| *due <= now).map(|_| 0)
     }
 
-    /// How many requests of an exchange wait for an answer. When none does, it has said all it has
-    /// to say.
+    /// Returns the number of open requests of an exchange. An exchange without any has no more
+    /// output.
     #[must_use]
     pub fn open_requests_of(&self, exchange: u32) -> usize {
         self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
     }
 
-    /// Serves a legacy client that has no session: as if `initialize` had settled this revision,
-    /// with no capabilities. For one exchange.
+    /// Serves one exchange of a legacy client without a session, as if `initialize` had negotiated
+    /// this revision, with no capabilities.
     pub fn start_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;

@@ -1,5 +1,5 @@
-//! What the head of an HTTP request repeats of its body (2026-07-28,
-//! basic/transports/streamable-http). On a stream there is nothing to check.
+//! HTTP headers that mirror members of the body (2026-07-28, basic/transports/streamable-http).
+//! Nothing is checked on a stream.
 
 use super::refusal::Refusal;
 use crate::json::JsonStr;
@@ -35,7 +35,7 @@ mod http {
     use crate::violation::Violation;
 
     impl<'f> Carrier<'f> {
-        /// Whether the version field names a modern revision, or one that nobody knows.
+        /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
         pub(in crate::server) fn declares_modern_version(&self) -> bool {
             let version = self.head().and_then(|head| head.fields.get(VERSION));
             version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
@@ -65,8 +65,8 @@ mod http {
             }
         }
 
-        /// `Mcp-Method`, and `Mcp-Name` where there is a name. `Mcp-Param-*` are for who knows the
-        /// tool's schema: [`Catalog`](crate::Catalog).
+        /// Checks `Mcp-Method`, and `Mcp-Name` for methods with a name or URI.
+        /// [`Catalog`](crate::Catalog) checks `Mcp-Param-*`, which needs the tool's schema.
         pub(in crate::server) fn check_headers(
             &self,
             method: Method<'f>,
@@ -91,7 +91,7 @@ mod http {
                 Method::ResourcesRead => Member::Uri,
                 _ => return Ok(()),
             };
-            // What is no string is wrong in another way.
+            // A name of another type is reported by the check of the parameters.
             let Some(name) = envelope.params().member(name).and_then(|name| name.as_string())
             else {
                 return Ok(());

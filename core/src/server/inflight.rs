@@ -1,4 +1,4 @@
-//! What is kept of a request, the peer's or ours, while it waits for its answer.
+//! Table entries: open requests of the client, and calls to it.
 
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientFeatures, Revision};
@@ -6,7 +6,7 @@ use crate::message::{ExchangeKey, Id, IdText};
 use crate::progress::Reported;
 use crate::types::LoggingLevel;
 
-/// A request of the peer's.
+/// An open request.
 #[derive(Debug)]
 pub(super) struct InflightRequest {
     pub(super) id: IdText,
@@ -14,25 +14,26 @@ pub(super) struct InflightRequest {
     pub(super) token: IdText,
     pub(super) revision: Revision,
     pub(super) capabilities: ClientFeatures,
-    /// The least severe level that a modern request wants; none, if it wants nothing.
+    /// The least severe log level requested in `_meta`; `None` if the client wants no log messages.
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) may_require_input: bool,
     pub(super) kind: RequestKind,
     pub(super) reported: Reported,
-    /// Requests of ours on its behalf; its time stands still while there are any.
+    /// The number of open calls of this request; its timeout pauses while there are any.
     pub(super) nested_calls: u16,
-    /// Milliseconds, while it stands still.
+    /// Milliseconds until the timeout, while paused.
     pub(super) time_left: u64,
     pub(super) exchange: ExchangeKey,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RequestKind {
-    /// The application answers it.
+    /// The application responds to it.
     Request,
-    /// A `subscriptions/listen`, and which changes it is told of.
+    /// A `subscriptions/listen`, and the kinds of changes that it reports.
     Listen(super::subscriptions::Kinds),
-    /// A `subscriptions/listen` whose end has been announced; its result is still owed.
+    /// A `subscriptions/listen` that has been cancelled by the server; its result is not written
+    /// yet.
     Ending,
 }
 
@@ -42,23 +43,23 @@ impl Keyed for InflightRequest {
     }
 }
 
-/// A request of ours.
+/// An open call.
 #[derive(Debug)]
 pub(super) struct InflightCall {
-    /// Its id.
+    /// The id of the call.
     pub(super) number: u32,
-    /// The request on whose behalf it was made.
+    /// The request that the call belongs to.
     pub(super) parent: Option<Slot>,
     pub(super) kind: CallKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CallKind {
-    /// The application waits for the answer.
+    /// Made by the application.
     Application,
-    /// To see whether the peer is alive.
+    /// A ping that checks whether the peer is alive.
     KeepAlive,
-    /// Nobody waits any more; the peer has yet to be told.
+    /// Its request has ended; `notifications/cancelled` is still to be sent.
     Abandoned,
 }
 

@@ -1,4 +1,4 @@
-//! What time alone brings about.
+//! Timeouts, keep-alive pings, closing, and peers that restart on the same stream.
 
 use super::Server;
 use super::event::ServerEvent;
@@ -17,7 +17,8 @@ use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
+    /// Returns the next time to call [`handle_timeout`](Self::handle_timeout); possibly early,
+    /// never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         [self.requests.earliest(), self.calls.earliest(), self.ping_due()]
@@ -26,7 +27,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .min()
     }
 
-    /// Does one thing that is due, and says which. Call it until it says `None`.
+    /// Handles one timeout that is due and returns its event. Call it until it returns `None`.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -35,7 +36,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         now: Instant,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        // What has begun goes on, whatever else is due by now.
+        // A partly written frame is continued first, whatever else is due.
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
         }
@@ -47,12 +48,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return self.end_call_late(now, slot, tx);
         }
         while let Some(slot) = self.requests.expired(now) {
-            // An answer that has begun is finished.
+            // A partly written response is finished.
             if self.requests.get(slot).is_none_or(|pending| pending.kind != RequestKind::Request)
                 || is_response_open(tx, slot)
             {
                 self.requests.set_deadline(slot, None);
-                // The next may belong elsewhere.
+                // The next timeout may belong to another exchange.
                 if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_a_stream()) {
                     return Ok(None);
                 }
@@ -66,7 +67,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(None)
     }
 
-    /// Whose cancellation or expiry has been written in part.
+    /// Returns the call whose cancellation, and the request whose timeout error is partly written.
     fn open_frames(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
             self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)))
@@ -90,8 +91,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
-    /// The transport is closed: everything in flight is forgotten, and nobody is told. The server
-    /// can be used for a new connection.
+    /// Resets the server after the transport has closed: drops all requests, calls and
+    /// subscriptions without an event. The server can then be used for a new connection.
     pub fn close(&mut self) {
         self.requests.clear();
         self.calls.clear();
@@ -124,7 +125,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Only a legacy peer can be pinged; one ping at a time.
+    /// Returns when the next ping is due. Only legacy peers are pinged, with one ping at a time.
     pub(super) fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         self.session?;
@@ -155,8 +156,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         .map(|_| ())
     }
 
-    /// What ends because this request cannot come from the peer that we know: one thing a call,
-    /// until there is none left.
+    /// Detects that the peer restarted on the same stream (e.g. a serial line, which never closes):
+    /// by a second `initialize`, or by an id that is in use. Ends one request or call of the
+    /// previous session per invocation, until it returns `None`.
     #[cfg_attr(small, inline(never))]
     pub(super) fn reconnect(
         &mut self,
@@ -173,9 +175,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         } else {
             self.requests.find(id, id.hash())
         };
-        // The acknowledgement that has begun is this very request's.
+        // A partly written acknowledgement belongs to this request.
         let slot = slot.filter(|slot| self.acknowledging != Some(*slot));
-        // What has begun must be finished, for which what it is about must be there.
+        // A partly written frame must be finished first, and needs its table entry.
         if (is_new_session || slot.is_some()) && tx.has_open() {
             return Err(SendError::Full);
         }
@@ -189,7 +191,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if is_new_session {
             loop {
                 let Some(slot) = self.calls.slots().next() else { break };
-                // Of a ping the application knows nothing.
+                // The application does not know of pings.
                 if self.remove_call(self.last_received, slot) != Some(CallKind::KeepAlive) {
                     return Ok(Some(ServerEvent::CallFinished {
                         call: Call(slot),

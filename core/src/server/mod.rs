@@ -1,4 +1,4 @@
-//! The server: a state machine over frames, for all revisions at once.
+//! The server state machine. It reads frames and writes frames, for all revisions at once.
 
 mod capability_hooks;
 mod check_request;
@@ -38,15 +38,14 @@ use crate::types::LoggingLevel;
 use inflight::{InflightCall, InflightRequest};
 use subscriptions::Subscriptions;
 
-/// One peer's server: up to `N` requests in flight, and as many of our own; up to `S` subscribed
-/// URIs.
+/// The server side of one connection: up to `N` open requests, up to `N` open calls, and up to `S`
+/// subscribed URIs.
 ///
-/// A value is one id space: a process's stdio, a connection, a legacy HTTP session, one modern HTTP
-/// exchange. Legacy and modern peers may share a stream: a request that carries its version in
-/// `_meta` is modern, `initialize` opens the legacy scope.
+/// One value serves one id space: the stdio of a process, a connection, a legacy HTTP session, or
+/// one modern HTTP exchange. Legacy and modern peers may share a stream: a request with its version
+/// in `_meta` is modern, `initialize` opens the legacy session.
 ///
-/// Memory: about 210 bytes for each of `N` and 10 for each of `S`, and 90 more (on a 32-bit
-/// machine).
+/// Memory on a 32-bit target: about 210 bytes for each of `N`, 10 for each of `S`, and 90 more.
 #[derive(Debug)]
 pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     config: &'c ServerConfig<'c>,
@@ -54,20 +53,20 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     calls: Table<InflightCall, N>,
     subscriptions: Subscriptions<S>,
     session: Option<Session>,
-    /// A `subscriptions/listen` whose acknowledgement has begun and not ended.
+    /// The `subscriptions/listen` whose acknowledgement is partly written.
     acknowledging: Option<Slot>,
-    /// The id of our latest request.
+    /// The id of the latest call.
     calls_made: u32,
-    /// When the peer last sent a message.
+    /// When the last message of the peer arrived.
     last_received: Instant,
 }
 
-/// What `initialize` settled.
+/// The session that `initialize` opened.
 #[derive(Clone, Copy, Debug)]
 struct Session {
     revision: Revision,
     capabilities: ClientFeatures,
-    /// The configured extensions that the client declared, a bit each.
+    /// The configured extensions that the client declared, one bit each.
     extensions: u16,
     /// Set by `logging/setLevel`.
     log_level: LoggingLevel,
@@ -76,7 +75,7 @@ struct Session {
 }
 
 impl<'c> Server<'c> {
-    /// A server with room for eight requests and eight subscribed URIs. For other sizes:
+    /// Creates a server with room for eight requests and eight subscribed URIs. For other sizes:
     /// [`with_table_sizes`](Server::with_table_sizes).
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
@@ -85,7 +84,7 @@ impl<'c> Server<'c> {
 }
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
-    /// A server whose sizes the type says: `let mut server: Server<4, 16> =
+    /// Creates a server whose table sizes are given by its type: `let mut server: Server<4, 16> =
     /// Server::with_table_sizes(&CONFIG)`.
     #[must_use]
     pub const fn with_table_sizes(config: &'c ServerConfig<'c>) -> Self {
@@ -101,38 +100,38 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    /// The configuration it was made with.
+    /// Returns the configuration.
     #[must_use]
     pub const fn config(&self) -> &'c ServerConfig<'c> {
         self.config
     }
 
-    /// The revision that `initialize` settled, once it has.
+    /// Returns the revision that `initialize` negotiated, `None` before.
     #[must_use]
     pub fn legacy_revision(&self) -> Option<Revision> {
         self.session.map(|scope| scope.revision)
     }
 
-    /// How many requests wait for an answer, open `subscriptions/listen` included.
+    /// Returns the number of requests without a response, including open `subscriptions/listen`.
     #[must_use]
     pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
-    /// How many requests of our own wait for an answer.
+    /// Returns the number of calls without a response.
     #[must_use]
     pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
-    /// Whether the request still waits for its answer: `false` once it was answered, cancelled or
-    /// expired.
+    /// Returns whether the request waits for a response: `false` after a response, a cancellation
+    /// or a timeout.
     #[must_use]
     pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 
-    /// The revision that an answer to what cannot be read is written for.
+    /// Returns the revision for responses to messages that cannot be parsed.
     fn fallback_revision(&self) -> Revision {
         self.session.map_or(Revision::LATEST, |scope| scope.revision)
     }

@@ -1,4 +1,4 @@
-//! What a server tells without being asked each time: progress, log messages, changes.
+//! Notifications: progress, log messages, changes.
 
 use super::Server;
 use super::inflight::RequestKind;
@@ -16,38 +16,37 @@ use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
 use crate::types::encode::tell::{Object, Tell};
 
-/// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the
-/// same without a client's help.
+/// A log message. Deprecated since 2026-07-28 in favour of standard error and telemetry.
 #[derive(Debug)]
 pub struct LogMessage<'a, T: ?Sized> {
-    /// How severe.
+    /// Severity.
     pub level: LoggingLevel,
-    /// Who says it.
+    /// Name of the logger.
     pub logger: Option<&'a str>,
-    /// What: a string, or anything else that a message can carry.
+    /// The data: a string, or any other JSON value.
     pub data: &'a T,
 }
 
 impl<'a, T: ?Sized> LogMessage<'a, T> {
-    /// A message without a logger's name.
+    /// Creates a message without a logger name.
     pub const fn new(level: LoggingLevel, data: &'a T) -> Self {
         Self { level, logger: None, data }
     }
 
-    /// The same from a named logger.
+    /// Sets the name of the logger.
     #[must_use]
     pub const fn logger(self, logger: &'a str) -> Self {
         Self { logger: Some(logger), ..self }
     }
 }
 
-/// A change that subscribers are told of, and who has been told already.
+/// A change to report to subscribers, and the position of the next subscriber.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change<'a> {
     kind: Kinds,
     uri: &'a str,
     hash: u64,
-    /// Zero: the legacy scope is next. From then on: slots of the request table.
+    /// Zero: the legacy session is next. Otherwise the next slot of the request table, plus one.
     next: u16,
 }
 
@@ -80,8 +79,8 @@ impl<'a> Change<'a> {
         Self { kind, uri: "", hash: 0, next: 0 }
     }
 
-    /// How many have been passed by, told or not: what to [`resume`](Self::resume) with where the
-    /// change cannot be kept, since it lends its URI.
+    /// Returns the position of the next subscriber, to [`resume`](Self::resume) with if the change
+    /// cannot be stored because it borrows its URI.
     #[must_use]
     pub const fn position(&self) -> u16 {
         self.next
@@ -104,10 +103,11 @@ impl<'a> Change<'a> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Tells the client how far its request has come, if it asked.
+    /// Sends a progress notification for a request, if the client requested progress.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten the message.
+    /// [`SendError::Full`]: drain and call again, or drop the notification. [`SendError::TooLarge`]
+    /// if it is longer than the buffer: shorten the message.
     pub fn progress(
         &mut self,
         now: Instant,
@@ -130,11 +130,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         )
     }
 
-    /// Logs to the client on behalf of a request: where it asked for that level (in its `_meta`, or
-    /// in its session).
+    /// Sends a log message that belongs to a request, if the client requested that level (in
+    /// `_meta`, or in its session).
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten it. [`SendError::NotAllowed`] when the capability
+    /// [`SendError::Full`]: drain and call again, or drop the message. [`SendError::TooLarge`] if
+    /// it is longer than the buffer: shorten it. [`SendError::NotAllowed`] if the capability
     /// `logging` is not declared.
     pub fn log<T: Payload + ?Sized>(
         &mut self,
@@ -152,8 +153,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.write_log(revision, level, message, tx)
     }
 
-    /// Logs to a legacy client what belongs to no request. A modern client cannot be told
-    /// ([`Delivery::NotRequested`]).
+    /// Sends a log message that belongs to no request to a legacy client. A modern client cannot
+    /// receive it ([`Delivery::NotRequested`]).
     ///
     /// # Errors
     /// As [`log`](Self::log).
@@ -195,7 +196,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Delivery::Sent)
     }
 
-    /// Sends a legacy client a notification that has no method of its own here, as
+    /// Sends a notification without a method of its own here to a legacy client, e.g.
     /// `notifications/elicitation/complete`.
     ///
     /// # Errors
@@ -221,11 +222,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Tells one subscriber of a change; `false` when all have been told. `while
+    /// Notifies one subscriber of a change; returns `false` after the last one. `while
     /// server.publish(&mut change, tx)? {}`, or `send` around each call.
     ///
-    /// Subscribers are the legacy client, where the capability was declared and, for a resource, it
-    /// subscribed; and each `subscriptions/listen` that asked for it.
+    /// Subscribers are the legacy client, if the capability is declared and, for a resource, the
+    /// client subscribed to it; and each `subscriptions/listen` whose filter contains the change.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again with the same change.
@@ -243,7 +244,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             change.next = 1;
         }
-        // Few requests are in flight, and of those few are listens.
+        // Linear search: few requests are open, and few of them are subscriptions.
         let next = self
             .requests
             .slots()
@@ -256,8 +257,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(true)
     }
 
-    /// Whether a subscriber would be told of this change: one without need not be kept until there
-    /// is room.
+    /// Returns whether the change has a subscriber. A change without one can be dropped instead of
+    /// stored until there is room.
     #[must_use]
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())
@@ -270,7 +271,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     fn listener_wants(&self, slot: Slot, change: &Change<'_>) -> bool {
-        // Nothing may come before the acknowledgement is out.
+        // No notification may precede the acknowledgement.
         let Some(RequestKind::Listen(kinds)) = self.requests.get(slot).map(|pending| pending.kind)
         else {
             return false;
@@ -300,7 +301,7 @@ fn write_change(
     })
 }
 
-/// Notifications that other methods than [`Server::notify`] send.
+/// Notifications with a method of their own, which checks whether the client may receive them.
 const HAVE_A_METHOD: [&str; 7] = [
     "notifications/cancelled",
     "notifications/message",

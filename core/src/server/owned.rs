@@ -9,8 +9,8 @@ use crate::json::JsonStr;
 use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::OwnedParams;
 
-/// A copy of a [`Request`], for a handler that is not done at once. It holds the parameters and
-/// nothing else of the frame; what was found without a search there is found without a search here.
+/// A copy of a [`Request`], for a handler that responds later. It contains the parameters and no
+/// other part of the frame. Indexed members stay indexed.
 #[derive(Clone, Debug)]
 pub struct OwnedRequest {
     handle: RequestHandle,
@@ -30,7 +30,7 @@ enum OwnedMethod {
 }
 
 impl OwnedRequest {
-    /// The request, as it was.
+    /// Returns the request.
     #[must_use]
     pub fn as_request(&self) -> Request<'_> {
         Request {
@@ -79,7 +79,7 @@ mod tests {
         ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS)
             .methods(&["own/method"]);
 
-    /// Takes a line in and compares the request with its copy.
+    /// Reads a line and compares the request with its copy.
     fn compare(method: &str, members: &str) {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"progressToken":1,"io.modelcontextprotocol/logLevel":"info","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}"#;
         let line = alloc::format!(

@@ -4,13 +4,13 @@ use crate::json::RawJson;
 use crate::message::{Member, Params};
 use crate::uri_template::is_uri;
 
-/// What methods of the capability `resources` take.
+/// Checks the parameters of the methods of the capability `resources`.
 pub(super) fn check_resources(params: &Params<'_>) -> Result<(), &'static str> {
     let is_uri = params.get("uri").and_then(RawJson::as_string).is_some_and(is_uri);
     if is_uri { Ok(()) } else { Err("params.uri must be a URI") }
 }
 
-/// What `prompts/get` takes.
+/// Checks the parameters of `prompts/get`.
 pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
     if params.first_byte(Member::Name) != b'"' {
         return Err(NAME);
@@ -22,7 +22,7 @@ pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
     }
 }
 
-/// What `completion/complete` takes.
+/// Checks the parameters of `completion/complete`.
 pub(super) fn check_completion(params: &Params<'_>) -> Result<(), &'static str> {
     let reference = params.get("ref").is_some_and(|r| {
         let kind = r.get("type").and_then(RawJson::as_string);

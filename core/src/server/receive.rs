@@ -1,4 +1,4 @@
-//! From a message to an event.
+//! Incoming messages: from a frame to events.
 
 use super::Server;
 use super::check_request::Context;
@@ -22,21 +22,21 @@ use crate::tx::{FrameKey, Tx};
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
-    /// The next event of a frame; `None` when there is none left in it.
+    /// Returns the next event of a frame; `None` after the last one.
     ///
-    /// Answers by itself what needs no application: `initialize`, `ping`, `server/discover`,
-    /// `logging/setLevel`, subscriptions, and whatever is wrong.
+    /// Responds without the application to `initialize`, `ping`, `server/discover`,
+    /// `logging/setLevel`, subscription requests, and invalid messages.
     ///
     /// # Errors
-    /// [`SendError::Full`] when such an answer does not fit: drain `tx` and
-    /// call again with the same cursor.
+    /// [`SendError::Full`] when such a response does not fit: drain `tx` and call again with the
+    /// same cursor.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        // Asked after each frame, so the end costs little.
+        // Fast path: this is called once more after every frame.
         if messages.is_done() { Ok(None) } else { self.next_event_slow(now, messages, tx) }
     }
 
@@ -54,7 +54,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
                     self.last_received = now;
-                    // In a batch nobody begins.
+                    // `initialize` is not allowed in a batch, so a restart cannot happen there.
                     if self.config.peer_can_reconnect
                         && !messages.in_batch()
                         && let Some(ended) = self.reconnect(id, method, envelope, tx)?
@@ -73,8 +73,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                 self.open_request(now, id, method, &context, messages.carrier())
                             {
                                 messages.advance(next);
-                                // Made here and nowhere else: it is large, and this is where most
-                                // messages end.
+                                // Built in place: the event is large, and moving it out of a helper
+                                // costs a copy.
                                 return Ok(Some(ServerEvent::Request(Request {
                                     handle: RequestHandle(slot),
                                     method,
@@ -103,8 +103,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                 messages.carrier(),
                                 tx,
                             )?;
-                            // A call writes at most one frame, so between the messages of a batch
-                            // it returns.
+                            // A call writes at most one frame, so it returns between the messages
+                            // of a batch.
                             event.or(messages.in_batch().then_some(ServerEvent::Pinged))
                         }
                         Err((revision, refusal)) => refuse(refusal.id(id), revision, refusal, tx)?,
@@ -146,7 +146,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(None)
     }
 
-    /// The session's extensions, as a request in this revision sees them.
+    /// Returns the session's extensions; none for a modern request, which carries its own.
     fn extensions(&self, revision: Revision) -> Extensions {
         let scope = self.session.filter(|_| !revision.is_modern());
         Extensions {
@@ -155,8 +155,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    /// Whether the next message is a request that stays in flight until it is answered: for an
-    /// adapter that takes in no more than it can hold.
+    /// Returns whether the next message is a request that stays open until a response: for adapters
+    /// that limit the number of open requests.
     #[must_use]
     pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
         let mut envelope = messages.envelope();
@@ -167,7 +167,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         method.is_for_application() || matches!(method, Method::SubscriptionsListen)
     }
 
-    /// Requests that an application has nothing to do with.
+    /// Handles the requests that need no application.
     #[cfg_attr(small, inline(never))]
     fn handle_internally<'f>(
         &mut self,
@@ -188,7 +188,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     Method::ResourcesSubscribe => features.subscribe,
                     _ => features.unsubscribe,
                 };
-                // Whoever declared it has it; others do not come here.
+                // `check_request` already rejected methods of undeclared capabilities.
                 let Some(answer) = answer else { return Ok(None) };
                 let log_level = self.session.as_mut().map(|scope| &mut scope.log_level);
                 answer(
@@ -249,7 +249,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if method == "notifications/cancelled" {
             return self.cancelled(params, tx);
         }
-        // In the modern era a client has nothing else to tell.
+        // Modern servers act on no client notification but `cancelled`.
         let modern = envelope.has(Member::ProtocolVersion);
         let Some(scope) = self.session.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
@@ -260,7 +260,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(Some(ServerEvent::Notification { method, params: *params }))
     }
 
-    /// What is unknown, answered already or malformed is ignored, as all revisions want it.
+    /// Cancels a request. Unknown, finished or malformed ids are ignored, as all revisions require.
     #[cfg_attr(small, inline(never))]
     fn cancelled<'f>(
         &mut self,
@@ -271,11 +271,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else {
             return Ok(None);
         };
-        // An answer that has begun is finished; the client will ignore it.
+        // A partly written response is finished; the client ignores it.
         if is_response_open(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
             return Ok(None);
         }
-        // A change that has begun is told to the end, for which its subscription must be there.
+        // A partly written change notification is finished first, and needs its subscription.
         if tx.has_open()
             && self.requests.get(slot).is_some_and(|pending| pending.kind != RequestKind::Request)
         {
@@ -298,11 +298,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return outcome.err().map(|error| ServerEvent::PeerError(PeerError::new(error)));
         };
         let Some(slot) = self.calls.find(id, id.hash()) else {
-            // A late answer to what was given up is ignored; one to what was never asked is not.
+            // A late response to a cancelled call is ignored; one to an unknown id is a violation.
             let late = id.as_u32().is_some_and(|number| (1..=self.calls_made).contains(&number));
             return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
         };
-        // Its cancellation has begun and must be finished: this answer is late.
+        // The cancellation is partly written and must be finished: the response is late.
         if self.calls.get(slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number))) {
             return None;
         }
@@ -329,7 +329,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if silent {
             return Ok(Some(ServerEvent::Violation(violation)));
         }
-        // An answer with an id that is in use would end the request that uses it.
+        // An error with an id that is in use would end the request that uses it.
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
         refuse(id, self.fallback_revision(), violation.into(), tx)
     }

@@ -12,7 +12,7 @@ use crate::tx::{FrameKey, Tx};
 use crate::types::meta::SERVER_INFO;
 use crate::violation::Violation;
 
-/// Why a request was not admitted.
+/// An error for a message that the server rejects itself.
 pub(super) struct Refusal<'e> {
     pub(super) violation: Violation,
     pub(super) error: RpcError<'e>,
@@ -27,7 +27,8 @@ impl<'e> Refusal<'e> {
         Self { violation: Violation::InvalidParams, error: RpcError::invalid_params(message) }
     }
 
-    /// An answer with an id that is in use would end the request that uses it.
+    /// Returns the id for the error: `None` if the id is in use, because the error would end the
+    /// request that uses it.
     pub(super) fn id<'f>(&self, id: Id<'f>) -> Option<Id<'f>> {
         (self.violation != Violation::IdInUse).then_some(id)
     }
@@ -39,7 +40,7 @@ impl From<Violation> for Refusal<'_> {
     }
 }
 
-/// Answers with an error, and says what was wrong.
+/// Writes an error, and returns the violation as an event.
 #[cfg_attr(small, inline(never))]
 pub(super) fn refuse<'f>(
     id: Option<Id<'_>>,
@@ -55,7 +56,7 @@ pub(super) fn refuse<'f>(
     Ok(Some(ServerEvent::Violation(refusal.violation)))
 }
 
-/// `{}` is the answer.
+/// Writes the result `{}`.
 pub(super) fn respond_empty(
     id: Id<'_>,
     revision: Revision,
@@ -66,7 +67,7 @@ pub(super) fn respond_empty(
     })
 }
 
-/// Writes a result, with what those of its revision get beside what the application put into them.
+/// Writes a result, with the members that its revision adds.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(super) fn write_result<P: Payload + ?Sized>(
@@ -77,7 +78,7 @@ pub(super) fn write_result<P: Payload + ?Sized>(
 ) -> Result<(), WriteError> {
     let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
     let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
-    // Made only where they are used: most results are legacy ones.
+    // Initialized only where used: most results are legacy ones.
     let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
     let extras = if writer.revision().is_modern() {
         members = [("resultType", &write_type)];

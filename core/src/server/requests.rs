@@ -1,4 +1,5 @@
-//! Requests of our own to a legacy client: sampling, roots, elicitation, ping.
+//! Requests to the client: sampling, elicitation, roots and ping as calls (legacy), input requests
+//! as a result (2026-07-28).
 
 use core::time::Duration;
 
@@ -67,20 +68,22 @@ impl ClientRequest<'_, RawJson<'_>> {
 }
 
 impl<'a, P: ?Sized> ClientRequest<'a, P> {
-    /// Any request, and what the client must have declared for it.
+    /// Creates a request with any method. `needs` are the capabilities that the client must have
+    /// declared.
     #[must_use]
     pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientFeatures) -> Self {
         Self { method, params, needs, is_valid: |_, _| true, parent: None, timeout: None }
     }
 
-    /// On behalf of this request: its time stands still meanwhile, and when it ends this one is
-    /// cancelled.
+    /// Makes the call part of this request: the request's timeout pauses until the call ends, and
+    /// the call is cancelled when the request ends.
     #[must_use]
     pub const fn parent(self, parent: RequestHandle) -> Self {
         Self { parent: Some(parent), ..self }
     }
 
-    /// Given up after this long, whatever the configuration says.
+    /// Sets the timeout, instead of the configured
+    /// [`call_timeout`](super::ServerConfig::call_timeout).
     #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -88,14 +91,15 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Asks a legacy client. The answer is a [`ServerEvent::CallFinished`](super::ServerEvent::CallFinished).
+    /// Sends a request to a legacy client. Its result or error arrives as a
+    /// [`ServerEvent::CallFinished`](super::ServerEvent::CallFinished).
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] where the client did not declare the capability, is not
-    /// initialized (ping excepted), or is modern: there a handler answers
-    /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat,
-    /// a page without a URL (in 2025-11-25: or id), and a conversation in which a tool's use
-    /// has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again.
+    /// [`SendError::NotAllowed`] if the client did not declare the capability, is not initialized
+    /// (except for ping), or is modern (use [`input_required`](Self::input_required)).
+    /// [`SendError::Value`] for a form with nested fields, URL mode without a URL (in 2025-11-25
+    /// also without an id), and messages with a `tool_use` without `tool_result`.
+    /// [`SendError::TooMany`] if the table is full. [`SendError::Full`]: drain and call again.
     pub fn request<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
@@ -104,7 +108,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<Call, SendError> {
         let scope = self.session.ok_or(SendError::NotAllowed)?;
         let parent = request.parent.map(|parent| parent.0);
-        // What has begun is finished, even if its parent has ended meanwhile.
+        // A partly written call is finished, even if its parent has ended meanwhile.
         if !tx.is_open(key(request.method, parent)) {
             self.check_call(request, scope)?;
         }
@@ -137,7 +141,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed))
             .transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
-        // Until 2025-11-25 there was nothing to declare for a context.
+        // Before 2025-11-25 there was no capability for `includeContext`.
         let context = ClientFeatures::SAMPLING_CONTEXT.without(ClientFeatures::SAMPLING);
         let needs = if scope.revision < Revision::V2025_11_25 {
             request.needs.without(context)
@@ -156,7 +160,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(())
     }
 
-    /// Gives a request of ours up and tells the client. `false` when it was no longer open.
+    /// Cancels a call and sends `notifications/cancelled`. Returns `false` if it was not open.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -173,7 +177,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(true)
     }
 
-    /// Whether a request of ours still waits for its answer.
+    /// Returns whether the call waits for a response.
     #[must_use]
     pub fn is_call_open(&self, call: Call) -> bool {
         self.calls.get(call.0).is_some_and(|outgoing| outgoing.kind == CallKind::Application)
@@ -194,7 +198,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if self.calls.is_full() {
             return Err(SendError::TooMany);
         }
-        // An id is never used again in a session; after four billion of them that ends.
+        // Ids are not reused in a session, which therefore ends after 2^32 calls.
         let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
         let digits = Decimal::new(u64::from(number), false);
         let frame = match kind {
@@ -220,7 +224,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .ok_or(SendError::TooMany)
     }
 
-    /// Takes a request of ours out of the table; its parent's time goes on.
+    /// Removes a call and resumes the timeout of its parent.
     pub(super) fn remove_call(&mut self, now: Instant, slot: Slot) -> Option<CallKind> {
         let outgoing = self.calls.remove(slot)?;
         if let (Some(parent), CallKind::Application) = (outgoing.parent, outgoing.kind) {
@@ -229,9 +233,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Some(outgoing.kind)
     }
 
-    /// Makes what was asked on behalf of a request due at once: nobody waits for it any more.
+    /// Makes the calls of a request due at once: their results are no longer needed.
     pub(super) fn cancel_nested(&mut self, parent: Slot) {
-        // One at a time, since the table is changed on the way.
+        // One at a time, because the loop changes the table.
         loop {
             let of_parent = |outgoing: &InflightCall| {
                 outgoing.parent == Some(parent) && outgoing.kind == CallKind::Application
@@ -284,14 +288,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitFormParams`],
-/// [`ElicitUrlParams`], [`CreateMessageParams`] and [`InputRequest`].
+/// Parameters of an input request: [`ElicitParams`], [`ElicitFormParams`], [`ElicitUrlParams`],
+/// [`CreateMessageParams`], or any [`InputRequest`].
 pub trait AsInputRequest {
     #[doc(hidden)]
     fn as_input_request(&self) -> InputRequestParts<'_>;
 }
 
-/// How it is asked.
+/// Method, parameters and requirements of an input request.
 pub struct InputRequestParts<'x> {
     method: &'static str,
     params: Option<&'x dyn Tell>,
@@ -300,11 +304,11 @@ pub struct InputRequestParts<'x> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// The same as [`input_required`](Self::input_required) by the types of the questions, each
-    /// with a key of its own. A small program has only those in it that it asks.
+    /// Responds as [`input_required`](Self::input_required), with the input requests as values of
+    /// their own types, each with a unique key. The program links only the types that it uses.
     ///
-    /// `state` comes back with the client's next attempt. A client can read and change it: protect
-    /// what must not be.
+    /// `state` is returned with the client's next attempt. The client can read and change it:
+    /// protect it where that matters.
     ///
     /// # Errors
     /// As [`input_required`](Self::input_required).
@@ -338,12 +342,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
     }
 
-    /// Asks a legacy client, on behalf of a request, what a modern one is asked by
-    /// [`input_required`](Self::input_required). For whoever has one handler for both.
+    /// Sends an input request to a legacy client as a call of the request `parent`, for handlers
+    /// that serve both eras.
     ///
     /// # Errors
-    /// As [`request`](Self::request). [`SendError::NotAllowed`] for a question whose method is not
-    /// known.
+    /// As [`request`](Self::request). [`SendError::NotAllowed`] for an input request with an
+    /// unknown method.
     pub fn request_input(
         &mut self,
         now: Instant,
@@ -454,12 +458,12 @@ impl AsInputRequest for InputRequest<'_> {
     }
 }
 
-/// Who writes a request to the client.
+/// Writer of a call.
 fn key(method: &str, parent: Option<Slot>) -> FrameKey {
     FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
 }
 
-/// A form is flat, and a page has a URL (client/elicitation).
+/// Forms may not be nested; URL mode needs a URL (client/elicitation).
 pub(super) fn is_valid_elicitation(params: &ElicitParams<'_>, revision: Revision) -> bool {
     match params {
         ElicitParams::Form(form) => form.requested_schema.is_valid_for(revision),
@@ -467,7 +471,8 @@ pub(super) fn is_valid_elicitation(params: &ElicitParams<'_>, revision: Revision
     }
 }
 
-/// Each use of a tool is answered at once, by a message that has nothing else (client/sampling).
+/// Every `tool_use` must be followed by a message that holds only its `tool_result`s
+/// (client/sampling).
 pub(super) fn is_valid_sampling(params: &CreateMessageParams<'_>, _: Revision) -> bool {
     params.validate_tool_results().is_ok()
 }

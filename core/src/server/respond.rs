@@ -1,4 +1,4 @@
-//! Answers.
+//! Responses of the application.
 
 use core::fmt;
 
@@ -17,11 +17,11 @@ use crate::types::encode::tell::{Object, Shown, Tell};
 use crate::types::{ElicitUrlParams, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a
+    /// Responds with a result: a type of [`types`](crate::types), or any type that serializes as a
     /// JSON object in a [`Json`](crate::Json).
     ///
-    /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are
-    /// missing.
+    /// Adds `resultType` and, in `_meta`, the server's name for a modern client, unless the result
+    /// contains them.
     ///
     /// Writes nothing if the request is no longer open
     /// ([`is_request_open`](Self::is_request_open)), as does every call that responds.
@@ -37,13 +37,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if cfg!(not(small)) {
             self.respond_with(request, "complete", result, tx)
         } else {
-            // One function for results of all types: what is made is_new_session for each is only how it is
-            // written.
+            // One instance for all result types, to save code size.
             self.respond_with::<dyn Payload>(request, "complete", &result, tx)
         }
     }
 
-    /// Answers with a result that is JSON already.
+    /// Responds with a result given as JSON text.
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
@@ -53,16 +52,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        // Said before the first byte is written; of other values it is known only while they are
-        // written.
+        // Raw JSON can be checked before writing; other values only fail during serialization.
         if !result.is_object() {
             return Err(SendError::Value);
         }
         self.respond(request, &result, tx)
     }
 
-    /// Answers `tools/call` with data for programs, and with the same as text for models and for
-    /// clients that know no structured content.
+    /// Responds to `tools/call` with `structuredContent`, and with the same JSON as a text block
+    /// for models and for clients of revisions without structured content.
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
@@ -80,10 +78,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.respond_with::<dyn Payload>(request, "complete", &result, tx)
     }
 
-    /// Answers `tools/call` that its arguments are not what the tool takes, and why: from
-    /// 2025-11-25 on in a result with `isError`, so that the model can correct itself, before
-    /// with -32602. For what [`Catalog::check_arguments`](crate::Catalog::check_arguments) found,
-    /// or the handler.
+    /// Responds to `tools/call` that the arguments are invalid: from 2025-11-25 on with a result
+    /// with `isError`, so that the model can correct itself, before with error -32602. `why` is the
+    /// error of [`Catalog::check_arguments`](crate::Catalog::check_arguments), or text of the
+    /// handler.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -113,7 +111,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Answers with an error.
+    /// Responds with an error.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] for
@@ -135,8 +133,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in
-    /// 2026-07-28, [`SendError::NotAllowed`]).
+    /// Responds with error -32042: the user must open these URLs first (2025-11-25 only; otherwise
+    /// [`SendError::NotAllowed`]).
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
@@ -168,17 +166,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr).
-    /// The client sends the request again, under another id, with what was asked for. A small
-    /// program asks with [`require_input`](Self::require_input): here all kinds of questions are in it.
+    /// Responds that the client has to provide input first (2026-07-28, basic/patterns/mrtr). The
+    /// client then sends the request again, under another id, with that input.
+    /// [`require_input`](Self::require_input) does the same and links less code.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a
-    /// method other than `tools/call`, `prompts/get` and `resources/read`, and where the client
-    /// did not declare what is asked for. [`SendError::Value`] when neither input nor state is in
-    /// it, when a key is there twice, and for what a client could not answer: another method, a
-    /// form that is not flat, a page without a URL, a conversation in which a tool's use has no
-    /// result.
+    /// [`SendError::NotAllowed`] for a legacy client (use [`request`](Self::request)), for a method
+    /// other than `tools/call`, `prompts/get` and `resources/read`, and for an input request that
+    /// needs a capability that the client did not declare. [`SendError::Value`] for a result
+    /// without input requests and state, a duplicate key, an unknown method, a form with nested
+    /// fields, URL mode without a URL, and messages with a `tool_use` without `tool_result`.
     pub fn input_required(
         &mut self,
         request: RequestHandle,
@@ -198,17 +195,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.respond_with::<dyn Payload>(request, "input_required", input, tx)
     }
 
-    /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer
-    /// open. Not in the middle of a frame about it
-    /// ([`is_mid_frame`](crate::TxBuffer::is_mid_frame)): first that call is repeated until it is
-    /// through, or the frame [aborted](Self::fail).
+    /// Drops a request without responding, e.g. because its HTTP connection closed. Returns `false`
+    /// if it was not open. Must not be called while its response is partly written
+    /// ([`TxBuffer::is_mid_frame`](crate::TxBuffer::is_mid_frame)).
     pub fn forget_request(&mut self, request: RequestHandle) -> bool {
         self.remove_request(request.0)
     }
 
-    /// Breaks an answer off that has begun and cannot be finished, as the source of its data
-    /// failed; an error answers the request instead. These are two lines: the first may be
-    /// ended already when this says `Full`, and calling again goes on with the second.
+    /// Aborts a partly written response, e.g. because the source of its data failed, and responds
+    /// with an error instead. These are two lines: the first may be ended already when this returns
+    /// [`SendError::Full`]; calling again continues with the second.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -219,8 +215,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         tx.abandon(key(request.0))?;
-        // Under a key of its own: called again in the middle of the error, it must not break that
-        // off too.
+        // The error has its own `FrameKey`, so a retry resumes it and does not abort it as well.
         self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str,
                                                                           writer: &mut Writer<
             '_,
@@ -229,7 +224,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Answers with a result.
+    /// Writes a result and closes the request.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn respond_with<P: Payload + ?Sized>(
         &mut self,
@@ -279,7 +274,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(())
     }
 
-    /// Frees a request's slot, and what hangs on it.
+    /// Removes a request, with its subscriptions and calls.
     pub(super) fn remove_request(&mut self, slot: Slot) -> bool {
         let Some(pending) = self.requests.remove(slot) else { return false };
         match pending.kind {
@@ -296,7 +291,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-/// What answers a request with this id.
+/// Writes the response to the request with this id. Not `dyn Fn`: its vtable is larger.
 trait Response {
     fn write(&self, id: &str, writer: &mut Writer<'_>) -> Result<(), WriteError>;
 }
@@ -313,23 +308,23 @@ fn lacks_url_elicitation(pending: &InflightRequest) -> bool {
         && !pending.capabilities.contains(ClientFeatures::ELICITATION_URL)
 }
 
-/// The answer to the request in this slot.
+/// Writer of the response to the request in this slot.
 pub(super) fn key(slot: Slot) -> FrameKey {
     FrameKey::response(slot.index, slot.serial)
 }
 
-/// The error in place of an answer that was broken off.
+/// Writer of the error that replaces an aborted response.
 fn instead(slot: Slot) -> FrameKey {
     FrameKey::instead_of_response(slot.index, slot.serial)
 }
 
-/// What is told to the `subscriptions/listen` in this slot before its answer.
+/// Writer of the notifications that precede the result of a `subscriptions/listen`.
 pub(super) fn told(slot: Slot) -> FrameKey {
     FrameKey::listen(slot.index, slot.serial)
 }
 
-/// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores
-/// it if it must.
+/// Returns whether a response to the request in this slot is partly written. It is then finished,
+/// even if the request was cancelled; the peer ignores it.
 pub(super) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
     tx.is_open(key(slot)) || tx.is_open(instead(slot)) || tx.is_open(told(slot))
 }

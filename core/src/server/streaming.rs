@@ -1,4 +1,5 @@
-//! Answers from sources that cannot be addressed: a file that is read once, a sensor.
+//! Responses whose result is written in parts, for sources that can only be read once: a file, a
+//! sensor.
 
 use super::Server;
 use super::inflight::RequestKind;
@@ -10,13 +11,14 @@ use crate::rpc::write_response_head;
 use crate::tx::Tx;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Begins an answer whose result is fed by hand: [`write_response`](Self::write_response) its members, without the
-    /// braces around them and at least one, then [`finish_response`](Self::finish_response). In between
-    /// nothing else is written: other calls say `Full`. Such an answer is not cancelled and does
-    /// not expire; where its source fails, respond with an error instead ([`fail`](Self::fail)).
+    /// Begins a response whose result is written in parts: [`write_response`](Self::write_response)
+    /// with its members, at least one, without the enclosing braces, then
+    /// [`finish_response`](Self::finish_response). In between no other frame can be written: other
+    /// calls return [`SendError::Full`]. The request cannot be cancelled and does not time out
+    /// meanwhile. If the source fails, [`fail`](Self::fail) the request.
     ///
-    /// What an answer can hold in memory or in flash goes through [`respond`](Self::respond), which
-    /// streams by itself.
+    /// A result that is in memory or flash should be passed to [`respond`](Self::respond), which
+    /// also writes it in parts.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
@@ -35,9 +37,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(())
     }
 
-    /// Puts as much of `json` into the answer as fits, and returns how many bytes that was. It is
-    /// not checked: all pieces together must be the members of an object, whole characters or
-    /// not.
+    /// Writes as much of `json` as fits, and returns the number of bytes written (all of them if
+    /// the request is no longer open). The JSON is not checked: all parts together must be the
+    /// members of an object; a part may end within a character.
     ///
     /// # Errors
     /// [`SendError::Full`] when nothing fits: drain and call again. [`SendError::NotAllowed`] when
@@ -54,8 +56,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx.feed(key(request.0), json)
     }
 
-    /// Ends the answer. For a modern client `resultType` and the server's name are added, so they
-    /// must not have been fed.
+    /// Ends the response. Adds `resultType` and the server's name for a modern client, so the parts
+    /// must not contain them.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
@@ -81,7 +83,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(())
     }
 
-    /// The server's name, as a member of `_meta`.
+    /// Writes the server's name as a member of `_meta`.
     pub(super) fn write_named_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         writer.string(crate::types::meta::SERVER_INFO)?;
         writer.put(b":")?;

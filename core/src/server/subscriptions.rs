@@ -1,5 +1,4 @@
-//! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe`
-//! (before).
+//! Subscriptions: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
 
 use super::Server;
 use super::event::ServerEvent;
@@ -20,8 +19,8 @@ use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Ends a `subscriptions/listen`: on a stream that is a `notifications/cancelled` and then the
-    /// result, so two frames. Call again while it says `true`.
+    /// Ends a `subscriptions/listen`. On a stream this is a `notifications/cancelled` and then the
+    /// result, one frame per call: call again while it returns `true`.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
@@ -33,7 +32,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed),
-            // Over HTTP the result is the end, and its stream says of which.
+            // Over HTTP the result ends the stream, and the stream identifies the request.
             RequestKind::Listen(_) if !pending.exchange.is_a_stream() => {
                 pending.kind = RequestKind::Ending;
                 Ok(true)
@@ -69,8 +68,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured:
-    /// what was asked for, as far as the capability was declared and the table has room.
+    /// Opens a `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions). The
+    /// acknowledgement lists the part of the filter for which the capability is declared and the
+    /// table has room.
     #[cfg_attr(small, inline(never))]
     pub(super) fn listen<'f>(
         &mut self,
@@ -136,7 +136,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .slots()
             .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
             .count();
-        // One place stays for requests, unless there is only one.
+        // One slot is reserved for other requests, unless there is only one.
         if open + 1 >= N.max(2) {
             return None;
         }
@@ -156,8 +156,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
         pending.id.set(id);
         if kinds.contains(Kinds::UPDATES) {
-            // The acknowledgement repeats what is in the table, and is read again for each piece of
-            // it that leaves.
+            // The acknowledgement lists the URIs in the table, and is serialized again for each
+            // part of it that is written.
             let short = |uri: &JsonStr<'_>| uri.as_json().len() <= MAX_URI;
             for uri in uris.elements().filter_map(RawJson::as_string).filter(short) {
                 self.subscriptions.all().insert(slot.index, hash_text(uri));
@@ -167,7 +167,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-/// What such an answer may change.
+/// The part of a session that capability hooks may change.
 pub(super) struct HookContext<'s> {
     pub(super) subscribed: SubscriptionsRef<'s>,
     pub(super) log_level: Option<&'s mut LoggingLevel>,
@@ -204,7 +204,7 @@ pub(super) fn unsubscribe<'f>(
     Ok(Some(ServerEvent::Unsubscribed { uri }))
 }
 
-/// What a `subscriptions/listen` is told of.
+/// The kinds of changes that a `subscriptions/listen` reports; a bit set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Kinds(pub(super) u8);
 
@@ -223,7 +223,7 @@ impl Kinds {
         self.0 & bit.0 != 0
     }
 
-    /// The part of a filter that the declared capabilities allow, and the URIs in it.
+    /// Returns the part of a filter that the declared capabilities allow, and its URIs.
     fn read(
         filter: RawJson<'_>,
         declared: ServerFeatures,
@@ -250,7 +250,7 @@ impl Kinds {
         Ok((kinds, uris))
     }
 
-    /// The capability that promises notifications of this kind.
+    /// Returns the capability for notifications of this kind.
     pub(super) const fn list_changed(self) -> ServerFeatures {
         match self {
             Self::TOOLS => ServerFeatures::TOOLS_LIST_CHANGED,
@@ -261,8 +261,9 @@ impl Kinds {
     }
 }
 
-/// Who subscribed to which URI: a slot of the request table, or the legacy scope. A URI is kept as
-/// a hash; two that collide cost a notification too many, to a client that may have both.
+/// Subscribed URIs with their owners: a slot of the request table, or the legacy session. URIs are
+/// stored as 64-bit hashes; a collision costs one notification too many, to a client that may read
+/// both.
 #[derive(Debug)]
 pub(super) struct Subscriptions<const S: usize> {
     owners: [u16; S],
@@ -278,13 +279,13 @@ impl<const S: usize> Subscriptions<S> {
         position(&self.owners, &self.uris, owner, uri).is_some()
     }
 
-    /// All of them, whatever the size of the table.
+    /// Erases the size of the table.
     pub(super) fn all(&mut self) -> SubscriptionsRef<'_> {
         SubscriptionsRef { owners: &mut self.owners, uris: &mut self.uris }
     }
 }
 
-/// The same without its size.
+/// [`Subscriptions`] of any size.
 pub(super) struct SubscriptionsRef<'s> {
     owners: &'s mut [u16],
     uris: &'s mut [u64],
@@ -331,13 +332,13 @@ fn position(owners: &[u16], uris: &[u64], owner: u16, uri: u64) -> Option<usize>
     owners.iter().zip(uris).position(|entry| entry == (&owner, &uri))
 }
 
-/// Owner of what a legacy client subscribed to. The longest URI that can be subscribed to with
-/// `subscriptions/listen`, in bytes of JSON text. A longer one is not acknowledged.
+/// Maximum length of a URI in `subscriptions/listen`, in bytes of JSON text. A longer one is not
+/// acknowledged.
 const MAX_URI: usize = 4096;
 pub(super) const LEGACY: u16 = u16::MAX - 1;
 const NOBODY: u16 = u16::MAX;
 
-/// What an acknowledgement grants: the part of a filter that was declared and found room.
+/// The acknowledged part of a filter: capability declared, and room in the table.
 struct Granted<'x> {
     kinds: Kinds,
     uris: RawJson<'x>,
@@ -373,5 +374,5 @@ impl Tell for GrantedUris<'_> {
     }
 }
 
-/// The member of `_meta` that names a subscription.
+/// The member of `_meta` with the id of the subscription.
 pub(super) const SUBSCRIPTION: &str = concat!("io.modelcontextprotocol/subscriptionId", ",");
