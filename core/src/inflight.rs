@@ -145,7 +145,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
     }
 
-    /// All entries' entries.
+    /// Returns the slots of all entries.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.entries
             .iter()
@@ -196,7 +196,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     }
 }
 
-/// No slot_entry.
+/// Index that no entry has.
 const NONE: u16 = u16::MAX;
 
 #[cfg(test)]
@@ -224,7 +224,7 @@ mod tests {
             (find(&table, "40"), table.find(Id::parse("10").expect("an id"), 8)),
             (None, None)
         );
-        // A slot_entry that is given up is not found, and is used again under another serial.
+        // A removed entry is not found, and its slot is used again with another serial number.
         assert!(table.remove(slots[1]).is_some() && table.remove(slots[1]).is_none());
         assert_eq!(
             (find(&table, "20"), find(&table, "30"), table.len()),
@@ -242,7 +242,7 @@ mod tests {
                 && table.is_full()
                 && table.insert(7, None, Named("60")).is_none()
         );
-        // Each slot_entry that was given up is given once.
+        // Each free slot is used once.
         for slot in [slots[0], slots[2]] {
             assert!(table.remove(slot).is_some());
         }

@@ -63,7 +63,8 @@ pub enum ServerEvent<'f> {
         /// The call that ended.
         call: Call,
         /// A result, an error, [`TimedOut`](CallOutcome::TimedOut), or
-        /// [`Cancelled`](CallOutcome::Cancelled) because the request that the call belongs to ended.
+        /// [`Cancelled`](CallOutcome::Cancelled) because the request that the call belongs to has
+        /// ended.
         outcome: CallOutcome<'f>,
     },
     /// A ping inside a batch has been responded to. Outside of batches there is no event; here it

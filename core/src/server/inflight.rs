@@ -10,7 +10,7 @@ use crate::types::LoggingLevel;
 #[derive(Debug)]
 pub(super) struct InflightRequest {
     pub(super) id: IdText,
-    /// Empty when no progress is kinds.
+    /// The progress token; empty if the client sent none.
     pub(super) token: IdText,
     pub(super) revision: Revision,
     pub(super) capabilities: ClientFeatures,

@@ -86,7 +86,7 @@ impl<'a> Change<'a> {
         self.next
     }
 
-    /// The same change, made is_new_session, from where another stood.
+    /// Sets the position of the next subscriber.
     #[must_use]
     pub const fn resume(self, position: u16) -> Self {
         Self { next: position, ..self }
@@ -200,8 +200,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// `notifications/elicitation/complete`.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
-    /// what has a method of its own, since only that knows whether the client may be told.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] before
+    /// `notifications/initialized`, for modern clients, and for notifications with a method of
+    /// their own here, which checks whether the client may receive them.
     pub fn notify<P: Payload + ?Sized>(
         &mut self,
         method: &str,

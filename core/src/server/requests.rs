@@ -477,8 +477,7 @@ pub(super) fn is_valid_sampling(params: &CreateMessageParams<'_>, _: Revision) -
     params.validate_tool_results().is_ok()
 }
 
-/// InputRequestMap with a key each, by one of the three methods, or a state, or both (2026-07-28,
-/// basic/patterns/mrtr).
+/// Requires unique keys and one of the three methods, or a state (2026-07-28, basic/patterns/mrtr).
 pub(super) fn is_valid_input(input: &InputRequiredResult<'_>) -> bool {
     let mut at = 0usize;
     !input.is_empty()

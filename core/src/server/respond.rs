@@ -27,7 +27,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// ([`is_request_open`](Self::is_request_open)), as does every call that responds.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
+    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] if the result is not an
+    /// object; the request then stays open.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -137,8 +138,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`SendError::NotAllowed`]).
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
-    /// [`SendError::Value`] when there is no page, or one without a URL or an id.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the client did not
+    /// declare URL mode. [`SendError::Value`] if `pages` is empty, or one has no URL or id.
     pub fn require_url_elicitation(
         &mut self,
         request: RequestHandle,

@@ -21,7 +21,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// also writes it in parts.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the response has
+    /// been begun already.
     pub fn begin_response(
         &mut self,
         request: RequestHandle,
@@ -42,8 +43,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// members of an object; a part may end within a character.
     ///
     /// # Errors
-    /// [`SendError::Full`] when nothing fits: drain and call again. [`SendError::NotAllowed`] when
-    /// the answer has not begun.
+    /// [`SendError::Full`] if nothing fits: drain and call again. [`SendError::NotAllowed`] if the
+    /// response has not been begun.
     pub fn write_response(
         &mut self,
         request: RequestHandle,
@@ -60,7 +61,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// must not contain them.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the response has not
+    /// been begun.
     pub fn finish_response(
         &mut self,
         request: RequestHandle,

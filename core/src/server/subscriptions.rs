@@ -23,7 +23,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// result, one frame per call: call again while it returns `true`.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the request is not a
+    /// `subscriptions/listen`.
     pub fn end_listen(
         &mut self,
         request: RequestHandle,
