@@ -46,9 +46,65 @@ impl<S: Storage> TxBuffer<S> {
         self.framing = framing;
         self
     }
+
+    /// Makes a call until it is through: while it is [`Full`](SendError::Full), writes everything
+    /// out and repeats it.
+    ///
+    /// `write` writes some of the bytes that it is given and returns their number, as
+    /// `std::io::Write::write` does. It has to wait until the transport takes at least one byte, or
+    /// to fail.
+    ///
+    /// ```
+    /// use mcp_sansio::types::Implementation;
+    /// use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, SendError, TxBuffer};
+    /// # fn main() -> Result<(), SendError> {
+    /// let config = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
+    /// let mut client = Client::new(&config);
+    /// let mut tx = TxBuffer::new([0; 16]);
+    /// let mut out = Vec::new();
+    /// let mut write = |bytes: &[u8]| {
+    ///     out.extend_from_slice(bytes);
+    ///     Ok::<_, SendError>(bytes.len())
+    /// };
+    /// tx.send(&mut write, |tx| client.connect(Instant::from_millis(0), tx))?;
+    /// tx.drain(&mut write)?;
+    /// assert!(out.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\""));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `write`, and those of `call` but `Full`. `Full` only if nothing is pending and there
+    /// is no room all the same: somebody else's frame is open
+    /// ([`is_mid_frame`](Self::is_mid_frame)).
+    pub fn send<R, E: From<SendError>>(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> Result<usize, E>,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, E> {
+        loop {
+            match call(self) {
+                Err(SendError::Full) if !self.pending().is_empty() => self.drain(&mut write)?,
+                result => return result.map_err(E::from),
+            }
+        }
+    }
 }
 
 impl<S: Storage + ?Sized> TxBuffer<S> {
+    /// Writes everything out that is [`pending`](Self::pending), with as many calls of `write` as
+    /// it takes. To be called before each wait for input.
+    ///
+    /// # Errors
+    /// Those of `write`; what it has taken before is gone from the buffer.
+    pub fn drain<E>(&mut self, mut write: impl FnMut(&[u8]) -> Result<usize, E>) -> Result<(), E> {
+        while !self.pending().is_empty() {
+            let written = write(self.pending())?;
+            self.advance(written);
+        }
+        Ok(())
+    }
+
     /// What waits to be sent.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
