@@ -24,6 +24,25 @@ pub enum Delivery {
     Gone,
 }
 
+/// Whether a function that writes one frame per call, such as
+/// [`Server::publish`](crate::Server::publish), has more frames to write.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Remaining {
+    /// There may be another frame: call again.
+    More,
+    /// All frames have been written.
+    Done,
+}
+
+impl Remaining {
+    /// Returns whether there may be another frame.
+    #[must_use]
+    pub const fn is_more(self) -> bool {
+        matches!(self, Self::More)
+    }
+}
+
 impl Call {
     /// Returns the index of the call in the table: smaller than the table size, and unique among
     /// open calls. For tables of the application.

@@ -37,7 +37,7 @@ pub use client::{
     InputRequired, InputResponseParams, ServerRequest,
 };
 pub use error::{ConfigError, SendError};
-pub use handle::{Call, Delivery, RequestHandle};
+pub use handle::{Call, Delivery, Remaining, RequestHandle};
 #[cfg(feature = "alloc")]
 pub use json::OwnedJson;
 pub use json::{

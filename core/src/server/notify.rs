@@ -4,7 +4,7 @@ use super::Server;
 use super::inflight::RequestKind;
 use super::subscriptions::{Kinds, LEGACY, SUBSCRIPTION};
 use crate::error::SendError;
-use crate::handle::{Delivery, RequestHandle};
+use crate::handle::{Delivery, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Payload, RawJson, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
@@ -223,17 +223,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Notifies one subscriber of a change; returns `false` after the last one. `while
-    /// server.publish(&mut change, tx)? {}`, or `send` around each call.
+    /// Notifies one subscriber of a change; returns [`Remaining::Done`] after the last one. `while
+    /// server.publish(&mut change, tx)?.is_more() {}`, or [`send`](crate::TxBuffer::send) around
+    /// each call.
     ///
     /// Subscribers are the legacy client, if the capability is declared and, for a resource, the
     /// client subscribed to it; and each `subscriptions/listen` whose filter contains the change.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again with the same change.
-    pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+    pub fn publish(
+        &mut self,
+        change: &mut Change<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Remaining, SendError> {
         if !self.config.capabilities().contains(change.kind.list_changed()) {
-            return Ok(false);
+            return Ok(Remaining::Done);
         }
         if change.next == 0 {
             if let Some(scope) =
@@ -241,7 +246,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             {
                 write_change(change, 0, scope.revision, None, tx)?;
                 change.next = 1;
-                return Ok(true);
+                return Ok(Remaining::More);
             }
             change.next = 1;
         }
@@ -250,12 +255,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .requests
             .slots()
             .find(|slot| slot.index + 1 >= change.next && self.listener_wants(*slot, change));
-        let Some(slot) = next else { return Ok(false) };
+        let Some(slot) = next else { return Ok(Remaining::Done) };
         if let Some(pending) = self.requests.get(slot) {
             write_change(change, slot.serial, pending.revision, Some(&pending.id), tx)?;
         }
         change.next = slot.index + 2;
-        Ok(true)
+        Ok(Remaining::More)
     }
 
     /// Returns whether the change has a subscriber. A change without one can be dropped instead of

@@ -6,7 +6,7 @@ use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
 use crate::error::SendError;
-use crate::handle::RequestHandle;
+use crate::handle::{Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, Payload, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
@@ -20,7 +20,7 @@ use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Ends a `subscriptions/listen`. On a stream this is a `notifications/cancelled` and then the
-    /// result, one frame per call: call again while it returns `true`.
+    /// result, one frame per call: call again while it returns [`Remaining::More`].
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the request is not a
@@ -29,14 +29,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<bool, SendError> {
-        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
+    ) -> Result<Remaining, SendError> {
+        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Remaining::Done) };
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed),
             // Over HTTP the result ends the stream, and the stream identifies the request.
             RequestKind::Listen(_) if !pending.exchange.is_a_stream() => {
                 pending.kind = RequestKind::Ending;
-                Ok(true)
+                Ok(Remaining::More)
             }
             RequestKind::Listen(_) => {
                 let params = Object {
@@ -47,10 +47,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     write_notification(writer, "notifications/cancelled", &params)
                 })?;
                 pending.kind = RequestKind::Ending;
-                Ok(true)
+                Ok(Remaining::More)
             }
             RequestKind::Ending => {
-                let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
+                let Some(pending) = self.requests.get(request.0) else {
+                    return Ok(Remaining::Done);
+                };
                 let id = RawJson::scanned(pending.id.as_str());
                 let meta = Object { names: SUBSCRIPTION, members: &[&id] };
                 tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
@@ -64,7 +66,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     writer.put(b"}")
                 })?;
                 self.remove_request(request.0);
-                Ok(false)
+                Ok(Remaining::Done)
             }
         }
     }

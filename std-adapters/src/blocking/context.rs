@@ -118,7 +118,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
     /// # Errors
     /// See [`Context`].
     pub fn publish(&mut self, mut change: Change<'_>) -> Result<(), Error> {
-        while self.send(|server, tx| server.publish(&mut change, tx))? {}
+        while self.send(|server, tx| server.publish(&mut change, tx))?.is_more() {}
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
     /// # Errors
     /// See [`send`](Self::send).
     pub fn publish(&mut self, mut change: Change<'_>) -> Result<(), Error<P::Error>> {
-        while self.send(|server, tx| server.publish(&mut change, tx))? {}
+        while self.send(|server, tx| server.publish(&mut change, tx))?.is_more() {}
         Ok(())
     }
 

@@ -12,7 +12,8 @@ use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
 use mcp_sansio::{
-    Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target,
+    Frame, Instant, Messages, Remaining, Request, RequestHandle, RpcError, ServerEvent, Spare,
+    Target,
 };
 
 use super::connection::{Connection, Slot, Writer};
@@ -232,7 +233,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             let mut change =
                 Self::until(|| self.state.borrow_mut().changes.iter_mut().find_map(Option::take))
                     .await;
-            while let Ok(true) =
+            while let Ok(Remaining::More) =
                 self.send(Writer::Changes, |server, _, tx| server.publish(&mut change, tx)).await
             {
             }

@@ -29,7 +29,7 @@ fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>,
         }
         ServerEvent::Request(request) => {
             let mut publish = |mut change: Published<'_>| {
-                while session.server.publish(&mut change, &mut session.tx).unwrap() {}
+                while session.server.publish(&mut change, &mut session.tx).unwrap().is_more() {}
             };
             match tool(request).as_str() {
                 "tools" => publish(Published::tools()),
@@ -38,7 +38,7 @@ fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>,
                 "resource" => publish(Published::resource("test://r")),
                 "end" => {
                     let listen = listen.lock().unwrap().unwrap();
-                    while session.server.end_listen(listen, &mut session.tx).unwrap() {}
+                    while session.server.end_listen(listen, &mut session.tx).unwrap().is_more() {}
                 }
                 _ => {}
             }
@@ -149,7 +149,7 @@ fn events_that_belong_to_no_call_reach_on_event() {
         let Session { server, tx } = session;
         let _ = server.log_unrelated(&LogMessage::new(LoggingLevel::Error, "a line"), tx).unwrap();
         let mut change = Published::tools();
-        while server.publish(&mut change, tx).unwrap() {}
+        while server.publish(&mut change, tx).unwrap().is_more() {}
         server
             .notify("notifications/own", &mcp_sansio::Json(Vec::<u8>::new()), tx)
             .unwrap_or_default();

@@ -41,7 +41,12 @@ impl<'c> ServerEnd<'c> {
 
     /// Publishes a change to all subscribers.
     pub fn publish(&mut self, mut change: Change<'_>) {
-        while self.line.send(|tx| self.machine.publish(&mut change, tx)).expect("only Full") {}
+        while self
+            .line
+            .send(|tx| self.machine.publish(&mut change, tx))
+            .expect("only Full")
+            .is_more()
+        {}
     }
 }
 

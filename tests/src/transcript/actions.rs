@@ -24,8 +24,8 @@
 
 use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
 use mcp_sansio::{
-    Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, RequestHandle,
-    RpcError, SendError,
+    Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, Remaining,
+    RequestHandle, RpcError, SendError,
 };
 
 use super::play::Player;
@@ -140,7 +140,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "open" => return Ok(server.is_request_open(request).to_string()),
             "end" => loop {
                 match self.bench.wire.send(|tx| server.end_listen(request, tx)) {
-                    Ok(true) => {}
+                    Ok(Remaining::More) => {}
                     other => return Ok(outcome(other.map(|_| "Ok"))),
                 }
             },
@@ -222,7 +222,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         };
         loop {
             match self.bench.wire.send(|tx| self.server.publish(&mut change, tx)) {
-                Ok(true) => {}
+                Ok(Remaining::More) => {}
                 other => return Ok(outcome(other.map(|_| "Ok"))),
             }
         }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
 use mcp_sansio::{
-    Change, ClientRequest, Delivery, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Change, ClientRequest, Delivery, Frame, Instant, LogMessage, Messages, RawJson, Remaining,
+    RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 
 #[test]
@@ -65,7 +65,7 @@ fn a_change_is_resumed_where_it_stood() {
     let mut position = 0;
     for told in ["\"params\":{}", "\"one\"", "\"two\"", "\"three\""] {
         let mut change = Change::tools().resume(position);
-        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(true));
+        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(Remaining::More));
         let sent = peer.sent();
         assert!(sent.contains(told) && sent.lines().count() == 1, "{sent}");
         assert!(change.position() > position);
@@ -74,12 +74,15 @@ fn a_change_is_resumed_where_it_stood() {
     let mut change = Change::tools().resume(position);
     assert_eq!(
         (peer.server.publish(&mut change, &mut peer.tx), change.position()),
-        (Ok(false), position)
+        (Ok(Remaining::Done), position)
     );
     // Without a session, its turn is skipped.
     let mut server: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
     let mut change = Change::tools();
-    assert_eq!((server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), 1));
+    assert_eq!(
+        (server.publish(&mut change, &mut peer.tx), change.position()),
+        (Ok(Remaining::Done), 1)
+    );
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         ]
     };
     for (at, mut change) in changes().into_iter().enumerate() {
-        if peer.finish(&mut { change }) == Ok(false) {
+        if peer.finish(&mut { change }) == Ok(Remaining::Done) {
             assert_eq!(at, 3, "there are two subscriptions");
             continue;
         }
@@ -130,7 +133,7 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
                 );
             }
         }
-        assert_eq!(peer.finish(&mut change), Ok(true));
+        assert_eq!(peer.finish(&mut change), Ok(Remaining::More));
         peer.sent();
     }
 }
@@ -315,7 +318,7 @@ impl Peer {
         }
     }
 
-    fn finish(&mut self, change: &mut Change<'_>) -> Result<bool, SendError> {
+    fn finish(&mut self, change: &mut Change<'_>) -> Result<Remaining, SendError> {
         loop {
             match self.server.publish(change, &mut self.tx) {
                 Err(error) if error.is_full() => self.drain(),

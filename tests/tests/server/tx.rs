@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Messages, RequestHandle, RxBuffer,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Messages, Remaining,
+    RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
+    TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 
@@ -155,8 +156,8 @@ fn two_senders_in_turns_do_not_write_into_one_frame() {
     assert!(peer.tx.is_mid_frame());
     peer.drain();
     assert_eq!(peer.server.publish(&mut resource, &mut peer.tx), Err(SendError::Full));
-    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut tools, tx)), Ok(true));
-    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut resource, tx)), Ok(true));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut tools, tx)), Ok(Remaining::More));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut resource, tx)), Ok(Remaining::More));
     assert_eq!(
         peer.sent(),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{}}\n\
@@ -175,7 +176,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     peer.sent();
     let mut change = Change::tools();
     // The session first, in one piece; then the subscription, in several.
-    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::More));
     peer.sent();
     assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
@@ -188,12 +189,12 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
         Err(SendError::Full)
     ));
-    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::More));
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
         Ok(Some(ServerEvent::RequestCancelled { .. }))
     ));
-    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(false));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(Remaining::Done));
     assert_eq!(
         peer.sent(),
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}"#

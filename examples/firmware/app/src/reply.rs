@@ -107,7 +107,7 @@ impl<'f> Reply<'f> {
             }
         }
         if let Some(change) = &mut self.change {
-            while server.publish(change, tx)? {}
+            while server.publish(change, tx)?.is_more() {}
             self.change = None;
         }
         self.body.send(self.request, server, tx)

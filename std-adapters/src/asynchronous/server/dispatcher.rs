@@ -7,8 +7,8 @@ use std::task::{self, Poll};
 use std::time;
 
 use mcp_sansio::{
-    CallOutcome, Instant, Messages, Method, OwnedJson, OwnedRequest, Request, RequestHandle,
-    RpcError, SendError, ServerEvent, Target,
+    CallOutcome, Instant, Messages, Method, OwnedJson, OwnedRequest, Remaining, Request,
+    RequestHandle, RpcError, SendError, ServerEvent, Target,
 };
 
 use super::app::App;
@@ -367,9 +367,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 return;
             }
             match server.end_listen(*listen, &mut output.tx) {
-                Ok(true) => {}
+                Ok(Remaining::More) => {}
                 Err(error) if error.is_full() => return output.block(),
-                Ok(false) | Err(_) => drop(self.listens.pop()),
+                Ok(Remaining::Done) | Err(_) => drop(self.listens.pop()),
             }
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_sansio::{
-    Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer,
+    Call, Instant, Messages, Remaining, RequestHandle, SendError, Server, ServerConfig,
+    ServerEvent, TxBuffer,
 };
 
 use super::app::MIN_BUFFER;
@@ -259,9 +260,9 @@ impl<const N: usize, const S: usize> State<N, S> {
             let told = self.server.publish(&mut change, &mut own.tx);
             self.told = change.position();
             match told {
-                Ok(true) => {}
+                Ok(Remaining::More) => {}
                 Err(error) if error.is_full() => return own.block(),
-                Ok(false) | Err(_) => {
+                Ok(Remaining::Done) | Err(_) => {
                     self.changes.remove(0);
                     self.told = 0;
                 }

@@ -13,7 +13,7 @@ use mcp_sansio::types::{
     ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceData,
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
-use mcp_sansio::{
+use mcp_sansio::{Remaining, 
     Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Messages,
     Progress, RawJson, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
@@ -318,7 +318,7 @@ impl Board {
         };
         self.name_len = len;
         let mut change = Change::resource(NAME);
-        while let Ok(true) = self.send(|server, tx| server.publish(&mut change, tx)) {}
+        while let Ok(Remaining::More) = self.send(|server, tx| server.publish(&mut change, tx)) {}
         self.text(request, &TextResult::new("The board has a new name"));
     }
 

@@ -137,15 +137,16 @@ impl Role for ServerApp {
             Act::Publish { at } => {
                 // The list is shorter after another change has been published completely.
                 let Some(mut change) = end.app.changes.get(*at).copied() else { return Ok(()) };
-                let more = end.attempt(|server, tx| server.publish(&mut change, tx))?;
+                let remaining = end.attempt(|server, tx| server.publish(&mut change, tx))?;
                 end.app.changes[*at] = change;
-                if !more {
+                if !remaining.is_more() {
                     end.app.changes.remove(*at);
                 }
             }
             Act::EndListen { request } => {
                 let known = end.app.listens.contains(request);
-                if !end.attempt(|server, tx| server.end_listen(*request, tx))? && known {
+                let remaining = end.attempt(|server, tx| server.end_listen(*request, tx))?;
+                if !remaining.is_more() && known {
                     end.app.forget(*request);
                 }
             }

@@ -8,7 +8,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress,
-    RawJson, Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
+    RawJson, Remaining, Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -394,8 +394,8 @@ impl World<'_> {
         let mut change = *self.script.pick(&changes);
         for _ in 0..=8 {
             match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
-                Ok(true) => {}
-                Ok(false) => return,
+                Ok(Remaining::More) => {}
+                Ok(Remaining::Done) => return,
                 Err(error) => return assert_eq!(error, SendError::Full),
             }
         }
@@ -481,8 +481,8 @@ impl World<'_> {
         let Some(listen) = self.application.listening.first().copied() else { return };
         for _ in 0..3 {
             match self.send(Writer::Job(listen), |server, tx| server.end_listen(listen, tx)) {
-                Ok(true) => {}
-                Ok(false) => {
+                Ok(Remaining::More) => {}
+                Ok(Remaining::Done) => {
                     if self.application.listening.contains(&listen) {
                         self.application.forget(listen);
                     }
@@ -509,7 +509,7 @@ impl World<'_> {
             self.attempt(|server, tx| server.progress(now, handle, &progress, tx)),
             Ok(Delivery::Gone)
         );
-        assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(false));
+        assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(Remaining::Done));
         assert!(!self.server.forget_request(handle));
     }
 

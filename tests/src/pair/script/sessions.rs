@@ -125,6 +125,7 @@ pub(super) const STEPS: &[Step] = &[
                 .line
                 .send(|tx| stage.server.machine.end_listen(listen, tx))
                 .expect("room")
+                .is_more()
             {}
             stage.run();
             assert!(stage.client.cancel("two", Some("enough")));

@@ -174,11 +174,11 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn publish(&mut self) {
         for mut change in [Change::resource("m://1"), Change::resource("m://2"), Change::tools()] {
-            while self.down.send(|tx| self.server.publish(&mut change, tx)).unwrap() {}
+            while self.down.send(|tx| self.server.publish(&mut change, tx)).unwrap().is_more() {}
         }
         self.run();
         if let Some(listen) = self.listening.take() {
-            while self.down.send(|tx| self.server.end_listen(listen, tx)).unwrap() {}
+            while self.down.send(|tx| self.server.end_listen(listen, tx)).unwrap().is_more() {}
             self.run();
         }
     }

@@ -167,13 +167,13 @@ impl<const TX: usize> Peer<TX> {
 
     pub(crate) fn publish(&mut self, mut change: Change<'_>) {
         let Self { server, outside, .. } = self;
-        while outside.send(|tx| server.publish(&mut change, tx)).unwrap() {}
+        while outside.send(|tx| server.publish(&mut change, tx)).unwrap().is_more() {}
     }
 
     pub(crate) fn end_listen(&mut self) {
         let Self { server, outside, .. } = self;
         let request = outside.listening.take().expect("nothing listens");
-        while outside.send(|tx| server.end_listen(request, tx)).unwrap() {}
+        while outside.send(|tx| server.end_listen(request, tx)).unwrap().is_more() {}
     }
 
     /// Advances the clock until every timeout has passed.

@@ -335,8 +335,14 @@ impl Host {
                 }
                 ServerEvent::Listening { request } => {
                     let mut change = Change::tools();
-                    while send(&mut tx, &mut body, |tx| server.publish(&mut change, tx)).unwrap() {}
-                    while send(&mut tx, &mut body, |tx| server.end_listen(request, tx)).unwrap() {}
+                    while send(&mut tx, &mut body, |tx| server.publish(&mut change, tx))
+                        .unwrap()
+                        .is_more()
+                    {}
+                    while send(&mut tx, &mut body, |tx| server.end_listen(request, tx))
+                        .unwrap()
+                        .is_more()
+                    {}
                 }
                 ServerEvent::Violation(_) => is_faulty = true,
                 _ => {}

@@ -40,7 +40,7 @@ fn sse_04_missed_events_of_a_stream_are_replayed_and_none_of_another() {
     host.tool(&id, 3, "progress");
     let session = host.sessions.get_mut(&id).unwrap();
     let mut change = Change::tools();
-    while session.server.publish(&mut change, &mut session.own).unwrap() {}
+    while session.server.publish(&mut change, &mut session.own).unwrap().is_more() {}
     let events: Vec<_> = whole.split_inclusive("\n\n").collect();
     for (number, _) in events.iter().enumerate() {
         let after = format!("3-{number}");

@@ -142,7 +142,7 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
     host.tool(&id, 2, "slow");
     let session = host.sessions.get_mut(&id).unwrap();
     let mut change = Change::tools();
-    while session.server.publish(&mut change, &mut session.own).unwrap() {}
+    while session.server.publish(&mut change, &mut session.own).unwrap().is_more() {}
     // No stream was open: the message waits.
     let told = host.send(&get);
     assert_eq!(

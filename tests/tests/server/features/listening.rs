@@ -1,6 +1,6 @@
 //! Subscriptions with slow output.
 
-use mcp_sansio::{Change, Frame, Messages, Revision, Server, ServerEvent, TxBuffer};
+use mcp_sansio::{Change, Frame, Messages, Remaining, Revision, Server, ServerEvent, TxBuffer};
 use serde_json::{Value, json};
 
 use super::support::{CONFIG, NOW, Peer, lines, through};
@@ -40,7 +40,7 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
                 for mut change in [Change::tools(), Change::resource("u:a")] {
                     if !acknowledged {
                         // Not even `Full`: a caller that drains and repeats would wait forever.
-                        assert_eq!(server.publish(&mut change, &mut tx), Ok(false));
+                        assert_eq!(server.publish(&mut change, &mut tx), Ok(Remaining::Done));
                         held_back += 1;
                     }
                 }
@@ -52,9 +52,9 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
         }
         let mut change = Change::tools();
         loop {
-            let (told, more) = through(size, |tx| server.publish(&mut change, tx));
+            let (remaining, more) = through(size, |tx| server.publish(&mut change, tx));
             sent.extend_from_slice(&more);
-            if !told {
+            if !remaining.is_more() {
                 break;
             }
         }
@@ -89,9 +89,9 @@ fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
         ] {
             let mut output = Vec::new();
             loop {
-                let (told, sent) = through(size, |tx| peer.server.publish(&mut change, tx));
+                let (remaining, sent) = through(size, |tx| peer.server.publish(&mut change, tx));
                 output.extend_from_slice(&sent);
-                if !told {
+                if !remaining.is_more() {
                     break;
                 }
             }
@@ -131,8 +131,8 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
             tx.advance(usize::MAX);
             if turn % 2 == 0 {
                 match server.publish(&mut change, &mut tx) {
-                    Ok(true) => {}
-                    Ok(false) => told = true,
+                    Ok(Remaining::More) => {}
+                    Ok(Remaining::Done) => told = true,
                     Err(error) => assert!(error.is_full()),
                 }
             } else if !gone {
@@ -170,12 +170,12 @@ fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
         let Some(ServerEvent::Listening { request }) = event else { panic!("{event:?}") };
         let mut output = Vec::new();
         loop {
-            let (more, sent) = through(size, |tx| server.end_listen(request, tx));
+            let (remaining, sent) = through(size, |tx| server.end_listen(request, tx));
             output.extend_from_slice(&sent);
             // Nor is anything sent between the two frames.
             let (told, sent) = through(4096, |tx| server.publish(&mut Change::tools(), tx));
-            assert!(!told && sent.is_empty());
-            if !more {
+            assert!(!told.is_more() && sent.is_empty());
+            if !remaining.is_more() {
                 break;
             }
         }
