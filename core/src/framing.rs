@@ -18,7 +18,7 @@ pub(crate) enum Framing {
 
 /// What stands around one frame.
 #[derive(Clone, Copy)]
-pub(crate) enum Around {
+pub(crate) enum Delimiters {
     Line,
     /// Nothing.
     #[cfg(feature = "http")]
@@ -27,27 +27,27 @@ pub(crate) enum Around {
     Event(crate::http::server::EventHead),
     /// The end of an event that was broken off: a client passes it by.
     #[cfg(feature = "http")]
-    Broken,
+    Abandoned,
 }
 
 impl Framing {
     /// What stands around the frame that comes next, or goes on.
     #[inline]
-    pub(crate) fn around(&self, is_response: bool) -> Result<Around, SendError> {
+    pub(crate) fn delimiters(&self, is_response: bool) -> Result<Delimiters, SendError> {
         let _ = is_response;
         match self {
-            Self::Lines => Ok(Around::Line),
+            Self::Lines => Ok(Delimiters::Line),
             #[cfg(feature = "http")]
-            Self::Exchange(exchange) => exchange.around(is_response),
+            Self::Exchange(exchange) => exchange.delimiters(is_response),
         }
     }
 
     /// A frame, or its beginning, is in the buffer.
     #[inline]
-    pub(crate) fn wrote(&mut self, is_response: bool, status: u16, is_whole: bool) {
+    pub(crate) fn written(&mut self, is_response: bool, status: u16, is_whole: bool) {
         #[cfg(feature = "http")]
         if let Self::Exchange(exchange) = self {
-            exchange.wrote(is_response, status, is_whole);
+            exchange.written(is_response, status, is_whole);
         }
         let _ = (is_response, status, is_whole);
     }
@@ -62,30 +62,30 @@ impl Framing {
 
     /// What ends a frame that cannot be finished; `None` when nothing can, but the end of the
     /// connection.
-    pub(crate) fn broken(&mut self) -> Option<Around> {
+    pub(crate) fn abandoned(&mut self) -> Option<Delimiters> {
         match self {
-            Self::Lines => Some(Around::Line),
+            Self::Lines => Some(Delimiters::Line),
             #[cfg(feature = "http")]
-            Self::Exchange(exchange) => exchange.broken(),
+            Self::Exchange(exchange) => exchange.abandoned(),
         }
     }
 }
 
-impl Around {
+impl Delimiters {
     #[inline]
-    pub(crate) fn open(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    pub(crate) fn write_start(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         let _ = &writer;
         match self {
             Self::Line => Ok(()),
             #[cfg(feature = "http")]
             Self::Event(head) => head.write(writer),
             #[cfg(feature = "http")]
-            Self::Body | Self::Broken => Ok(()),
+            Self::Body | Self::Abandoned => Ok(()),
         }
     }
 
     #[inline]
-    pub(crate) fn close(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    pub(crate) fn write_end(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         match self {
             Self::Line => writer.put(b"\n"),
             #[cfg(feature = "http")]
@@ -93,7 +93,7 @@ impl Around {
             #[cfg(feature = "http")]
             Self::Event(_) => writer.put(b"\n\n"),
             #[cfg(feature = "http")]
-            Self::Broken => writer.put(b"\nevent: abandoned\n\n"),
+            Self::Abandoned => writer.put(b"\nevent: abandoned\n\n"),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! in pieces.
 
 use crate::error::SendError;
-use crate::framing::{Around, Framing};
+use crate::framing::{Delimiters, Framing};
 use crate::json::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
@@ -16,7 +16,7 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     head: usize,
     tail: usize,
     /// A frame whose beginning has been written.
-    open: Option<Open>,
+    open: Option<OpenFrame>,
     framing: Framing,
     limit: usize,
     storage: S,
@@ -157,41 +157,44 @@ impl Tx<'_> {
     /// go on with an open frame.
     pub(crate) fn frame(
         &mut self,
-        key: FrameKey,
+        writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<(), SendError> {
-        self.write(key, revision, Piece::Frame, write)
+        self.write(writer_id, revision, FramePart::Resumable, write)
     }
 
-    /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else
+    /// Writes the beginning of a frame that is fed by hand. Until [`finish`](Self::finish) nobody else
     /// writes.
     pub(crate) fn begin(
         &mut self,
-        key: FrameKey,
+        writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<(), SendError> {
-        self.write(key, revision, Piece::Begin, write)
+        self.write(writer_id, revision, FramePart::Begin, write)
     }
 
     /// Writes the end of a frame that was fed by hand.
-    pub(crate) fn end(
+    pub(crate) fn finish(
         &mut self,
-        key: FrameKey,
+        writer_id: WriterId,
         revision: Revision,
         write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<(), SendError> {
-        self.write(key, revision, Piece::End, write)
+        self.write(writer_id, revision, FramePart::End, write)
     }
 
     /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces;
     /// returns how much that was.
-    pub(crate) fn feed(&mut self, key: FrameKey, json: &[u8]) -> Result<usize, SendError> {
-        if !self
-            .open
-            .is_some_and(|open| open.key == key && open.way == Way::ByHand && open.sent == 0)
-        {
+    pub(crate) fn write_part(
+        &mut self,
+        writer_id: WriterId,
+        json: &[u8],
+    ) -> Result<usize, SendError> {
+        if !self.open.is_some_and(|open| {
+            open.writer_id == writer_id && open.mode == WriteMode::Streamed && open.sent == 0
+        }) {
             return Err(SendError::NotAllowed);
         }
         if self.storage.bytes().len() - self.tail < json.len() {
@@ -218,17 +221,17 @@ impl Tx<'_> {
         revision: Revision,
         write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<(), SendError> {
-        self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
+        self.write(WriterId::UNKEYED, revision, FramePart::Whole, write)
     }
 
     /// Writes a frame with something else around it, whole or not at all.
     #[cfg(feature = "http")]
-    pub(crate) fn whole_frame_around(
+    pub(crate) fn whole_frame_with(
         &mut self,
-        around: Around,
+        delimiters: Delimiters,
         write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<(), SendError> {
-        self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, write)
+        self.write_with(delimiters, WriterId::UNKEYED, Revision::LATEST, FramePart::Whole, write)
     }
 
     /// What comes may be answered by several frames.
@@ -237,8 +240,8 @@ impl Tx<'_> {
     }
 
     /// Whether the frame of this writer has begun and not ended.
-    pub(crate) fn is_open(&self, key: FrameKey) -> bool {
-        self.open.is_some_and(|open| open.key == key)
+    pub(crate) fn is_open(&self, writer_id: WriterId) -> bool {
+        self.open.is_some_and(|open| open.writer_id == writer_id)
     }
 
     /// Whether the frame of any writer has begun and not ended.
@@ -247,28 +250,28 @@ impl Tx<'_> {
     }
 
     /// Breaks an open frame off: the line ends where it is.
-    pub(crate) fn abandon(&mut self, key: FrameKey) -> Result<(), SendError> {
-        if self.is_open(key) { self.break_off() } else { Ok(()) }
+    pub(crate) fn abandon(&mut self, writer_id: WriterId) -> Result<(), SendError> {
+        if self.is_open(writer_id) { self.abandon_open() } else { Ok(()) }
     }
 
     /// The same for a frame of what the application sends, whichever it is. `false` when none is
     /// open.
-    pub(crate) fn abandon_sent(&mut self) -> Result<bool, SendError> {
-        if !self.open.is_some_and(|open| open.key.is_sent()) {
+    pub(crate) fn abandon_application(&mut self) -> Result<bool, SendError> {
+        if !self.open.is_some_and(|open| open.writer_id.is_application()) {
             return Ok(false);
         }
-        self.break_off().map(|()| true)
+        self.abandon_open().map(|()| true)
     }
 
-    fn break_off(&mut self) -> Result<(), SendError> {
+    fn abandon_open(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
-        let Some(around) = self.framing.broken() else { return Ok(()) };
+        let Some(delimiters) = self.framing.abandoned() else { return Ok(()) };
         let mut nothing = |_: &mut Writer<'_>| Ok(());
-        let broken = self.write_around(
-            around,
-            FrameKey::WHOLE,
+        let broken = self.write_with(
+            delimiters,
+            WriterId::UNKEYED,
             Revision::LATEST,
-            Piece::Whole,
+            FramePart::Whole,
             &mut nothing,
         );
         if broken.is_err() {
@@ -280,28 +283,28 @@ impl Tx<'_> {
     #[cfg_attr(small, inline(never))]
     fn write(
         &mut self,
-        key: FrameKey,
+        writer_id: WriterId,
         revision: Revision,
-        piece: Piece,
+        part: FramePart,
         body: &mut dyn Body,
     ) -> Result<(), SendError> {
-        let around = self.framing.around(key.is_response())?;
-        self.write_around(around, key, revision, piece, body)
+        let delimiters = self.framing.delimiters(writer_id.is_response())?;
+        self.write_with(delimiters, writer_id, revision, part, body)
     }
 
     #[cfg_attr(all(feature = "http", small), inline(never))]
-    fn write_around(
+    fn write_with(
         &mut self,
-        around: Around,
-        key: FrameKey,
+        delimiters: Delimiters,
+        writer_id: WriterId,
         revision: Revision,
-        piece: Piece,
+        part: FramePart,
         body: &mut dyn Body,
     ) -> Result<(), SendError> {
         let sent = match self.open {
-            Some(open) if open.key != key => return Err(SendError::Full),
-            Some(open) if open.way == piece.way() => open.sent,
-            None if piece != Piece::End => 0,
+            Some(open) if open.writer_id != writer_id => return Err(SendError::Full),
+            Some(open) if open.mode == part.mode() => open.sent,
+            None if part != FramePart::End => 0,
             _ => return Err(SendError::NotAllowed),
         };
         loop {
@@ -310,24 +313,28 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let begun = if piece == Piece::End { Ok(()) } else { around.open(&mut writer) };
+            let begun =
+                if part == FramePart::End { Ok(()) } else { delimiters.write_start(&mut writer) };
             let result = begun.and_then(|()| body.write(&mut writer));
             let result = result.and_then(|()| {
-                if piece == Piece::Begin { Ok(()) } else { around.close(&mut writer) }
+                if part == FramePart::Begin { Ok(()) } else { delimiters.write_end(&mut writer) }
             });
             let (total, status) = (writer.position(), writer.status());
             match result {
                 // What has begun cannot be taken back: its line ends here, or nobody could write
                 // any more.
                 Err(WriteError::Value) if self.open.is_some() => {
-                    return self.break_off().and(Err(SendError::Value));
+                    return self.abandon_open().and(Err(SendError::Value));
                 }
                 Err(WriteError::Value) => return Err(SendError::Value),
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
-                    self.open =
-                        (piece == Piece::Begin).then_some(Open { key, sent: 0, way: Way::ByHand });
-                    self.framing.wrote(key.is_response(), status, piece != Piece::Begin);
+                    self.open = (part == FramePart::Begin).then_some(OpenFrame {
+                        writer_id,
+                        sent: 0,
+                        mode: WriteMode::Streamed,
+                    });
+                    self.framing.written(writer_id.is_response(), status, part != FramePart::Begin);
                     return Ok(());
                 }
                 // It does not fit. Make room and format again: in the steady state that never
@@ -353,7 +360,7 @@ impl Tx<'_> {
             if self.tail > 0 {
                 return Err(SendError::Full);
             }
-            if piece == Piece::Whole || len == 0 {
+            if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
             // Whether the value can be written to its end is known before its beginning leaves.
@@ -364,8 +371,8 @@ impl Tx<'_> {
                 return Err(SendError::Value);
             }
             self.tail = len;
-            self.open = Some(Open { key, sent: sent + len, way: piece.way() });
-            self.framing.wrote(key.is_response(), status, false);
+            self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
+            self.framing.written(writer_id.is_response(), status, false);
             return Err(SendError::Full);
         }
     }
@@ -388,35 +395,35 @@ impl<F: FnMut(&mut Writer<'_>) -> Result<(), WriteError>> Body for F {
 
 /// Who writes a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FrameKey(u64);
+pub(crate) struct WriterId(u64);
 
-impl FrameKey {
+impl WriterId {
     /// Answers that the machine gives by itself while it takes a frame.
-    pub(crate) const ANSWER: Self = Self(1);
+    pub(crate) const AUTOMATIC_RESPONSE: Self = Self(1);
     /// A ping that is due.
     pub(crate) const PING: Self = Self(2);
     /// What opens a session.
-    pub(crate) const OPENING: Self = Self(3);
-    const WHOLE: Self = Self(0);
+    pub(crate) const CONNECT: Self = Self(3);
+    const UNKEYED: Self = Self(0);
 
     /// What the application sends: `hash` of what it is, so that two senders who take turns do not
     /// write into one frame.
-    pub(crate) const fn sent(hash: u32) -> Self {
+    pub(crate) const fn application(hash: u32) -> Self {
         Self(1 << 32 | hash as u64)
     }
 
-    const fn is_sent(self) -> bool {
+    const fn is_application(self) -> bool {
         self.0 >> 32 == 1
     }
 
     /// What tells a `subscriptions/listen` of its beginning and its end before the result does.
-    pub(crate) const fn listen(slot: u16, serial: u32) -> Self {
+    pub(crate) const fn subscription(slot: u16, serial: u32) -> Self {
         Self(1 << 60 | (slot as u64) << 32 | serial as u64)
     }
 
     /// Whether it ends a request of the peer's; else it is a notification or a request of ours.
     const fn is_response(self) -> bool {
-        self.0 == Self::ANSWER.0 || self.0 >= 1 << 62
+        self.0 == Self::AUTOMATIC_RESPONSE.0 || self.0 >= 1 << 62
     }
 
     /// The cancellation of our request with this number.
@@ -426,12 +433,12 @@ impl FrameKey {
 
     /// The cancellation of our request with this number whose time is over: in other words than the
     /// application's.
-    pub(crate) const fn timeout(number: u32) -> Self {
+    pub(crate) const fn timeout_cancel(number: u32) -> Self {
         Self(1 << 61 | 1 << 60 | number as u64)
     }
 
     /// The error that ends the request in this slot when its time is over.
-    pub(crate) const fn expiry(slot: u16, serial: u32) -> Self {
+    pub(crate) const fn timeout_error(slot: u16, serial: u32) -> Self {
         Self(1 << 62 | (slot as u64) << 32 | serial as u64)
     }
 
@@ -441,40 +448,40 @@ impl FrameKey {
     }
 
     /// The error in place of one that was broken off.
-    pub(crate) const fn instead_of_response(slot: u16, serial: u32) -> Self {
+    pub(crate) const fn replacement(slot: u16, serial: u32) -> Self {
         Self(Self::response(slot, serial).0 | 1 << 62)
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Open {
-    key: FrameKey,
+struct OpenFrame {
+    writer_id: WriterId,
     /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed
     /// by hand.
     sent: usize,
-    way: Way,
+    mode: WriteMode,
 }
 
 /// How an open frame is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum WriteMode {
     // None is zero: a buffer in a `static` is no part of a firmware's image.
-    FromValues = 1,
-    ByHand = 2,
+    Repeated = 1,
+    Streamed = 2,
 }
 
-impl Piece {
+impl FramePart {
     /// How what is open must have been begun for this to go on with it.
-    fn way(self) -> Way {
-        if self == Self::End { Way::ByHand } else { Way::FromValues }
+    fn mode(self) -> WriteMode {
+        if self == Self::End { WriteMode::Streamed } else { WriteMode::Repeated }
     }
 }
 
 /// What is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Piece {
+enum FramePart {
     /// A frame, in pieces if it must be.
-    Frame,
+    Resumable,
     /// A frame, or nothing.
     Whole,
     /// The beginning of a frame that is fed by hand.
@@ -492,8 +499,8 @@ mod tests {
     use super::*;
     use crate::json::{RawJson, write_value};
 
-    const KEY: FrameKey = FrameKey::response(3, 7);
-    const OTHER: FrameKey = FrameKey::response(3, 8);
+    const WRITER: WriterId = WriterId::response(3, 7);
+    const OTHER_WRITER: WriterId = WriterId::response(3, 8);
 
     /// A frame in which everything is written that is written in its own way.
     fn body(writer: &mut Writer<'_>) -> Result<(), WriteError> {
@@ -519,7 +526,7 @@ mod tests {
     fn whole() -> Vec<u8> {
         let mut tx = TxBuffer::new([0; 1024]);
         let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Ok(()));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Ok(()));
         tx.pending().to_vec()
     }
 
@@ -527,7 +534,7 @@ mod tests {
     fn pieces(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
         let mut sent = Vec::new();
         for _ in 0..10_000 {
-            let result = tx.frame(KEY, Revision::LATEST, &mut body);
+            let result = tx.frame(WRITER, Revision::LATEST, &mut body);
             let n = most.min(tx.pending().len());
             sent.extend_from_slice(&tx.pending()[..n]);
             tx.advance(n);
@@ -579,11 +586,11 @@ mod tests {
             assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.raw(&before)), Ok(()));
             let taken = before.len() + 1;
             let expected = if room == whole.len() { Ok(()) } else { Err(SendError::Full) };
-            assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), expected, "{room}");
+            assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), expected, "{room}");
             assert_eq!(tx.pending().len(), taken + if expected.is_ok() { whole.len() } else { 0 });
             tx.advance(taken);
             if expected.is_err() {
-                assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Ok(()));
+                assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Ok(()));
             }
             assert_eq!(tx.pending(), whole);
         }
@@ -595,13 +602,16 @@ mod tests {
         let tx: &mut Tx<'_> = &mut tx;
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut body), Err(SendError::TooLarge));
         assert!(tx.is_idle());
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert!(tx.is_mid_frame());
         tx.advance(16);
-        assert_eq!(tx.frame(OTHER, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.frame(OTHER_WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
         assert!(
-            tx.is_open(KEY) && !tx.is_open(OTHER) && tx.is_mid_frame() && tx.pending().is_empty()
+            tx.is_open(WRITER)
+                && !tx.is_open(OTHER_WRITER)
+                && tx.is_mid_frame()
+                && tx.pending().is_empty()
         );
         assert_eq!(pieces(tx, 16), whole()[16..]);
         assert!(!tx.is_mid_frame());
@@ -635,7 +645,7 @@ mod tests {
     fn storage_grows_once_to_what_a_frame_needs_and_at_least_to_its_double() {
         let frame = |tx: &mut Tx<'_>, len: usize| {
             let text = "x".repeat(len - 3);
-            assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| w.string(&text)), Ok(()));
+            assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| w.string(&text)), Ok(()));
         };
         for (frames, limit, sizes) in [
             (&[1000][..], 10_000, &[1024][..]),
@@ -657,9 +667,11 @@ mod tests {
         }
         // Fed bytes.
         let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
-        let fed = |tx: &mut Tx<'_>, len: usize| assert_eq!(tx.feed(KEY, &vec![b'1'; len]), Ok(len));
+        let fed = |tx: &mut Tx<'_>, len: usize| {
+            assert_eq!(tx.write_part(WRITER, &vec![b'1'; len]), Ok(len))
+        };
         assert_eq!(
-            (&mut tx as &mut Tx<'_>).begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")),
+            (&mut tx as &mut Tx<'_>).begin(WRITER, Revision::LATEST, &mut |w| w.put(b"[")),
             Ok(())
         );
         fed(&mut tx, 15);
@@ -669,7 +681,7 @@ mod tests {
         tx.advance(usize::MAX);
         fed(&mut tx, 5000);
         assert_eq!(tx.storage.sizes, [1024, 5000]);
-        assert_eq!((&mut tx as &mut Tx<'_>).feed(KEY, &[b'1'; 6000]), Ok(5000));
+        assert_eq!((&mut tx as &mut Tx<'_>).write_part(WRITER, &[b'1'; 6000]), Ok(5000));
         assert_eq!(tx.storage.sizes, [1024, 5000, 10_000]);
     }
 
@@ -677,23 +689,23 @@ mod tests {
     fn an_open_frame_is_abandoned_or_goes_on_where_it_was() {
         let mut tx = TxBuffer::new([0; 16]);
         let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.abandon(KEY), Ok(()));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.abandon(WRITER), Ok(()));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert!(tx.is_mid_frame());
         // No room for the end of the line: nothing happened, and the frame may still be finished.
-        assert_eq!(tx.abandon(KEY), Err(SendError::Full));
-        assert_eq!(tx.abandon(OTHER), Ok(()));
-        assert!(tx.is_open(KEY));
+        assert_eq!(tx.abandon(WRITER), Err(SendError::Full));
+        assert_eq!(tx.abandon(OTHER_WRITER), Ok(()));
+        assert!(tx.is_open(WRITER));
         let first: Vec<u8> = tx.pending().into();
         tx.advance(16);
         assert_eq!([first, pieces(tx, 16)].concat(), whole());
 
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert!(tx.is_mid_frame());
         tx.advance(16);
-        assert_eq!(tx.abandon(KEY), Ok(()));
+        assert_eq!(tx.abandon(WRITER), Ok(()));
         assert_eq!(tx.pending(), b"\n");
-        assert!(!tx.is_open(KEY));
+        assert!(!tx.is_open(WRITER));
     }
 
     #[test]
@@ -702,7 +714,7 @@ mod tests {
         let tx: &mut Tx<'_> = &mut tx;
         let mut failing =
             |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
         assert!(tx.is_idle());
     }
 
@@ -718,11 +730,11 @@ mod tests {
         let tx: &mut Tx<'_> = &mut tx;
         let number = Keyed(RawJson::from_static("1"));
         assert_eq!(
-            tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &number)),
+            tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &number)),
             Err(SendError::Value)
         );
         let string = Keyed(RawJson::from_static("\"a\""));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
         assert_eq!(tx.pending(), b"{\"a\":1}\n");
     }
 
@@ -735,7 +747,7 @@ mod tests {
             let mut tx = TxBuffer::new(&mut storage[..size]);
             let tx: &mut Tx<'_> = &mut tx;
             assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
-            assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
+            assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
             assert_eq!(tx.pending(), b"1\n");
         }
     }
@@ -767,37 +779,43 @@ mod tests {
             (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
         let mut tx = TxBuffer::new([0; 8]);
         let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::NotAllowed));
-        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut begin), Ok(()));
-        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
-        assert_eq!(tx.feed(OTHER, b"1"), Err(SendError::NotAllowed));
-        assert_eq!(tx.feed(KEY, b""), Ok(0));
+        assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
+        assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::NotAllowed));
+        assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Ok(()));
+        assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
+        assert_eq!(tx.write_part(OTHER_WRITER, b"1"), Err(SendError::NotAllowed));
+        assert_eq!(tx.write_part(WRITER, b""), Ok(0));
         // As much as fits, line breaks as spaces.
-        assert_eq!(tx.feed(KEY, b"1,\r\n2,3,4"), Ok(7));
+        assert_eq!(tx.write_part(WRITER, b"1,\r\n2,3,4"), Ok(7));
         assert_eq!(tx.pending(), b"[1,  2,3");
-        assert_eq!((tx.feed(KEY, b",4"), tx.feed(KEY, b"")), (Err(SendError::Full), Ok(0)));
+        assert_eq!(
+            (tx.write_part(WRITER, b",4"), tx.write_part(WRITER, b"")),
+            (Err(SendError::Full), Ok(0))
+        );
         tx.advance(6);
-        assert_eq!((tx.feed(KEY, b",4,5"), tx.pending()), (Ok(4), &b",3,4,5"[..]));
+        assert_eq!((tx.write_part(WRITER, b",4,5"), tx.pending()), (Ok(4), &b",3,4,5"[..]));
         tx.advance(2);
         // A piece that fits exactly, behind what waits, after what has been taken.
-        assert_eq!((tx.feed(KEY, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
+        assert_eq!((tx.write_part(WRITER, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
         tx.advance(usize::MAX);
         // The end is longer than the buffer: once it has begun nothing more is fed.
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::Full));
+        assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
         assert!(tx.is_mid_frame());
-        assert_eq!(tx.feed(KEY, b"8"), Err(SendError::NotAllowed));
+        assert_eq!(tx.write_part(WRITER, b"8"), Err(SendError::NotAllowed));
         tx.advance(usize::MAX);
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::Full));
+        assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
         assert!(tx.is_mid_frame());
         tx.advance(usize::MAX);
-        assert_eq!((tx.end(KEY, Revision::LATEST, &mut end), tx.pending()), (Ok(()), &b"\n"[..]));
+        assert_eq!(
+            (tx.finish(WRITER, Revision::LATEST, &mut end), tx.pending()),
+            (Ok(()), &b"\n"[..])
+        );
         // A frame that is written from values is not fed.
         tx.advance(usize::MAX);
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert!(tx.is_mid_frame());
         tx.advance(usize::MAX);
-        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
+        assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
     }
 
     #[test]
@@ -805,42 +823,52 @@ mod tests {
     fn storage_grows_for_what_is_fed_up_to_its_limit() {
         let mut tx = TxBuffer::with_limit(Vec::new(), 3000);
         let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")), Ok(()));
+        assert_eq!(
+            tx.begin(WRITER, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")),
+            Ok(())
+        );
         let (short, long) = (vec![b'1'; 1000], vec![b'2'; 2500]);
-        assert_eq!(tx.feed(KEY, &short), Ok(1000));
-        assert_eq!((tx.feed(KEY, &long), tx.pending().len()), (Ok(1999), 3000));
-        assert_eq!(tx.feed(KEY, &long), Err(SendError::Full));
+        assert_eq!(tx.write_part(WRITER, &short), Ok(1000));
+        assert_eq!((tx.write_part(WRITER, &long), tx.pending().len()), (Ok(1999), 3000));
+        assert_eq!(tx.write_part(WRITER, &long), Err(SendError::Full));
         tx.advance(3000);
-        assert_eq!(tx.feed(KEY, &long), Ok(2500));
+        assert_eq!(tx.write_part(WRITER, &long), Ok(2500));
     }
 
     #[test]
     fn those_who_write_have_keys_of_their_own_that_say_what_they_write() {
         let (most, last) = (u32::MAX, u16::MAX - 1);
         let mut keys = vec![
-            (FrameKey::WHOLE, false, false),
-            (FrameKey::ANSWER, false, true),
-            (FrameKey::PING, false, false),
+            (WriterId::UNKEYED, false, false),
+            (WriterId::AUTOMATIC_RESPONSE, false, true),
+            (WriterId::PING, false, false),
         ];
-        keys.push((FrameKey::OPENING, false, false));
+        keys.push((WriterId::CONNECT, false, false));
         for number in [0, 1, most] {
             keys.extend([
-                (FrameKey::sent(number), true, false),
-                (FrameKey::cancel(number), false, false),
+                (WriterId::application(number), true, false),
+                (WriterId::cancel(number), false, false),
             ]);
-            keys.push((FrameKey::timeout(number), false, false));
+            keys.push((WriterId::timeout_cancel(number), false, false));
             for slot in [0, 1, last] {
                 keys.extend([
-                    (FrameKey::listen(slot, number), false, false),
-                    (FrameKey::expiry(slot, number), false, true),
+                    (WriterId::subscription(slot, number), false, false),
+                    (WriterId::timeout_error(slot, number), false, true),
                 ]);
-                keys.extend([(FrameKey::response(slot, number), false, true)]);
-                keys.extend([(FrameKey::instead_of_response(slot, number), false, true)]);
+                keys.extend([(WriterId::response(slot, number), false, true)]);
+                keys.extend([(WriterId::replacement(slot, number), false, true)]);
             }
         }
-        for (at, (key, sent, response)) in keys.iter().enumerate() {
-            assert_eq!((key.is_sent(), key.is_response()), (*sent, *response), "{key:?}");
-            assert!(keys.iter().skip(at + 1).all(|(other, ..)| other != key), "{key:?}");
+        for (at, (writer_id, sent, response)) in keys.iter().enumerate() {
+            assert_eq!(
+                (writer_id.is_application(), writer_id.is_response()),
+                (*sent, *response),
+                "{writer_id:?}"
+            );
+            assert!(
+                keys.iter().skip(at + 1).all(|(other, ..)| other != writer_id),
+                "{writer_id:?}"
+            );
         }
     }
 
@@ -848,8 +876,8 @@ mod tests {
     fn without_capacity_everything_is_too_large() {
         let mut tx = TxBuffer::new([0; 0]);
         let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::TooLarge));
-        assert_eq!(tx.abandon(KEY), Ok(()));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::TooLarge));
+        assert_eq!(tx.abandon(WRITER), Ok(()));
         assert!(tx.is_idle() && String::from_utf8_lossy(tx.pending()).is_empty());
     }
 }

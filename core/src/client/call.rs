@@ -19,7 +19,7 @@ use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_notification_head, write_response_head};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::meta::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
 };
@@ -165,7 +165,7 @@ impl<'c, const N: usize> Client<'c, N> {
             return Ok(false);
         }
         let number = outgoing.number;
-        self.write_cancelled(FrameKey::cancel(number), number, reason, tx)?;
+        self.write_cancelled(WriterId::cancel(number), number, reason, tx)?;
         self.abandon_call(call.0);
         Ok(true)
     }
@@ -178,7 +178,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
     pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        if tx.abandon_sent()? {
+        if tx.abandon_application()? {
             self.skip_id(self.calls_made.saturating_add(1));
         }
         Ok(())
@@ -215,7 +215,7 @@ impl<'c, const N: usize> Client<'c, N> {
 
     pub(super) fn write_cancelled(
         &self,
-        key: FrameKey,
+        key: WriterId,
         number: u32,
         reason: Option<&str>,
         tx: &mut Tx<'_>,
@@ -328,12 +328,12 @@ impl<'c, const N: usize> Client<'c, N> {
         self.calls.insert(hash, deadline, outgoing).map(|(slot, _)| slot).ok_or(SendError::TooMany)
     }
 
-    pub(super) fn key(&self, new: &NewCall<'_>) -> FrameKey {
+    pub(super) fn key(&self, new: &NewCall<'_>) -> WriterId {
         match new.kind {
-            CallKind::KeepAlive => FrameKey::PING,
-            CallKind::Connect => FrameKey::OPENING,
+            CallKind::KeepAlive => WriterId::PING,
+            CallKind::Connect => WriterId::CONNECT,
             CallKind::Application | CallKind::Listen { .. } => {
-                FrameKey::sent(hash_str(new.method) as u32 ^ self.calls_made.rotate_right(8))
+                WriterId::application(hash_str(new.method) as u32 ^ self.calls_made.rotate_right(8))
             }
         }
     }
@@ -418,9 +418,13 @@ impl<const N: usize> Client<'_, N> {
             return Err(SendError::NotAllowed);
         }
         const METHOD: &str = "notifications/roots/list_changed";
-        tx.frame(FrameKey::sent(hash_str(METHOD) as u32), self.current_revision(), &mut |writer| {
-            writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}")
-        })
+        tx.frame(
+            WriterId::application(hash_str(METHOD) as u32),
+            self.current_revision(),
+            &mut |writer| {
+                writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}")
+            },
+        )
     }
 
     /// Sends a notification that the protocol does not define.
@@ -437,9 +441,11 @@ impl<const N: usize> Client<'_, N> {
         if !self.is_open() || OF_THE_PROTOCOL.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::sent(hash_str(method) as u32), self.current_revision(), &mut |writer| {
-            write_notification(writer, method, &Json(params))
-        })
+        tx.frame(
+            WriterId::application(hash_str(method) as u32),
+            self.current_revision(),
+            &mut |writer| write_notification(writer, method, &Json(params)),
+        )
     }
 }
 

@@ -11,7 +11,7 @@ use crate::json::{RawJson, WriteResult, write_result};
 use crate::lifecycle::{Era, Revision, Revisions};
 use crate::rpc::PeerError;
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::InitializeParams;
 use crate::violation::Violation;
 
@@ -67,7 +67,7 @@ impl<const N: usize> Client<'_, N> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         // A partly written `initialize` keeps its revision.
-        let offered = if tx.is_open(FrameKey::OPENING) { self.offering } else { offered };
+        let offered = if tx.is_open(WriterId::CONNECT) { self.offering } else { offered };
         self.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
@@ -116,7 +116,7 @@ impl<const N: usize> Client<'_, N> {
             NextStep::Open(opened) => {
                 let Connected { revision, capabilities, .. } = opened;
                 if !revision.is_modern() {
-                    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+                    tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
                         writer
                             .put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
                     })?;
@@ -150,7 +150,7 @@ impl<const N: usize> Client<'_, N> {
             None => NextStep::Fail(ConnectError::NoCommonRevision(None)),
         };
         // The timeout has replaced the probe already, even if `initialize` is only partly written.
-        if tx.is_open(FrameKey::OPENING) {
+        if tx.is_open(WriterId::CONNECT) {
             return legacy;
         }
         let (theirs, error) = match outcome {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::inflight::Keyed;
-use crate::message::{Id, IdText};
+use crate::message::{Id, OwnedId};
 use crate::progress::Reported;
 use crate::time::Instant;
 
@@ -44,15 +44,15 @@ impl Keyed for InflightCall {
 /// A request of the server.
 #[derive(Debug)]
 pub(super) struct InflightRequest {
-    pub(super) id: IdText,
+    pub(super) id: OwnedId,
     /// Empty when the server did not request progress notifications.
-    pub(super) token: IdText,
+    pub(super) token: OwnedId,
     pub(super) reported: Reported,
 }
 
 impl Keyed for InflightRequest {
     fn has_id(&self, id: Id<'_>) -> bool {
-        id.means_the_same(&self.id)
+        id.matches(&self.id)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::lifecycle::Revision;
 use crate::message::{Id, Item, Kind, Messages, Params};
 use crate::rpc::PeerError;
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
@@ -224,8 +224,8 @@ impl<const N: usize> Client<'_, N> {
         }
         let Some(slot) = self.requests.find(id, id.hash()) else { return Ok(None) };
         // A partly written response is finished; the server ignores it.
-        if tx.is_open(FrameKey::response(slot.index, slot.serial))
-            || tx.is_open(FrameKey::expiry(slot.index, slot.serial))
+        if tx.is_open(WriterId::response(slot.index, slot.serial))
+            || tx.is_open(WriterId::timeout_error(slot.index, slot.serial))
         {
             return Ok(None);
         }
@@ -259,7 +259,7 @@ impl<const N: usize> Client<'_, N> {
                 return self.connect_response(now, slot, Ok(RawJson::NULL), tx);
             }
             // Its replacement is partly written: the response is too late.
-            if kind == CallKind::Connect && tx.is_open(FrameKey::OPENING) {
+            if kind == CallKind::Connect && tx.is_open(WriterId::CONNECT) {
                 return report;
             }
             self.calls.remove(slot);
@@ -285,7 +285,7 @@ impl<const N: usize> Client<'_, N> {
     fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
         number.is_some_and(|number| {
-            tx.is_open(FrameKey::cancel(number)) || tx.is_open(FrameKey::timeout(number))
+            tx.is_open(WriterId::cancel(number)) || tx.is_open(WriterId::timeout_cancel(number))
         })
     }
 

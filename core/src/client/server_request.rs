@@ -9,11 +9,11 @@ use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
 use crate::json::{Extras, RawJson, WriteError, Writer, write_result};
 use crate::lifecycle::{ClientFeatures, Method};
-use crate::message::{Envelope, Id, IdText, Member, Params};
+use crate::message::{Envelope, Id, Member, OwnedId, Params};
 use crate::progress::{Progress, Reported};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
@@ -34,7 +34,7 @@ impl<const N: usize> Client<'_, N> {
             return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
         }
         if method == Method::Ping {
-            tx.frame(FrameKey::ANSWER, self.current_revision(), &mut |writer| {
+            tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
                 write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
             })?;
             return Ok(None);
@@ -58,8 +58,8 @@ impl<const N: usize> Client<'_, N> {
             (Some(refusal), _) => refusal,
             (None, Method::Other(method)) => {
                 let incoming = InflightRequest {
-                    id: IdText::default(),
-                    token: IdText::default(),
+                    id: OwnedId::default(),
+                    token: OwnedId::default(),
                     reported: Reported::NOTHING,
                 };
                 let deadline =
@@ -123,7 +123,7 @@ impl<const N: usize> Client<'_, N> {
         refusal: Refusal,
         tx: &mut Tx<'_>,
     ) -> Result<ClientEvent<'f>, SendError> {
-        tx.frame(FrameKey::ANSWER, self.current_revision(), &mut |writer| {
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
             write_error(writer, Some(id.as_str()), &refusal.error)
         })?;
         Ok(ClientEvent::Violation(refusal.violation))
@@ -217,7 +217,7 @@ impl<const N: usize> Client<'_, N> {
     ) -> Result<(), SendError> {
         let slot = request.0;
         let Some(incoming) = self.requests.get(slot) else { return Ok(()) };
-        let key = FrameKey::response(slot.index, slot.serial);
+        let key = WriterId::response(slot.index, slot.serial);
         tx.frame(key, self.current_revision(), &mut |writer| write(incoming.id.as_str(), writer))?;
         self.requests.remove(slot);
         Ok(())

@@ -10,7 +10,7 @@ use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 
 impl<const N: usize> Client<'_, N> {
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). It may be early, but
@@ -34,7 +34,7 @@ impl<const N: usize> Client<'_, N> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
         // Partly written frames go first, whatever else is due.
-        if tx.is_open(FrameKey::PING) {
+        if tx.is_open(WriterId::PING) {
             return self.ping(now, tx).map(|()| None);
         }
         let (call, request) = if tx.has_open() { self.partly_written(tx) } else { (None, None) };
@@ -52,7 +52,7 @@ impl<const N: usize> Client<'_, N> {
         }
         while let Some(slot) = self.requests.expired(now) {
             // A partly written response is finished.
-            if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
+            if tx.is_open(WriterId::response(slot.index, slot.serial)) {
                 self.requests.set_deadline(slot, None);
                 continue;
             }
@@ -90,23 +90,23 @@ impl<const N: usize> Client<'_, N> {
         let is_begun = |slot: &Slot| {
             // `initialize` after a probe is finished here; any other opening frame is finished by
             // the method that started it.
-            let probing = matches!(self.phase, Phase::Probing) && tx.is_open(FrameKey::OPENING);
+            let probing = matches!(self.phase, Phase::Probing) && tx.is_open(WriterId::CONNECT);
             let opening = |kind| kind == CallKind::Connect && probing;
             self.calls.get(*slot).is_some_and(|call| {
-                tx.is_open(FrameKey::timeout(call.number)) || opening(call.kind)
+                tx.is_open(WriterId::timeout_cancel(call.number)) || opening(call.kind)
             })
         };
-        let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
+        let expires = |slot: &Slot| tx.is_open(WriterId::timeout_error(slot.index, slot.serial));
         (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
     }
 
     /// Whether another method is writing the end of the call, which must be finished.
     fn is_being_ended(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let replaced =
-            matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
+            matches!(self.phase, Phase::Initializing(_)) && tx.is_open(WriterId::CONNECT);
         self.calls.get(slot).is_some_and(|call| match call.kind {
             CallKind::Connect => replaced,
-            _ => tx.is_open(FrameKey::cancel(call.number)),
+            _ => tx.is_open(WriterId::cancel(call.number)),
         })
     }
 
@@ -121,7 +121,7 @@ impl<const N: usize> Client<'_, N> {
             CallKind::Connect => self.connect_timed_out(now, slot, tx),
             CallKind::KeepAlive => {
                 self.write_cancelled(
-                    FrameKey::timeout(outgoing.number),
+                    WriterId::timeout_cancel(outgoing.number),
                     outgoing.number,
                     None,
                     tx,
@@ -131,7 +131,7 @@ impl<const N: usize> Client<'_, N> {
             }
             CallKind::Application | CallKind::Listen { .. } => {
                 self.write_cancelled(
-                    FrameKey::timeout(outgoing.number),
+                    WriterId::timeout_cancel(outgoing.number),
                     outgoing.number,
                     None,
                     tx,
@@ -152,7 +152,7 @@ impl<const N: usize> Client<'_, N> {
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
         let Some(incoming) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
-        let key = FrameKey::expiry(slot.index, slot.serial);
+        let key = WriterId::timeout_error(slot.index, slot.serial);
         tx.frame(key, self.current_revision(), &mut |writer| {
             write_error(writer, Some(incoming.id.as_str()), &error)
         })?;

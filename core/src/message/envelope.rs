@@ -1,11 +1,11 @@
 //! The members of a JSON-RPC message, taken out while the message is scanned.
 
+use super::fast_path::{Step, load_word};
 use super::id::Id;
 use super::index::Index;
 use super::member::{Level, Member};
 use super::params::Params;
 use super::span::Span;
-use super::usual::{Step, word};
 use crate::json::{
     Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member,
     skip_whitespace,
@@ -74,10 +74,10 @@ impl<'f> Envelope<'f> {
             }
             let end = if cfg!(not(small)) && level == Level::Arguments {
                 self.argument(text, at, used)?
-            } else if let Some(step) = self.usual(text, level, at) {
+            } else if let Some(step) = self.match_common(text, level, at) {
                 match step {
-                    Step::Over(end) => end,
-                    Step::Into(inside, at_key) => {
+                    Step::Skip(end) => end,
+                    Step::Enter(inside, at_key) => {
                         (level, at) = (inside, at_key);
                         continue;
                     }
@@ -264,13 +264,13 @@ impl<'f> Envelope<'f> {
     }
 
     /// The same for a message that was cut off, maybe within its result.
-    pub(super) fn begins_like_a_response(&self) -> bool {
+    pub(super) fn starts_as_response(&self) -> bool {
         self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
     }
 
     /// The id of a message that was cut off or broken: only one behind which the message goes on,
     /// since a number may be cut, too.
-    pub(super) fn id_before_the_end(&self) -> Option<Id<'f>> {
+    pub(super) fn complete_id(&self) -> Option<Id<'f>> {
         let text = self.text.as_bytes();
         match text.get(skip_whitespace(text, self.span(Member::Id).end())) {
             Some(b',' | b'}') => self.id(),
@@ -291,8 +291,8 @@ struct Key {
 #[inline(always)]
 fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
     let bytes = text.as_bytes();
-    if let Some((rest, word)) = word(bytes, at)
-        && let Some((member, len)) = level.usual_member(rest, word)
+    if let Some((rest, word)) = load_word(bytes, at)
+        && let Some((member, len)) = level.common_member(rest, word)
     {
         return Ok(Key { member, end: at + len - 2, escaped: false, colon: at + len - 1 });
     }

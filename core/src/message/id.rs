@@ -13,7 +13,7 @@ pub(crate) struct Id<'f> {
 
 /// An id that outlives its frame. [`MAX_ID`] bytes and a length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct IdText(String<MAX_ID, u8>);
+pub(crate) struct OwnedId(String<MAX_ID, u8>);
 
 /// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a
 /// prefix fits. Each request in flight holds an id and a token of this size. The error that refuses
@@ -27,7 +27,7 @@ impl<'f> Id<'f> {
         // Most are digits alone.
         if cfg!(not(small))
             && matches!(text.as_bytes(), [b'1'..=b'9', ..])
-            && let Some(hash) = mix_digits(text.as_bytes())
+            && let Some(hash) = hash_digits(text.as_bytes())
         {
             return Some(Self { text, hash: hash.max(1) });
         }
@@ -39,20 +39,22 @@ impl<'f> Id<'f> {
         let bytes = text.as_bytes();
         let hash = match bytes {
             // Without an escape there is only one way to write a string.
-            [b'"', inner @ .., b'"'] if skip_clean(bytes, 1) > inner.len() => mix(STRING, inner),
+            [b'"', inner @ .., b'"'] if skip_clean(bytes, 1) > inner.len() => {
+                hash_bytes(STRING, inner)
+            }
             [b'"', ..] => {
                 // What does not fit is too long and compared with nothing.
                 let mut decoded = [0; MAX_ID];
-                mix(
+                hash_bytes(
                     STRING,
                     JsonStr::scanned(text).copy_to(&mut decoded).unwrap_or_default().as_bytes(),
                 )
             }
-            [b'-' | b'0'..=b'9', ..] => match mix_digits(bytes) {
+            [b'-' | b'0'..=b'9', ..] => match hash_digits(bytes) {
                 Some(hash) => hash,
                 None => {
                     let (negative, value) = integer(text)?;
-                    mix_digits(respelled(negative, value).as_bytes())?
+                    hash_digits(canonical_decimal(negative, value).as_bytes())?
                 }
             },
             _ => return None,
@@ -84,7 +86,7 @@ impl<'f> Id<'f> {
         self.hash
     }
 
-    pub(crate) fn means_the_same(self, other: &IdText) -> bool {
+    pub(crate) fn matches(self, other: &OwnedId) -> bool {
         let other = other.as_str();
         if self.text == other {
             return true;
@@ -98,7 +100,7 @@ impl<'f> Id<'f> {
     }
 }
 
-impl IdText {
+impl OwnedId {
     /// Where it is, since it is large.
     pub(crate) fn set(&mut self, id: Id<'_>) {
         self.0.clear();
@@ -144,21 +146,21 @@ fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
 
 /// An integer in its only spelling.
 fn canonical<'t>(text: &'t str, digits: &'t mut Option<Decimal>) -> &'t [u8] {
-    if mix_digits(text.as_bytes()).is_some() {
+    if hash_digits(text.as_bytes()).is_some() {
         return text.as_bytes();
     }
     // Written with an exponent or a fraction of zero, which nobody does.
     let (negative, value) = integer(text).unwrap_or_default();
-    digits.insert(respelled(negative, value)).as_bytes()
+    digits.insert(canonical_decimal(negative, value)).as_bytes()
 }
 
-fn respelled(negative: bool, value: u64) -> Decimal {
+fn canonical_decimal(negative: bool, value: u64) -> Decimal {
     Decimal::new(value, negative && value > 0)
 }
 
 /// A hash of a plain integer, one digit at a time: there are few. `None` where it is not the only
 /// spelling.
-fn mix_digits(bytes: &[u8]) -> Option<u32> {
+fn hash_digits(bytes: &[u8]) -> Option<u32> {
     let digits = match bytes {
         b"-0" => return None,
         [b'-', digits @ ..] => digits,
@@ -179,7 +181,7 @@ fn mix_word(hash: u32, word: u32) -> u32 {
 }
 
 /// A hash of bytes, four at a time where that is worth it: ids may be as long as a UUID.
-fn mix(seed: u32, bytes: &[u8]) -> u32 {
+fn hash_bytes(seed: u32, bytes: &[u8]) -> u32 {
     let (mut hash, mut rest) = (seed, bytes);
     if cfg!(not(small)) {
         while let Some((word, after)) = rest.split_first_chunk() {
@@ -217,11 +219,11 @@ mod tests {
                         && hash(spelling) == hash(spellings[0]),
                     "{spelling}"
                 );
-                let mut kept = IdText::default();
+                let mut kept = OwnedId::default();
                 kept.set(Id::parse(spelling).unwrap());
                 for (other, others) in same.iter().enumerate() {
                     assert_eq!(
-                        Id::parse(others[1]).unwrap().means_the_same(&kept),
+                        Id::parse(others[1]).unwrap().matches(&kept),
                         at == other,
                         "{spelling} {}",
                         others[1]

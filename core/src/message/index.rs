@@ -57,8 +57,11 @@ impl Index {
     #[inline]
     pub(crate) fn find(&self, text: &str, key: &str) -> Option<Span> {
         let bytes = text.as_bytes();
-        let entry =
-            self.0.iter().take_while(|entry| entry.end != 0).find(|entry| entry.is(text, key))?;
+        let entry = self
+            .0
+            .iter()
+            .take_while(|entry| entry.end != 0)
+            .find(|entry| entry.matches(text, key))?;
         // Between the key's closing quote, which is the next one, and the value there is nothing
         // but a colon.
         let mut quote = entry.key as usize + key.len();
@@ -72,10 +75,10 @@ impl Index {
 
 impl Entry {
     #[inline]
-    fn is(self, text: &str, key: &str) -> bool {
+    fn matches(self, text: &str, key: &str) -> bool {
         let start = self.key as usize;
         match text.as_bytes().get(start..) {
-            Some([b'"', ..]) => self.means(text, key),
+            Some([b'"', ..]) => self.matches_escaped(text, key),
             // A key that has a quote goes on behind that of the one that is written there.
             Some(rest) => {
                 rest.starts_with(key.as_bytes())
@@ -89,7 +92,7 @@ impl Entry {
     /// The same for a key that is empty or has an escape.
     #[cold]
     #[inline(never)]
-    fn means(self, text: &str, key: &str) -> bool {
+    fn matches_escaped(self, text: &str, key: &str) -> bool {
         let start = self.key as usize;
         let end = skip_string(text.as_bytes(), start);
         end.ok()

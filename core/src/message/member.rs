@@ -1,6 +1,6 @@
 //! Which members of a message are kept, and by which names they go.
 
-use super::usual::begins;
+use super::fast_path::starts_with;
 use crate::json::JsonStr;
 
 /// A member that is kept: those of the message and of `_meta`, which only the machine looks at,
@@ -96,19 +96,21 @@ impl Level {
     /// word at a time, which is much faster than to look for their ends; what is not found is for
     /// [`member`](Self::member) to say.
     #[inline(always)]
-    pub(super) fn usual_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
-        macro_rules! among {
+    pub(super) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
+        macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
-                $(if begins(text, word, $known) { Some((Member::$member, $known.len())) } else)* { None }
+                $(if starts_with(text, word, $known) { Some((Member::$member, $known.len())) } else)* { None }
             };
         }
         match self {
-            Self::Message => among!(b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params),
+            Self::Message => {
+                first_match!(b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params)
+            }
             Self::Params => {
-                among!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
+                first_match!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
             }
             Self::Arguments => None,
-            Self::Meta => among!(
+            Self::Meta => first_match!(
                 b"\"io.modelcontextprotocol/protocolVersion\":" ProtocolVersion,
                 b"\"io.modelcontextprotocol/clientInfo\":" Other,
                 b"\"io.modelcontextprotocol/clientCapabilities\":" ClientCapabilities,
@@ -130,7 +132,7 @@ impl Level {
 
     /// The member with this key. Comparisons and no `match`, which compares byte by byte.
     pub(super) fn member(self, name: &[u8]) -> Member {
-        macro_rules! among {
+        macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
                 if cfg!(not(small)) {
                     $(if name == $known { Member::$member } else)* { Member::Other }
@@ -141,14 +143,14 @@ impl Level {
         }
         match self {
             Self::Message => {
-                among!(b"jsonrpc" Version, b"id" Id, b"method" Method, b"params" Params, b"result" Result, b"error" Error)
+                first_match!(b"jsonrpc" Version, b"id" Id, b"method" Method, b"params" Params, b"result" Result, b"error" Error)
             }
-            Self::Params => among!(
+            Self::Params => first_match!(
                 b"name" Name, b"arguments" Arguments, b"_meta" Meta, b"uri" Uri, b"cursor" Cursor, b"inputResponses" InputResponses,
                 b"requestState" RequestState
             ),
             Self::Arguments => Member::Other,
-            Self::Meta => among!(
+            Self::Meta => first_match!(
                 b"progressToken" ProgressToken,
                 b"io.modelcontextprotocol/protocolVersion" ProtocolVersion,
                 b"io.modelcontextprotocol/clientCapabilities" ClientCapabilities,

@@ -1,8 +1,7 @@
 //! Frames to messages: one JSON-RPC message, or a batch of them (2025-03-26).
 
-mod bare;
-mod carrier;
 mod envelope;
+mod fast_path;
 mod id;
 mod index;
 mod member;
@@ -10,22 +9,23 @@ mod oversized;
 #[cfg(feature = "alloc")]
 mod owned;
 mod params;
+mod reader;
 mod span;
-mod usual;
+mod transport;
 
-pub use bare::{Malformed, Message, MessageKind};
 pub use params::{Arguments, Params};
+pub use reader::{Malformed, Message, MessageKind};
 
 pub use id::MAX_ID;
 
-pub(crate) use carrier::{Carrier, ExchangeKey};
 pub(crate) use envelope::{Envelope, Kind};
 #[cfg(feature = "http")]
 pub(crate) use id::hash_lower_case;
-pub(crate) use id::{Id, IdText, hash_str, hash_text};
+pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
 pub(crate) use member::Member;
 #[cfg(feature = "alloc")]
 pub(crate) use owned::OwnedParams;
+pub(crate) use transport::{ExchangeKey, TransportContext};
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
@@ -36,13 +36,13 @@ use crate::violation::Violation;
 #[derive(Clone, Debug)]
 pub struct Messages<'f> {
     source: Source<'f>,
-    place: Place,
-    carrier: Carrier<'f>,
+    cursor: Cursor,
+    transport: TransportContext<'f>,
 }
 
 /// Where a [`Messages`] stands, without the frame that it lends from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position(Place);
+pub struct Position(Cursor);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'f> {
@@ -56,7 +56,7 @@ enum Source<'f> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum Cursor {
     Start,
     /// At an element of a batch.
     Element(usize),
@@ -76,7 +76,7 @@ pub(crate) enum Item<'f> {
 
 /// Where the cursor goes when the item has been dealt with.
 #[derive(Clone, Copy)]
-pub(crate) struct Next(Place);
+pub(crate) struct Next(Cursor);
 
 impl<'f> Messages<'f> {
     /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so
@@ -93,7 +93,7 @@ impl<'f> Messages<'f> {
             Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
-        Self { source, place: Place::Start, carrier: Carrier::STREAM }
+        Self { source, cursor: Cursor::Start, transport: TransportContext::STREAM }
     }
 
     /// The messages of the body of an HTTP request. The machine looks into its head where the
@@ -106,14 +106,14 @@ impl<'f> Messages<'f> {
         head: &'f crate::http::RequestHead<'f>,
         exchange: core::num::NonZeroU32,
     ) -> Self {
-        Self { carrier: Carrier::http(head, exchange.get()), ..Self::new(body) }
+        Self { transport: TransportContext::http(head, exchange.get()), ..Self::new(body) }
     }
 
     /// Where the cursor stands, so that the frame can be given back
     /// ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
     #[must_use]
     pub fn position(&self) -> Position {
-        Position(self.place)
+        Position(self.cursor)
     }
 
     /// The messages of a frame that was lent before, from where another cursor stood. Within a
@@ -126,23 +126,23 @@ impl<'f> Messages<'f> {
     /// The same messages, from where another cursor stood.
     #[must_use]
     pub fn at(self, position: Position) -> Self {
-        Self { place: position.0, ..self }
+        Self { cursor: position.0, ..self }
     }
 
-    pub(crate) fn carrier(&self) -> Carrier<'f> {
-        self.carrier
+    pub(crate) fn transport(&self) -> TransportContext<'f> {
+        self.transport
     }
 
     /// Whether nothing is left.
     pub(crate) fn is_done(&self) -> bool {
-        self.place == Place::End
+        self.cursor == Cursor::End
     }
 
     /// Where [`peek`](Self::peek) puts the members.
     #[inline]
     pub(crate) fn envelope(&self) -> Envelope<'f> {
         let Source::Bytes(bytes) = self.source else { return Envelope::new("") };
-        let bytes = if let Place::Element(at) = self.place { element(bytes, at) } else { bytes };
+        let bytes = if let Cursor::Element(at) = self.cursor { element(bytes, at) } else { bytes };
         // Invalid UTF-8 reads as an empty message, which is never valid.
         Envelope::new(core::str::from_utf8(bytes).unwrap_or_default())
     }
@@ -159,44 +159,44 @@ impl<'f> Messages<'f> {
                     id: found.id,
                     silent: found.silent(),
                 };
-                return Some((item, Next(Place::End)));
+                return Some((item, Next(Cursor::End)));
             }
         };
         let text = envelope.text();
-        if text.is_empty() && !bytes.is_empty() && self.place != Place::End {
+        if text.is_empty() && !bytes.is_empty() && self.cursor != Cursor::End {
             return fault(Violation::NotUtf8);
         }
-        match self.place {
-            Place::Start => {
+        match self.cursor {
+            Cursor::Start => {
                 let start = skip_whitespace(bytes, 0);
                 if bytes.get(start) == Some(&b'[') {
                     return Some(peek_batch(text, start));
                 }
-                Some((read(envelope, text, start, 0, true), Next(Place::End)))
+                Some((read(envelope, text, start, 0, true), Next(Cursor::End)))
             }
-            Place::Element(at) => {
+            Cursor::Element(at) => {
                 let after = skip_whitespace(bytes, at.saturating_add(text.len()));
                 let next = match bytes.get(after) {
-                    Some(b',') => Place::Element(skip_whitespace(bytes, after + 1)),
-                    _ => Place::End,
+                    Some(b',') => Cursor::Element(skip_whitespace(bytes, after + 1)),
+                    _ => Cursor::End,
                 };
                 Some((read(envelope, text, 0, 1, false), Next(next)))
             }
-            Place::End => None,
+            Cursor::End => None,
         }
     }
 
     pub(crate) fn advance(&mut self, next: Next) {
-        self.place = next.0;
+        self.cursor = next.0;
     }
 
     /// Drops the rest of the frame.
     pub(crate) fn finish(&mut self) {
-        self.place = Place::End;
+        self.cursor = Cursor::End;
     }
 
     pub(crate) fn in_batch(&self) -> bool {
-        matches!(self.place, Place::Element(_))
+        matches!(self.cursor, Cursor::Element(_))
     }
 }
 
@@ -217,19 +217,20 @@ fn element(bytes: &[u8], at: usize) -> &[u8] {
 }
 
 fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
-    Some((Item::Fault { violation, id: None, silent: false }, Next(Place::End)))
+    Some((Item::Fault { violation, id: None, silent: false }, Next(Cursor::End)))
 }
 
 fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
     let bytes = text.as_bytes();
-    let refuse = |violation| (Item::Fault { violation, id: None, silent: false }, Next(Place::End));
+    let refuse =
+        |violation| (Item::Fault { violation, id: None, silent: false }, Next(Cursor::End));
     match skip_value(bytes, start, 0) {
         Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
             let first = skip_whitespace(bytes, start + 1);
             if bytes.get(first) == Some(&b']') {
                 return refuse(Violation::EmptyBatch);
             }
-            (Item::Batch, Next(Place::Element(first)))
+            (Item::Batch, Next(Cursor::Element(first)))
         }
         Err(e) if e.is_too_deep() => refuse(Violation::TooDeep),
         _ => refuse(Violation::NotJson),

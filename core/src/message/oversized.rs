@@ -26,8 +26,8 @@ pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     // It ends in an error, where the line was cut.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
     Found {
-        id: envelope.id_before_the_end().or_else(|| id_at_the_end(tail)),
-        is_response: envelope.begins_like_a_response(),
+        id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
+        is_response: envelope.starts_as_response(),
     }
 }
 

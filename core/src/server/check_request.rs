@@ -6,7 +6,7 @@ use super::params::{NAME, is_string_if_there};
 use super::refusal::Refusal;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method, Revision};
-use crate::message::{Carrier, Envelope, Id, Member, Params};
+use crate::message::{Envelope, Id, Member, Params, TransportContext};
 use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
 use crate::violation::Violation;
@@ -20,12 +20,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         method: Method<'f>,
         envelope: &Envelope<'f>,
         in_batch: bool,
-        carrier: Carrier<'f>,
+        transport: TransportContext<'f>,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
         let modern = envelope.has(Member::ProtocolVersion)
             || self.session.is_none()
                 && (envelope.has(Member::ClientCapabilities)
-                    || self.declares_modern_version(method, carrier));
+                    || self.declares_modern_version(method, transport));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First, because no error may be written with an id that another request uses.
@@ -40,7 +40,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(refuse(Violation::InvalidParams.into()));
         }
         let (capabilities, log_level) = if modern {
-            self.check_modern(method, envelope, in_batch, carrier)
+            self.check_modern(method, envelope, in_batch, transport)
         } else {
             self.check_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
@@ -71,9 +71,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         method: Method<'f>,
         envelope: &Envelope<'f>,
         in_batch: bool,
-        carrier: Carrier<'f>,
+        transport: TransportContext<'f>,
     ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal<'f>> {
-        carrier.require_version_header()?;
+        transport.require_version_header()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
         else {
@@ -85,7 +85,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         else {
             return Err(Violation::InvalidMeta.into());
         };
-        carrier.check_version_header(requested)?;
+        transport.check_version_header(requested)?;
         let supported = self.config.revisions;
         match Revision::from_json(requested) {
             Some(revision) if revision.is_modern() && supported.contains(revision) => {}
@@ -98,7 +98,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(Violation::BatchNotAllowed.into());
         }
         self.check_method(method, Revision::LATEST)?;
-        carrier.check_headers(method, envelope)?;
+        transport.check_headers(method, envelope)?;
         let level = envelope
             .value(Member::LogLevel)
             .map(|level| level.as_string().and_then(LoggingLevel::from_json));
@@ -151,10 +151,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// Returns whether the transport declares a modern version for a request without modern
     /// metadata, or no other version is supported.
-    fn declares_modern_version(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
+    fn declares_modern_version(&self, method: Method<'_>, transport: TransportContext<'_>) -> bool {
         let only_modern =
-            !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
-        only_modern || method != Method::Initialize && carrier.declares_modern_version()
+            !transport.exchange().is_stream() && self.config.revisions.newest_legacy().is_none();
+        only_modern || method != Method::Initialize && transport.declares_modern_version()
     }
 
     fn is_custom_method(&self, method: Method<'_>) -> bool {

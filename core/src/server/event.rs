@@ -108,7 +108,7 @@ pub struct Request<'f> {
     /// The parameters.
     pub params: Params<'f>,
     #[cfg(feature = "http")]
-    pub(crate) carrier: crate::message::Carrier<'f>,
+    pub(crate) transport: crate::message::TransportContext<'f>,
 }
 
 impl<'f> Request<'f> {
@@ -117,7 +117,7 @@ impl<'f> Request<'f> {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_head(&self) -> Option<&'f crate::http::RequestHead<'f>> {
-        self.carrier.head()
+        self.transport.head()
     }
 
     /// Returns `params.name`. For `tools/call` and `prompts/get` it is `Some`: requests without it

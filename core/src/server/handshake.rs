@@ -8,7 +8,7 @@ use crate::json::{Payload, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
 use crate::violation::Violation;
 
@@ -57,7 +57,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let config = self.config;
         let mut result = InitializeResult::new(revision, self.capabilities(), config.info);
         result.instructions = config.instructions.map(Text::new);
-        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
             write_payload(writer, &result, None)?;
             writer.put(b"}")
@@ -87,7 +87,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .ttl_ms(config.discover_ttl_ms)
             .cache_scope(config.discover_scope);
         result.instructions = config.instructions.map(Text::new);
-        tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
             write_result::<dyn Payload>(config, writer, "complete", &result)?;
             writer.put(b"}")

@@ -4,10 +4,10 @@
 use super::refusal::Refusal;
 use crate::json::JsonStr;
 use crate::lifecycle::Method;
-use crate::message::{Carrier, Envelope};
+use crate::message::{Envelope, TransportContext};
 
 #[cfg(not(feature = "http"))]
-impl<'f> Carrier<'f> {
+impl<'f> TransportContext<'f> {
     pub(super) fn declares_modern_version(&self) -> bool {
         false
     }
@@ -34,7 +34,7 @@ mod http {
     use crate::message::Member;
     use crate::violation::Violation;
 
-    impl<'f> Carrier<'f> {
+    impl<'f> TransportContext<'f> {
         /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
         pub(in crate::server) fn declares_modern_version(&self) -> bool {
             let version = self.head().and_then(|head| head.fields.get(VERSION));

@@ -2,16 +2,16 @@
 
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientFeatures, Revision};
-use crate::message::{ExchangeKey, Id, IdText};
+use crate::message::{ExchangeKey, Id, OwnedId};
 use crate::progress::Reported;
 use crate::types::LoggingLevel;
 
 /// An open request.
 #[derive(Debug)]
 pub(super) struct InflightRequest {
-    pub(super) id: IdText,
+    pub(super) id: OwnedId,
     /// The progress token; empty if the client sent none.
-    pub(super) token: IdText,
+    pub(super) token: OwnedId,
     pub(super) revision: Revision,
     pub(super) capabilities: ClientFeatures,
     /// The least severe log level requested in `_meta`; `None` if the client wants no log messages.
@@ -39,7 +39,7 @@ pub(super) enum RequestKind {
 
 impl Keyed for InflightRequest {
     fn has_id(&self, id: Id<'_>) -> bool {
-        id.means_the_same(&self.id)
+        id.matches(&self.id)
     }
 }
 

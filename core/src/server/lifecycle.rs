@@ -14,7 +14,7 @@ use crate::lifecycle::Method;
 use crate::message::{Envelope, Id, Member};
 use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Returns the next time to call [`handle_timeout`](Self::handle_timeout); possibly early,
@@ -37,7 +37,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
         // A partly written frame is continued first, whatever else is due.
-        if tx.is_open(FrameKey::PING) {
+        if tx.is_open(WriterId::PING) {
             return self.ping(now, tx).map(|()| None);
         }
         let (call, request) = if tx.has_open() { self.open_frames(tx) } else { (None, None) };
@@ -54,7 +54,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             {
                 self.requests.set_deadline(slot, None);
                 // The next timeout may belong to another exchange.
-                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_a_stream()) {
+                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_stream()) {
                     return Ok(None);
                 }
                 continue;
@@ -70,9 +70,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Returns the call whose cancellation, and the request whose timeout error is partly written.
     fn open_frames(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
-            self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)))
+            self.calls.get(*slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number)))
         };
-        let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
+        let expires = |slot: &Slot| tx.is_open(WriterId::timeout_error(slot.index, slot.serial));
         (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
     }
 
@@ -83,7 +83,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
         let Some(pending) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
-        let key = FrameKey::expiry(slot.index, slot.serial);
+        let key = WriterId::timeout_error(slot.index, slot.serial);
         tx.frame(key, pending.revision, &mut |writer| {
             write_error(writer, Some(pending.id.as_str()), &error)
         })?;

@@ -8,11 +8,11 @@ use crate::handle::{Delivery, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Payload, RawJson, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
-use crate::message::{IdText, hash_str};
+use crate::message::{OwnedId, hash_str};
 use crate::progress::Progress;
 use crate::rpc::{write_notification, write_notification_head};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::LoggingLevel;
 use crate::types::encode::tell::{Object, Tell};
 
@@ -218,7 +218,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !url || HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| {
+        tx.frame(WriterId::application(hash_str(method) as u32), scope.revision, &mut |writer| {
             write_notification(writer, method, params)
         })
     }
@@ -293,7 +293,7 @@ fn write_change(
     change: &Change<'_>,
     to: u32,
     revision: Revision,
-    subscription: Option<&IdText>,
+    subscription: Option<&OwnedId>,
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
@@ -302,7 +302,7 @@ fn write_change(
     let meta: [&dyn Tell; 1] = [&id];
     let meta = id.map(|_| Object { names: SUBSCRIPTION, members: &meta });
     let params = Object { names: "uri,_meta,", members: &[&uri, &meta] };
-    tx.frame(FrameKey::sent(hash), revision, &mut |writer| {
+    tx.frame(WriterId::application(hash), revision, &mut |writer| {
         write_notification(writer, change.method(), &params)
     })
 }

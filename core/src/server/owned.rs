@@ -45,7 +45,7 @@ impl OwnedRequest {
             extensions: self.extensions,
             params: self.params.as_params(),
             #[cfg(feature = "http")]
-            carrier: crate::message::Carrier::STREAM,
+            transport: crate::message::TransportContext::STREAM,
         }
     }
 }

@@ -14,11 +14,13 @@ use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{Method, Revision};
-use crate::message::{Carrier, Envelope, Id, IdText, Item, Kind, Member, Messages, Params};
+use crate::message::{
+    Envelope, Id, Item, Kind, Member, Messages, OwnedId, Params, TransportContext,
+};
 use crate::progress::Reported;
 use crate::rpc::PeerError;
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
@@ -66,11 +68,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                         method,
                         envelope,
                         messages.in_batch(),
-                        messages.carrier(),
+                        messages.transport(),
                     ) {
                         Ok(context) if method.is_for_application() => {
                             if let Some(slot) =
-                                self.open_request(now, id, method, &context, messages.carrier())
+                                self.open_request(now, id, method, &context, messages.transport())
                             {
                                 messages.advance(next);
                                 // Built in place: the event is large, and moving it out of a helper
@@ -84,7 +86,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                     extensions: self.extensions(context.revision),
                                     params: envelope.params(),
                                     #[cfg(feature = "http")]
-                                    carrier: messages.carrier(),
+                                    transport: messages.transport(),
                                 })));
                             }
                             refuse(
@@ -100,7 +102,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                 method,
                                 context.revision,
                                 &envelope.params(),
-                                messages.carrier(),
+                                messages.transport(),
                                 tx,
                             )?;
                             // A call writes at most one frame, so it returns between the messages
@@ -175,7 +177,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         method: Method<'f>,
         revision: Revision,
         params: &Params<'f>,
-        carrier: Carrier<'f>,
+        transport: TransportContext<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         match method {
@@ -199,7 +201,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     tx,
                 )
             }
-            Method::SubscriptionsListen => self.listen(id, params, carrier.exchange(), tx),
+            Method::SubscriptionsListen => self.listen(id, params, transport.exchange(), tx),
             Method::Shutdown => {
                 respond_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown))
             }
@@ -214,12 +216,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         id: Id<'_>,
         method: Method<'_>,
         context: &Context<'_>,
-        carrier: Carrier<'_>,
+        transport: TransportContext<'_>,
     ) -> Option<Slot> {
         let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
         let pending = InflightRequest {
-            id: IdText::default(),
-            token: IdText::default(),
+            id: OwnedId::default(),
+            token: OwnedId::default(),
             revision: context.revision,
             capabilities: context.capabilities,
             log_level: context.log_level,
@@ -228,7 +230,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             reported: Reported::NOTHING,
             nested_calls: 0,
             time_left: u64::MAX,
-            exchange: carrier.exchange(),
+            exchange: transport.exchange(),
         };
         let (slot, pending) = self.requests.insert(context.hash, deadline, pending)?;
         pending.id.set(id);
@@ -272,7 +274,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return Ok(None);
         };
         // A partly written response is finished; the client ignores it.
-        if is_response_open(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+        if is_response_open(tx, slot)
+            || tx.is_open(WriterId::timeout_error(slot.index, slot.serial))
+        {
             return Ok(None);
         }
         // A partly written change notification is finished first, and needs its subscription.
@@ -303,7 +307,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
         };
         // The cancellation is partly written and must be finished: the response is late.
-        if self.calls.get(slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number))) {
+        if self.calls.get(slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number))) {
             return None;
         }
         match self.remove_call(now, slot) {

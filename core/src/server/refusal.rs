@@ -8,7 +8,7 @@ use crate::json::{Addition, Additions, Extras, Payload, WriteError, Writer, writ
 use crate::lifecycle::Revision;
 use crate::message::Id;
 use crate::rpc::{RpcError, write_error, write_response_head};
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::meta::SERVER_INFO;
 use crate::violation::Violation;
 
@@ -48,7 +48,7 @@ pub(super) fn refuse<'f>(
     refusal: Refusal<'_>,
     tx: &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
-    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+    tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
         #[cfg(feature = "http")]
         writer.set_status(refusal.violation.http_status(revision));
         write_error(writer, id.map(Id::as_str), &refusal.error)
@@ -62,7 +62,7 @@ pub(super) fn respond_empty(
     revision: Revision,
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
-    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+    tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
         write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
     })
 }

@@ -13,7 +13,7 @@ use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
@@ -203,7 +203,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let digits = Decimal::new(u64::from(number), false);
         let frame = match kind {
             CallKind::Application => key(method, parent),
-            CallKind::KeepAlive | CallKind::Abandoned => FrameKey::PING,
+            CallKind::KeepAlive | CallKind::Abandoned => WriterId::PING,
         };
         tx.frame(frame, revision, &mut |writer| {
             write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
@@ -253,7 +253,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
+        tx.frame(WriterId::cancel(number), self.fallback_revision(), &mut |writer| {
             write_notification(
                 writer,
                 "notifications/cancelled",
@@ -459,8 +459,8 @@ impl AsInputRequest for InputRequest<'_> {
 }
 
 /// Writer of a call.
-fn key(method: &str, parent: Option<Slot>) -> FrameKey {
-    FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
+fn key(method: &str, parent: Option<Slot>) -> WriterId {
+    WriterId::application(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
 }
 
 /// Forms may not be nested; URL mode needs a URL (client/elicitation).

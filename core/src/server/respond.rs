@@ -12,7 +12,7 @@ use crate::inflight::Slot;
 use crate::json::{Payload, Pen, RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 use crate::types::encode::tell::{Object, Shown, Tell};
 use crate::types::{ElicitUrlParams, InputRequiredResult, StructuredContent};
 
@@ -216,7 +216,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         tx.abandon(key(request.0))?;
-        // The error has its own `FrameKey`, so a retry resumes it and does not abort it as well.
+        // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
         self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str,
                                                                           writer: &mut Writer<
             '_,
@@ -259,7 +259,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     #[cfg_attr(small, inline(never))]
     fn answer_as<R: Response + ?Sized>(
         &mut self,
-        frame: FrameKey,
+        frame: WriterId,
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &R,
@@ -310,18 +310,18 @@ fn lacks_url_elicitation(pending: &InflightRequest) -> bool {
 }
 
 /// Writer of the response to the request in this slot.
-pub(super) fn key(slot: Slot) -> FrameKey {
-    FrameKey::response(slot.index, slot.serial)
+pub(super) fn key(slot: Slot) -> WriterId {
+    WriterId::response(slot.index, slot.serial)
 }
 
 /// Writer of the error that replaces an aborted response.
-fn instead(slot: Slot) -> FrameKey {
-    FrameKey::instead_of_response(slot.index, slot.serial)
+fn instead(slot: Slot) -> WriterId {
+    WriterId::replacement(slot.index, slot.serial)
 }
 
 /// Writer of the notifications that precede the result of a `subscriptions/listen`.
-pub(super) fn told(slot: Slot) -> FrameKey {
-    FrameKey::listen(slot.index, slot.serial)
+pub(super) fn told(slot: Slot) -> WriterId {
+    WriterId::subscription(slot.index, slot.serial)
 }
 
 /// Returns whether a response to the request in this slot is partly written. It is then finished,

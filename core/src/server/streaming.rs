@@ -54,7 +54,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if self.requests.get(request.0).is_none() {
             return Ok(json.len());
         }
-        tx.feed(key(request.0), json)
+        tx.write_part(key(request.0), json)
     }
 
     /// Ends the response. Adds `resultType` and the server's name for a modern client, so the parts
@@ -70,7 +70,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         let revision = pending.revision;
-        tx.end(key(request.0), revision, &mut |writer| {
+        tx.finish(key(request.0), revision, &mut |writer| {
             if revision.is_modern() {
                 writer.put(b",\"resultType\":\"complete\"")?;
                 if self.config.send_server_info {

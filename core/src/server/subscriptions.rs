@@ -10,7 +10,7 @@ use crate::handle::{Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, Payload, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
-use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
+use crate::message::{ExchangeKey, Id, OwnedId, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
@@ -34,7 +34,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed),
             // Over HTTP the result ends the stream, and the stream identifies the request.
-            RequestKind::Listen(_) if !pending.exchange.is_a_stream() => {
+            RequestKind::Listen(_) if !pending.exchange.is_stream() => {
                 pending.kind = RequestKind::Ending;
                 Ok(Remaining::More)
             }
@@ -144,8 +144,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return None;
         }
         let pending = InflightRequest {
-            id: IdText::default(),
-            token: IdText::default(),
+            id: OwnedId::default(),
+            token: OwnedId::default(),
             revision: Revision::LATEST,
             capabilities: ClientFeatures::NONE,
             log_level: None,

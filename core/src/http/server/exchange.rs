@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::response::{BodyKind, OutgoingResponse};
 use crate::error::SendError;
-use crate::framing::{Around, Framing};
+use crate::framing::{Delimiters, Framing};
 use crate::json::{WriteError, Writer};
 use crate::storage::Storage;
 use crate::tx::{Tx, TxBuffer};
@@ -85,7 +85,7 @@ impl<S: Storage> TxBuffer<S> {
         let head =
             EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
         let tx: &mut Tx<'_> = self;
-        tx.whole_frame_around(Around::Body, &mut |writer| head.write_prime(writer))?;
+        tx.whole_frame_with(Delimiters::Body, &mut |writer| head.write_prime(writer))?;
         tx.set_framing(Framing::Exchange(Exchange {
             mode: Mode::Events,
             next: exchange.next + 1,
@@ -134,13 +134,13 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn around(&self, is_response: bool) -> Result<Around, SendError> {
+    pub(crate) fn delimiters(&self, is_response: bool) -> Result<Delimiters, SendError> {
         match self.mode {
-            Mode::Undecided if is_response => Ok(Around::Body),
-            Mode::Json { is_whole: false, .. } => Ok(Around::Body),
+            Mode::Undecided if is_response => Ok(Delimiters::Body),
+            Mode::Json { is_whole: false, .. } => Ok(Delimiters::Body),
             // A body is one message.
             Mode::Json { .. } | Mode::Cut => Err(SendError::NotAllowed),
-            Mode::Undecided | Mode::Several | Mode::Events => Ok(Around::Event(EventHead {
+            Mode::Undecided | Mode::Several | Mode::Events => Ok(Delimiters::Event(EventHead {
                 stream: self.stream,
                 number: self.next,
                 prime: self.prime,
@@ -148,7 +148,7 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn wrote(&mut self, is_response: bool, status: u16, is_whole: bool) {
+    pub(crate) fn written(&mut self, is_response: bool, status: u16, is_whole: bool) {
         match &mut self.mode {
             Mode::Undecided if is_response => self.mode = Mode::Json { status, is_whole },
             Mode::Json { is_whole: so_far, .. } => *so_far |= is_whole,
@@ -170,9 +170,9 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn broken(&mut self) -> Option<Around> {
+    pub(crate) fn abandoned(&mut self) -> Option<Delimiters> {
         if self.mode == Mode::Events {
-            return Some(Around::Broken);
+            return Some(Delimiters::Abandoned);
         }
         self.mode = Mode::Cut;
         None

@@ -4,7 +4,7 @@ use crate::error::SendError;
 use crate::lifecycle::Revision;
 use crate::message::Id;
 use crate::rpc::{ErrorCode, RpcError, write_error};
-use crate::tx::{FrameKey, Tx};
+use crate::tx::{Tx, WriterId};
 
 /// A rejected request: an HTTP status, and a JSON-RPC error as the body.
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ impl<'f> Rejection<'f> {
         } else {
             Revision::LATEST
         };
-        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
             writer.set_status(self.status);
             write_error(writer, self.id.map(Id::as_str), &RpcError::new(self.code, self.message))
         })

@@ -7,7 +7,7 @@ use crate::http::RequestHead;
 
 /// What a frame came with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carrier<'f> {
+pub(crate) struct TransportContext<'f> {
     /// The head, and the exchange's key.
     #[cfg(feature = "http")]
     http: Option<(&'f RequestHead<'f>, u32)>,
@@ -18,7 +18,7 @@ pub(crate) struct Carrier<'f> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ExchangeKey(#[cfg(feature = "http")] pub(crate) u32);
 
-impl<'f> Carrier<'f> {
+impl<'f> TransportContext<'f> {
     pub(crate) const STREAM: Self = Self {
         #[cfg(feature = "http")]
         http: None,
@@ -44,7 +44,7 @@ impl<'f> Carrier<'f> {
 }
 
 impl ExchangeKey {
-    pub(crate) fn is_a_stream(self) -> bool {
+    pub(crate) fn is_stream(self) -> bool {
         #[cfg(feature = "http")]
         return self.0 == 0;
         #[cfg(not(feature = "http"))]

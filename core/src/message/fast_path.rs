@@ -11,78 +11,78 @@ use crate::lifecycle::CommonMethod;
 
 /// Where to go on: behind a member, or at the first key of what is inside.
 pub(super) enum Step {
-    Over(usize),
-    Into(Level, usize),
+    Skip(usize),
+    Enter(Level, usize),
 }
 
 impl Envelope<'_> {
     /// Keeps the member at `at` if it is one of these.
     #[inline(always)]
-    pub(super) fn usual(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
-        let (rest, word) = word(text, at)?;
-        macro_rules! behind {
+    pub(super) fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
+        let (rest, word) = load_word(text, at)?;
+        macro_rules! after {
             ($known:literal) => {
-                if begins(rest, word, $known) { Some(at + $known.len()) } else { None }
+                if starts_with(rest, word, $known) { Some(at + $known.len()) } else { None }
             };
         }
         match level {
             Level::Message => {
-                if let Some(end) = behind!(b"\"jsonrpc\":\"2.0\"") {
+                if let Some(end) = after!(b"\"jsonrpc\":\"2.0\"") {
                     self.version = true;
-                    return Some(self.over(Member::Version, end - 5, end));
+                    return Some(self.skip(Member::Version, end - 5, end));
                 }
-                if let Some(value) = behind!(b"\"method\":") {
+                if let Some(value) = after!(b"\"method\":") {
                     let (method, len) = CommonMethod::from_prefix(rest.get(9..)?)?;
                     self.method = Some(method);
-                    return Some(self.over(Member::Method, value, value + len));
+                    return Some(self.skip(Member::Method, value, value + len));
                 }
-                if let Some(value) = behind!(b"\"id\":") {
+                if let Some(value) = after!(b"\"id\":") {
                     let end = skip_digits(text, value);
                     let is_number = end > value
                         && byte(text, value) != b'0'
                         && matches!(byte(text, end), b',' | b'}');
-                    return if is_number { Some(self.over(Member::Id, value, end)) } else { None };
+                    return if is_number { Some(self.skip(Member::Id, value, end)) } else { None };
                 }
-                let inner = behind!(b"\"params\":{\"")?;
-                Some(self.into(Level::Params, Member::Params, inner - 1))
+                let inner = after!(b"\"params\":{\"")?;
+                Some(self.enter(Level::Params, Member::Params, inner - 1))
             }
             Level::Params => {
-                if let Some(inner) = behind!(b"\"name\":\"") {
+                if let Some(inner) = after!(b"\"name\":\"") {
                     let end = skip_clean(text, inner);
                     return if byte(text, end) == b'"' {
-                        Some(self.over(Member::Name, inner - 1, end + 1))
+                        Some(self.skip(Member::Name, inner - 1, end + 1))
                     } else {
                         None
                     };
                 }
-                if let Some(inner) = behind!(b"\"arguments\":{\"") {
-                    return Some(self.into(Level::Arguments, Member::Arguments, inner - 1));
+                if let Some(inner) = after!(b"\"arguments\":{\"") {
+                    return Some(self.enter(Level::Arguments, Member::Arguments, inner - 1));
                 }
-                let inner = behind!(b"\"_meta\":{\"")?;
-                Some(self.into(Level::Meta, Member::Meta, inner - 1))
+                let inner = after!(b"\"_meta\":{\"")?;
+                Some(self.enter(Level::Meta, Member::Meta, inner - 1))
             }
             Level::Arguments | Level::Meta => None,
         }
     }
 
     #[inline(always)]
-    fn over(&mut self, member: Member, value: usize, end: usize) -> Step {
+    fn skip(&mut self, member: Member, value: usize, end: usize) -> Step {
         self.keep(member, Span::new(value, end));
-        Step::Over(end)
+        Step::Skip(end)
     }
 
     /// Into the object whose first key begins there.
     #[inline(always)]
-    fn into(&mut self, level: Level, member: Member, key: usize) -> Step {
+    fn enter(&mut self, level: Level, member: Member, key: usize) -> Step {
         self.keep(member, Span::begun(key - 1));
-        Step::Into(level, key)
+        Step::Enter(level, key)
     }
 }
 
 /// What begins at `at`, and the first eight bytes of it in a word, where the machine loads those at
 /// once.
 #[inline(always)]
-pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
+pub(super) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     if cfg!(small) {
         return None;
     }
@@ -92,7 +92,7 @@ pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
 
 /// `starts_with` for a text of known length, of which the first eight bytes have been loaded.
 #[inline(always)]
-pub(super) fn begins<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
+pub(super) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
     match known.split_first_chunk() {
         Some((first, rest)) => {
             word == u64::from_le_bytes(*first)

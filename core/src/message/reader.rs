@@ -79,7 +79,7 @@ impl<'f> Messages<'f> {
         while !self.is_done() {
             let mut envelope = self.envelope();
             let (item, next) = self.peek(&mut envelope)?;
-            self.place = next.0;
+            self.cursor = next.0;
             let kind = match item {
                 Item::Batch => continue,
                 Item::Fault { violation, id, silent } => {
