@@ -1,5 +1,5 @@
-//! Chooses the machine by the target. Link arguments come from here, not from a configuration file:
-//! `RUSTFLAGS` in somebody's environment would replace those.
+//! Selects the machine by the target. Link arguments are set here and not in a configuration file,
+//! where `RUSTFLAGS` in the environment would replace them.
 
 use std::path::Path;
 use std::{env, fs};
@@ -11,12 +11,12 @@ fn main() {
         Some("thumbv7em") => "mps2",
         Some("riscv32imac") => "virt",
         _ => {
-            panic!("no machine for {target}: there is one for thumbv6m, thumbv7em and riscv32imac")
+            panic!("unsupported target {target}: expected thumbv6m, thumbv7em or riscv32imac")
         }
     };
     println!("cargo:rustc-check-cfg=cfg(machine, values(\"microbit\", \"mps2\", \"virt\"))");
     println!("cargo:rustc-cfg=machine=\"{machine}\"");
-    // Both start-up crates look for a file of this name.
+    // Both start-up crates read a file of this name.
     let out = env::var("OUT_DIR").expect("cargo sets it");
     fs::copy(format!("memory/{machine}.x"), Path::new(&out).join("memory.x"))
         .expect("the memory of each machine is described");

@@ -1,4 +1,4 @@
-//! `cargo bench`; a filter of criterion's chooses cases: `cargo bench -- call-legacy`.
+//! Benchmarks of all cases. A criterion filter selects some: `cargo bench -- call-legacy`.
 
 use std::time::Duration;
 

@@ -1,21 +1,21 @@
-//! What is measured: each case is one message, from bytes that the transport delivered to bytes
-//! that it can send.
+//! Cases of the benchmarks. Each handles one message, from the bytes that the transport received to
+//! the bytes that it can send.
 
 mod messages;
 mod ours;
 mod peer;
 
-/// A case, ready to be repeated.
+/// A case, which can be repeated.
 pub struct Case {
     pub name: String,
     /// Bytes of the message.
     pub bytes: usize,
-    /// Handles the message once; returns how many bytes the answer has.
+    /// Handles the message once; returns the length of the response in bytes.
     pub run: Box<dyn FnMut() -> usize>,
 }
 
-/// All cases. Those named `serde_json` are the peer of the same run: they only read the envelope
-/// and write one.
+/// Returns all cases. Those named `serde_json` are the baseline: they only read one envelope and
+/// write one.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (era, legacy) in [("legacy", true), ("modern", false)] {

@@ -1,7 +1,7 @@
-//! The messages.
+//! Messages of the cases.
 
-/// Sizes of calls by name, and how long the text in them is. The small legacy call has 160 bytes,
-/// its newline included.
+/// Sizes of calls by name, and the length of the text in them, in bytes. The small legacy call has
+/// 160 bytes, its newline included.
 pub(crate) const TEXTS: [(&str, usize); 2] = [("160", 64), ("64k", 64 << 10)];
 
 pub(crate) const INITIALIZE: &str = concat!(

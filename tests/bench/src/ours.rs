@@ -1,4 +1,4 @@
-//! This library. The buffers are as large as the case says and allocated once.
+//! Cases of this library. The buffers have the size that the case needs and are allocated once.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use mcp_sansio::{
 
 use crate::{Case, messages};
 
-/// Room for any of the messages.
+/// Buffer size in bytes that fits any of the messages.
 pub(crate) const LARGE: usize = 160 << 10;
 
 static CONFIG: ServerConfig =
@@ -36,8 +36,8 @@ const NAMES: [&str; 40] = [
     "t39",
 ];
 
-/// From bytes that a transport copies in to bytes that it may take: both buffers, the machine, the
-/// catalog, the handler.
+/// Measures from received bytes to bytes to send: both buffers, the machine, the catalog, the
+/// handler.
 pub(crate) fn through_buffers(name: String, line: &str, tx_size: usize) -> Case {
     let line = line.to_owned();
     let mut server = open();
@@ -59,7 +59,7 @@ pub(crate) fn through_buffers(name: String, line: &str, tx_size: usize) -> Case 
     }
 }
 
-/// The machine alone, as behind HTTP: the frame is there already.
+/// Measures the machine alone, as behind HTTP, where the frame is complete.
 pub(crate) fn frame_to_answer(name: String, line: &str) -> Case {
     let line = line.trim_end().to_owned();
     let mut server = open();
@@ -74,7 +74,7 @@ pub(crate) fn frame_to_answer(name: String, line: &str) -> Case {
     }
 }
 
-/// The loop of the documentation; returns what had to be drained on the way.
+/// Runs the loop of the documentation; returns the number of bytes drained on the way.
 fn serve(
     server: &mut Server<'static>,
     frame: Frame<'_>,
@@ -115,7 +115,7 @@ fn drain(tx: &mut TxBuffer<&'static mut [u8]>) -> usize {
     pending
 }
 
-/// A server whose legacy session is open; modern requests carry what they need.
+/// Returns a server with an open legacy session. Modern requests need none.
 fn open() -> Server<'static> {
     let mut server = Server::new(&CONFIG);
     let mut tx = TxBuffer::new(&mut *Box::leak(vec![0; 4096].into()));

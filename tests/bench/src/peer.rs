@@ -1,5 +1,5 @@
-//! serde_json, doing the least that any server on it does: it takes the members of the envelope
-//! apart, and writes one.
+//! Baseline with serde_json: the least that any server on it does. It reads the members of one
+//! envelope and writes one.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ struct Answer<'f> {
     result: &'f RawValue,
 }
 
-/// The parameters go back as the result, so that as many bytes are written as by an echo.
+/// Returns the parameters as the result, so that as many bytes are written as by an echo.
 pub(crate) fn envelope(name: String, line: String) -> Case {
     let mut out = Vec::with_capacity(2 * line.len());
     Case {

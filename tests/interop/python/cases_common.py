@@ -412,7 +412,7 @@ async def overtakes(env: Env) -> None:
     check(len(values) >= 3 and values == sorted(set(values)), "increasing progress every 100 ms", values)
 
 
-@case("cancel a slow call: no late answer, the session goes on")
+@case("cancel a slow call: no late response, the session goes on")
 async def cancels(env: Env) -> None:
     async with env.open() as session:
         started = anyio.current_time()

@@ -39,7 +39,7 @@ async def sets_level(env: Env) -> None:
         check(len(session.logs) == 3, "three messages", session.logs)
 
 
-@case("sampling: the client's answer reaches the tool")
+@case("sampling: the client's result reaches the tool")
 async def samples(env: Env) -> None:
     asked: list[Json] = []
 

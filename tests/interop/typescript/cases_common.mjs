@@ -360,7 +360,7 @@ async function abandon(session, name, args) {
     throw new Failure('answered before it was cancelled');
 }
 
-test('cancel a slow call: no late answer, the session goes on', async (env) => {
+test('cancel a slow call: no late response, the session goes on', async (env) => {
     await env.open(async (session) => {
         const started = Date.now();
         await abandon(session, 'slow', { seconds: 1.5 });

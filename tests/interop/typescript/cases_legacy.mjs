@@ -32,7 +32,7 @@ test('logging/setLevel: error silences info, debug lets it through', (env) =>
 
 // ---- sampling ----
 
-test("sampling: the client's answer reaches the tool", async (env) => {
+test("sampling: the client's result reaches the tool", async (env) => {
     const asked = [];
     const sampling = (params) => {
         asked.push(params);

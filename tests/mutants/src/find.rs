@@ -7,19 +7,19 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Attribute, BinOp, Expr, ExprLit, Lit, Pat, ReturnType, Stmt, Type, UnOp};
 
-/// One change of the source that the tests should notice.
+/// A change of the source that the tests should detect.
 pub struct Mutant {
-    /// Line and column of what is changed, from 1.
+    /// Line and column of the changed code, from 1.
     pub at: (usize, usize),
-    /// What is changed: `replace < with <=`.
+    /// Description of the change: `replace < with <=`.
     pub what: String,
     /// The function around it.
     pub function: String,
-    /// What stands there instead.
+    /// The replacement.
     pub instead: String,
 }
 
-/// A place of the source where mutants are switched.
+/// A place in the source where mutants are switched.
 pub struct Site {
     pub range: Range<usize>,
     pub form: Form,
@@ -29,30 +29,30 @@ pub struct Site {
 /// How a mutant is woven into the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// An expression, or another one instead.
+    /// An expression that is replaced by another one.
     Either,
     /// A field of a struct expression without a name of its own: `Field { name, .. }`.
     Shorthand,
-    /// A condition, or its opposite.
+    /// A condition that is negated.
     Negate,
-    /// The guard of a match arm: true or false instead.
+    /// The guard of a match arm, replaced by true or false.
     Guard,
-    /// The end of the pattern of an arm without a guard: the arm is not there.
+    /// The end of the pattern of an arm without a guard; the arm is removed.
     Arm,
-    /// A statement that is left out.
+    /// A statement that is removed.
     Skip,
-    /// The beginning of a function's body: the function returns at once.
+    /// The start of a function's body; the function returns at once.
     Return,
 }
 
 pub struct Finder<'s> {
     source: &'s str,
-    /// `const` items, lengths of arrays and the like: they cannot be switched while the program
-    /// runs.
+    /// Nesting depth of constants (`const` items, array lengths and the like), which cannot be
+    /// switched at run time.
     in_constant: usize,
     functions: Vec<String>,
     pub sites: Vec<Site>,
-    /// How many mutants are in constants.
+    /// Number of mutants in constants.
     pub constants: usize,
 }
 
@@ -64,7 +64,7 @@ pub fn find(source: &str) -> syn::Result<Finder<'_>> {
     Ok(finder)
 }
 
-/// Whether this is compiled for tests only, or for another kind of computer.
+/// Returns whether this is compiled for tests only, or for another kind of computer.
 fn is_left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         if !attribute.path().is_ident("cfg") {
@@ -86,7 +86,7 @@ fn has_let(condition: &Expr) -> bool {
     }
 }
 
-/// What stands instead of this operator.
+/// Returns the replacements of this operator.
 fn others(op: &BinOp) -> &'static [&'static str] {
     match op {
         BinOp::Eq(_) => &["!="],
@@ -124,7 +124,7 @@ fn is_unit(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
 
-/// Values of this type that need no arguments. Those that do not compile are left out later.
+/// Returns values of this type that need no arguments. Those that do not compile are removed later.
 fn values(ty: &Type) -> Vec<String> {
     let default = vec!["Default::default()".to_owned()];
     match ty {
@@ -226,7 +226,7 @@ impl Finder<'_> {
         visit: impl FnOnce(&mut Self),
     ) {
         self.functions.push(signature.ident.to_string());
-        // What a function is in is not said: a constant around it does not make it one.
+        // A function inside a constant is not a constant itself.
         let outer = std::mem::take(&mut self.in_constant);
         if !block.stmts.is_empty() && signature.ident != "default" {
             let values = match &signature.output {

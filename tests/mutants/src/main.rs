@@ -123,7 +123,7 @@ fn main() {
         .map(|(id, _)| id)
         .collect();
     eprintln!(
-        "{} mutants, {} of them do not compile, {} chosen; {} more are in constants and not tried",
+        "{} mutants, {} of them do not compile, {} selected; {} more are in constants and not tested",
         tree.mutants.len(),
         tree.out.len(),
         chosen.len(),
@@ -168,7 +168,7 @@ fn main() {
 }
 
 fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) {
-    // By file: noticed, equivalent, not noticed.
+    // By file: detected, equivalent, missed.
     let mut by_file: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     let mut list = String::new();
     for (id, verdict) in verdicts {
@@ -183,7 +183,7 @@ fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) {
             }
         }
     }
-    std::fs::write(into, &list).expect("a list of what is missed");
+    std::fs::write(into, &list).expect("the list of missed mutants is written");
     println!("\n{:44} {:>7} {:>10} {:>6} {:>7}", "file", "noticed", "equivalent", "missed", "");
     let mut all = [0; 3];
     let row = |name: &str, [noticed, equivalent, missed]: [usize; 3]| {

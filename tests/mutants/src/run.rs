@@ -1,5 +1,5 @@
-//! Runs the tests: each alone once, to see which mutants it reaches, then for each mutant those
-//! that reach it.
+//! Runs the tests: each alone once, to record the mutants that it reaches, then for each mutant the
+//! tests that reach it.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::tree::Program;
 
-/// A test of a program, what it reaches, and how long it takes.
+/// A test of a program, the mutants that it reaches, and its duration.
 pub struct Test {
     program: usize,
     pub name: String,
@@ -19,8 +19,7 @@ pub struct Test {
     takes: Duration,
 }
 
-/// How much address space a program of tests may have: a mutant that allocates without end ends
-/// early.
+/// Maximum address space of a test program, so that a mutant that allocates endlessly fails early.
 const KIBIBYTES: &str = "8000000";
 
 /// Runs some tests of a program; `false` if one fails or they do not end in time.
@@ -34,7 +33,7 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
     // Fewer random inputs than usual.
     command.env("ORACLE_ROUNDS", "200").env("CHAOS_ROUNDS", "60");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    let mut child = command.spawn().expect("a program of tests");
+    let mut child = command.spawn().expect("the test program starts");
     let (began, mut pause) = (Instant::now(), Duration::from_micros(500));
     loop {
         if let Some(status) = child.try_wait().expect("a status") {
@@ -51,8 +50,8 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
     }
 }
 
-/// Workers take one number after the other. There are a few more than processors: some tests wait
-/// for a process or for time to pass.
+/// Calls the function for each number from several workers. There are a few more workers than
+/// processors, because some tests wait for a process or a timeout.
 fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -72,14 +71,14 @@ fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
 
 /// Runs each test alone.
 ///
-/// Tests that take longer than `most` are not used.
+/// Tests that take longer than `most` are skipped.
 pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> {
     let mut listed = Vec::new();
     for (n, program) in programs.iter().enumerate() {
         let output = Command::new(&program.path)
             .args(["--list", "--format=terse"])
             .output()
-            .expect("a list of tests");
+            .expect("the test program lists its tests");
         let list = String::from_utf8_lossy(&output.stdout).into_owned();
         listed.extend(
             list.lines()
@@ -97,7 +96,7 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
         let environment = [("MUTANTS_REACHED", into.to_str().expect("UTF-8"))];
         if !run(&programs[program], &[&name], Duration::from_secs(300), &environment) {
             eprintln!(
-                "not taken, because it fails without any mutant: {name} of {}",
+                "skipped, because it fails without any mutant: {name} of {}",
                 programs[program].path.display()
             );
             return;
@@ -132,14 +131,14 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
 pub enum Verdict {
     Noticed,
     Missed,
-    /// No test comes there.
+    /// No test reaches the mutant.
     Unreached,
-    /// Not tried: an exception says that it makes no difference.
+    /// Not tested: an exception declares the mutant equivalent.
     Equivalent,
 }
 
-/// Tries each of these mutants. `file` says which file a mutant is in; `missed` is told of each
-/// that is not noticed.
+/// Tests each of these mutants. `file` returns the file of a mutant; `missed` is called for each
+/// mutant that no test detects.
 pub fn mutants(
     programs: &[Program],
     tests: &[Test],
@@ -148,7 +147,7 @@ pub fn mutants(
     missed: impl Fn(u32, Verdict) + Sync,
 ) -> BTreeMap<u32, Verdict> {
     let verdicts = Mutex::new(BTreeMap::new());
-    // The tests that noticed the last mutants of a file: they are tried first.
+    // The tests that detected the last mutants of a file run first.
     let favourites: Mutex<BTreeMap<usize, Vec<usize>>> = Mutex::new(BTreeMap::new());
     let began = Instant::now();
     side_by_side(mutants.len(), |n| {
@@ -173,7 +172,7 @@ pub fn mutants(
         first.truncate(4);
         let mut found = first.iter().copied().find(|&t| fails(&[t]));
         if found.is_none() {
-            // Short tests of a program together, long ones alone.
+            // Short tests of a program run together, long ones alone.
             let mut groups: Vec<Vec<usize>> = Vec::new();
             let mut of_program = BTreeMap::new();
             for &t in reaching.iter().filter(|t| !first.contains(t)) {
@@ -212,7 +211,7 @@ pub fn mutants(
         verdicts.insert(id, verdict);
         if verdicts.len() % 100 == 0 {
             eprintln!(
-                "{} of {} tried after {} s",
+                "{} of {} tested after {} s",
                 verdicts.len(),
                 mutants.len(),
                 began.elapsed().as_secs()

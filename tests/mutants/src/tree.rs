@@ -1,4 +1,4 @@
-//! The copy of the repository whose core has every mutant woven in, and its tests.
+//! Copy of the repository with every mutant woven into the core, and its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::find::{self, Site};
 use crate::weave::{self, Piece};
 
-/// A mutant of some file, by its number.
+/// A mutant and its file, by its number.
 pub struct Numbered {
     pub path: String,
     pub at: (usize, usize),
     pub what: String,
     pub function: String,
-    /// The line of the source, without what surrounds it.
+    /// The line of the source, without leading and trailing whitespace.
     pub line: String,
 }
 
@@ -38,16 +38,16 @@ pub struct Tree {
     target: Option<String>,
     files: Vec<File>,
     pub mutants: Vec<Numbered>,
-    /// How many more are in constants, which cannot be switched.
+    /// Number of mutants in constants, which cannot be switched.
     pub constants: usize,
-    /// What does not compile.
+    /// Mutants that do not compile.
     pub out: BTreeSet<u32>,
 }
 
-/// A program of tests.
+/// A test program.
 pub struct Program {
     pub path: PathBuf,
-    /// The directory of its package: tests are run there.
+    /// The directory of its package, in which tests run.
     pub directory: PathBuf,
 }
 
@@ -57,17 +57,18 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Writes only what is new, so that Cargo builds only what has changed.
+/// Writes a file only if its contents differ, so that Cargo rebuilds only changed files.
 fn write(path: &Path, content: &[u8]) {
     if std::fs::read(path).is_ok_and(|old| old == content) {
         return;
     }
-    std::fs::create_dir_all(path.parent().expect("a file is in a directory")).expect("a directory");
-    std::fs::write(path, content).expect("a file");
+    std::fs::create_dir_all(path.parent().expect("a file has a parent directory"))
+        .expect("the directory can be created");
+    std::fs::write(path, content).expect("the file can be written");
 }
 
 impl Tree {
-    /// Copies what Git knows of the repository at `from`, and what it would add.
+    /// Copies the files of the repository at `from` that Git tracks or would add.
     pub fn copy(from: &Path, target: Option<String>) -> Self {
         let root = from.join("target/mutants/tree");
         let listed = output(Command::new("git").current_dir(from).args([
@@ -167,7 +168,7 @@ impl Tree {
         )
     }
 
-    /// Weaves, and leaves out what does not compile until the rest does.
+    /// Weaves the mutants, and removes those that do not compile until the rest does.
     pub fn settle(&mut self) {
         let kept = self.build.join(format!("{}.out", self.target.as_deref().unwrap_or("here")));
         let known: BTreeSet<String> =
@@ -206,7 +207,7 @@ impl Tree {
         write(&kept, lines.into_iter().collect::<Vec<_>>().join("\n").as_bytes());
     }
 
-    /// Leaves out the mutants that the innermost piece around an error has.
+    /// Removes the mutants of the innermost piece around an error.
     fn leave_out(&mut self, message: &Value, pieces: &BTreeMap<String, Vec<Piece>>) -> bool {
         let spans = message["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
         let (primary, others): (Vec<_>, Vec<_>) =
@@ -224,7 +225,7 @@ impl Tree {
             let innermost = around
                 .filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)))
                 .min_by_key(|piece| piece.range.len());
-            // Otherwise the nearest one.
+            // No piece contains the error: take the nearest one.
             let alive = || {
                 pieces.iter().filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)))
             };
@@ -257,7 +258,7 @@ impl Tree {
             for message in &messages {
                 eprint!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
             }
-            panic!("the tests do not build");
+            panic!("the build of the tests failed");
         }
         messages
             .iter()
@@ -282,7 +283,7 @@ fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) {
         if path.is_dir() {
             remove_others(&path, kept);
         } else if !kept.contains(&path) {
-            std::fs::remove_file(&path).expect("an old file");
+            std::fs::remove_file(&path).expect("the outdated file can be removed");
         }
     }
 }

@@ -1,19 +1,20 @@
-//! Weaves the mutants of a file into its source, each behind its number.
+//! Weaves the mutants of a file into its source, each switched by its number.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::find::{Form, Site};
 
-/// What a compiler's complaint about the woven source is about.
+/// A piece of the woven source, to which a compiler error is attributed.
 pub struct Piece {
-    /// Where it is in the woven source.
+    /// Its range in the woven source.
     pub range: Range<usize>,
-    /// The mutants that are left out if it does not compile.
+    /// The mutants that are removed if it does not compile.
     pub mutants: Vec<u32>,
 }
 
-/// The woven source. The mutants of `sites` are numbered from `first`; those in `out` are left out.
+/// Returns the woven source. The mutants of `sites` are numbered from `first`; those in `out` are
+/// left out.
 pub fn weave(
     source: &str,
     sites: &[Site],
@@ -34,8 +35,8 @@ pub fn weave(
 
     let (mut woven, mut pieces, mut read) =
         (String::with_capacity(source.len() * 4), Vec::new(), 0);
-    // What is open: where it ends in the source, what closes it, where it begins in the woven
-    // source, its mutants.
+    // Open pieces: the end in the source, the closing text, the start in the woven source, the
+    // mutants.
     let mut open: Vec<(usize, &str, usize, Vec<u32>)> = Vec::new();
     for n in order {
         let site = &sites[n];

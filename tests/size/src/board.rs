@@ -1,10 +1,10 @@
-//! The rest of the board, as far as the programs use it: a clock, pins, a lamp.
+//! Other parts of the board that the programs use: a clock, pins, a lamp.
 
 use mcp_sansio::Instant;
 
 use crate::machine;
 
-/// How many pins there are.
+/// Number of pins.
 pub const PINS: u8 = 31;
 
 /// Starts the clock and makes the lamp's pins outputs.
@@ -12,8 +12,8 @@ pub fn open() {
     machine::open_board();
 }
 
-/// The time since [`open`], to a few milliseconds. It starts again after a day or so; firmware that
-/// runs longer counts the turns.
+/// Returns the time since [`open`], to a few milliseconds. It wraps around after about a day;
+/// firmware that runs longer must count the wraps.
 #[must_use]
 pub fn now() -> Instant {
     Instant::from_millis(u64::from(machine::milliseconds()))
@@ -24,7 +24,7 @@ pub fn set_lamp(on: bool) {
     machine::set_lamp(on);
 }
 
-/// Whether a pin is high; `None` when there is no such pin.
+/// Returns whether a pin is high; `None` if there is no such pin.
 #[must_use]
 pub fn pin(number: u8) -> Option<bool> {
     (number < PINS).then(|| machine::pins() >> (number & 31) & 1 == 1)

@@ -1,8 +1,8 @@
-//! What the measured programs share: a console, what happens on a panic, and how a program tells
-//! its figures.
+//! Parts shared by the measured programs: a serial port, the panic handler, and the export of
+//! figures.
 #![no_std]
 
-// They bring the start-up code, and nothing that is named here.
+// Linked for their start-up code; none of their items are used here.
 #[cfg(target_arch = "arm")]
 use cortex_m_rt as _;
 #[cfg(target_arch = "riscv32")]
@@ -13,18 +13,18 @@ mod link;
 mod machine;
 pub mod uart;
 
-// All that it does is to give the function a name and to lend it its static variables, so it serves
-// RISC-V as well.
+// The attribute only names the function and gives it its static variables, so it works on RISC-V
+// too.
 pub use cortex_m_rt_macros::entry;
 pub use link::{drain, send};
 
-/// Bytes of the receive buffer of every program.
+/// Size of the receive buffer of every program in bytes.
 pub const RX_BYTES: usize = 1024;
-/// Bytes of the transmit buffer of every program.
+/// Size of the transmit buffer of every program in bytes.
 pub const TX_BYTES: usize = 512;
 
-/// Tells `run` a number, as an absolute symbol: it costs nothing in the image and no optimisation
-/// takes it away.
+/// Reports a number to `run` as an absolute symbol, which takes no space in the image and which no
+/// optimization removes.
 ///
 /// `size of …` is printed, `buffer …` is counted as the buffers' share of the static memory.
 #[macro_export]
@@ -34,9 +34,9 @@ macro_rules! figure {
     };
 }
 
-/// Halts. Kept in one piece and unlike any other function, so that the linked image shows whether a
-/// panic can be reached: an empty loop would be inlined, or merged with an interrupt handler that
-/// is one too, and its callers could not be told apart.
+/// Halts. Not inlined and different from any other function, so that the linked image shows whether
+/// a panic can be reached: an empty loop would be inlined, or merged with an interrupt handler that
+/// has the same code, and its callers could not be distinguished.
 #[panic_handler]
 #[inline(never)]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -1,13 +1,13 @@
-//! The two functions between the core and a serial port, as an adapter would bring them.
+//! Two functions between the core and a serial port, as an adapter would have them.
 
 use mcp_sansio::{SendError, Storage, Tx, TxBuffer};
 
 use crate::uart::Uart;
 
-/// Repeats a call for which there is no room until there is some.
+/// Repeats a call, and sends buffered bytes, until the transmit buffer has room for it.
 ///
 /// # Errors
-/// What the call says beside that.
+/// Other errors of the call.
 pub fn send<S: Storage, R>(
     port: &mut Uart,
     tx: &mut TxBuffer<S>,
@@ -21,7 +21,7 @@ pub fn send<S: Storage, R>(
     }
 }
 
-/// Sends everything.
+/// Sends all buffered bytes.
 pub fn drain(port: &mut Uart, tx: &mut Tx<'_>) {
     while !tx.pending().is_empty() {
         port.write(tx.pending());

@@ -1,26 +1,26 @@
-//! The serial port, waiting for each byte: just enough to talk.
+//! Minimal driver of the serial port, which waits for each byte.
 
 use crate::machine;
 
-/// The port, switched on.
+/// The opened port.
 pub struct Uart(());
 
 impl Uart {
-    /// Switches the port on.
+    /// Opens the port.
     #[must_use]
     pub fn open() -> Self {
         machine::open_port();
         Self(())
     }
 
-    /// Waits for a byte, then takes what else there is. How many were read: none only for an empty
-    /// `into`.
+    /// Waits for a byte, then reads all further available ones. Returns the number of bytes read, 0
+    /// only for an empty `into`.
     pub fn read(&mut self, into: &mut [u8]) -> usize {
         while !into.is_empty() && !machine::has_byte() {}
         self.read_ready(into)
     }
 
-    /// Takes what there is, without waiting.
+    /// Reads the available bytes without waiting.
     pub fn read_ready(&mut self, into: &mut [u8]) -> usize {
         let mut read = 0;
         for byte in into {
@@ -33,7 +33,7 @@ impl Uart {
         read
     }
 
-    /// Sends everything.
+    /// Sends all bytes.
     pub fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             machine::send_byte(*byte);

@@ -1,5 +1,5 @@
-//! For callgrind: `instructions CASE N` handles a case's message N times. Without arguments it
-//! lists the cases, with their sizes in bytes.
+//! Program for callgrind: `instructions CASE N` handles the message of a case N times. Without
+//! arguments it lists the cases, with their sizes in bytes.
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

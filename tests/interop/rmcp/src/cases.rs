@@ -1,4 +1,4 @@
-//! Cases that hold in both eras.
+//! Cases of both eras.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub const ALL: &[(&str, Run)] = crate::cases! {
     "tools/call: isError, unknown tool, unknown method" => fails,
     "tools/call: 50 at once overlap" => overlaps,
     "tools/call: progress" => progress,
-    "tools/call: cancelled while it runs; no late answer" => cancels,
+    "tools/call: cancelled while it runs; no late response" => cancels,
     "tools/call: the client's timeout cancels it" => times_out,
     "resources/read: text, binary, template, unknown" => reads,
     "prompts/get: simple, with arguments, embedded, image, unknown" => prompts,
@@ -66,7 +66,7 @@ async fn calls(session: &Session) -> Outcome {
         ("test_embedded_resource", json!(["resource"])),
         ("test_multiple_content_types", json!(["text", "image", "resource"])),
     ] {
-        // Audio came with 2025-03-26.
+        // 2025-03-26 added audio.
         if tool == "test_audio_content" && session.mode.revision < ProtocolVersion::V_2025_03_26 {
             continue;
         }
@@ -105,7 +105,7 @@ async fn overlaps(session: &Session) -> Outcome {
     )
 }
 
-/// All at once on this task: the SDK sends a request when its future is first polled.
+/// Polls all futures on this task: the SDK sends a request when its future is first polled.
 async fn futures_join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut pending: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(|context| {
@@ -144,7 +144,7 @@ fn slow(seconds: f64) -> ClientRequest {
 
 async fn still_works(session: &Session) -> Outcome {
     let result = session.call("test_simple_text", json!({})).await.map_err(failed)?;
-    check(!text_of(&result).is_empty(), "a later call must still be answered", &result)
+    check(!text_of(&result).is_empty(), "a later call must still succeed", &result)
 }
 
 async fn cancels(session: &Session) -> Outcome {
@@ -162,7 +162,7 @@ async fn cancels(session: &Session) -> Outcome {
     call.cancel(Some("the test cancelled".into())).await.map_err(failed)?;
     still_works(session).await?;
     let before = session.seen.all("notifications/progress").len();
-    tokio::time::sleep(Duration::from_millis(1700)).await; // past its end: the recording must show no late answer
+    tokio::time::sleep(Duration::from_millis(1700)).await; // past its end: the recording must show no late response
     check(
         session.seen.all("notifications/progress").len() == before,
         "progress of a cancelled call",

@@ -1,10 +1,11 @@
-//! Drives a stdio server with the official Rust SDK's client, in every era and revision it speaks.
+//! Drives a stdio server with the official Rust SDK's client, in every era and revision that it
+//! supports.
 //!
 //!     rmcp-client COMMAND [ARGUMENT...]
 //!
-//! One session a case, one line a case; exit status 1 if one failed. `INTEROP_TAP` names
-//! `wiretap.py`, `INTEROP_LOGS` the directory of its recordings, `INTEROP_CASE` a part of the names
-//! of the cases to run: as for the clients beside this one.
+//! Each case opens one session and prints one line. The exit status is 1 if a case failed.
+//! `INTEROP_TAP` names `wiretap.py`, `INTEROP_LOGS` the directory of its recordings, `INTEROP_CASE`
+//! a part of the names of the cases to run, as for the other interop clients.
 
 mod cases;
 mod handler;
@@ -26,7 +27,7 @@ use tokio::process::Command;
 
 const CASE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A way to connect, and which cases it can run.
+/// A way to connect, and the cases that can run on it.
 #[derive(Clone)]
 pub struct Mode {
     name: &'static str,
@@ -44,11 +45,11 @@ pub struct Session {
     pub mode: Mode,
 }
 
-/// A function for each case: `async` ones of different types only meet as boxed futures.
+/// Function of a case. Its future is boxed, because `async` functions have different types.
 pub type Run =
     for<'s> fn(&'s Session) -> std::pin::Pin<Box<dyn Future<Output = Outcome> + Send + 's>>;
 
-/// Names an async function with a boxed future of it.
+/// Pairs a name with an async function, whose future is boxed.
 #[macro_export]
 macro_rules! cases {
     ($($name:literal => $function:ident),+ $(,)?) => {
@@ -77,7 +78,7 @@ impl Session {
         Ok(Self { service, seen, mode: mode.clone() })
     }
 
-    /// Calls a tool; the SDK answers what the server asks on the way.
+    /// Calls a tool; the SDK responds to the server's requests meanwhile.
     pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, ServiceError> {
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
@@ -94,7 +95,7 @@ pub fn text_of(result: &Value) -> String {
     blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
 }
 
-/// The SDK's error, as the reason of a failure.
+/// Returns the SDK's error as the reason of a failure.
 pub fn failed(error: ServiceError) -> String {
     error.to_string()
 }
@@ -102,9 +103,9 @@ pub fn failed(error: ServiceError) -> String {
 pub fn refused<T: std::fmt::Debug>(result: Result<T, ServiceError>, code: i32) -> Outcome {
     match result {
         Err(ServiceError::McpError(error)) => {
-            check(error.code.0 == code, &format!("wanted error {code}"), error)
+            check(error.code.0 == code, &format!("expected error {code}"), error)
         }
-        other => Err(format!("wanted error {code}; got {other:?}")),
+        other => Err(format!("expected error {code}; got {other:?}")),
     }
 }
 

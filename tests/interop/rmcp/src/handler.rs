@@ -1,4 +1,5 @@
-//! What the client answers when the server asks, and a record of everything that came unasked.
+//! Handler of the server's requests to the client, which also records the server's requests and
+//! notifications.
 
 #![expect(deprecated, reason = "sampling, roots and logging are meant to be tried")]
 
@@ -25,7 +26,7 @@ impl Seen {
         seen.iter().filter(|(name, _)| *name == method).map(|(_, params)| params.clone()).collect()
     }
 
-    /// Waits until that many have come; whatever has come after a second otherwise.
+    /// Waits until `count` messages have arrived, at most a second; returns those that have.
     pub async fn wait(&self, method: &str, count: usize) -> Vec<Value> {
         for _ in 0..100 {
             if self.all(method).len() >= count {
@@ -37,7 +38,7 @@ impl Seen {
     }
 }
 
-/// Says yes to everything.
+/// Accepts every request.
 pub struct Answers {
     pub seen: Seen,
     revision: ProtocolVersion,
@@ -54,7 +55,7 @@ pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-/// A value of the type and format that the form asks for.
+/// Returns a value of the type and format that the form's schema requires.
 fn filled(schema: &Value) -> Value {
     match schema["type"].as_str() {
         Some("boolean") => json!(true),

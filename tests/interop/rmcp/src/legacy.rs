@@ -12,11 +12,11 @@ use crate::{Outcome, Run, Session, check, failed, text_of};
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "ping" => pings,
     "logging/setLevel: error silences info, debug lets it through" => logs,
-    "sampling: the client's answer reaches the tool" => samples,
-    "elicitation: the client's answer reaches the tool" => elicits,
-    "roots/list: the client's answer reaches the tool" => lists_roots,
+    "sampling: the client's result reaches the tool" => samples,
+    "elicitation: the client's result reaches the tool" => elicits,
+    "roots/list: the client's result reaches the tool" => lists_roots,
     "resources/subscribe: updated, and no more after unsubscribe" => subscribes,
-    "roots/list_changed is taken" => changes_roots,
+    "roots/list_changed is accepted" => changes_roots,
 };
 
 async fn pings(session: &Session) -> Outcome {
@@ -54,10 +54,11 @@ async fn samples(session: &Session) -> Outcome {
 async fn elicits(session: &Session) -> Outcome {
     let result = session.call("test_elicitation", json!({ "message": "who?" })).await;
     if session.mode.revision < ProtocolVersion::V_2025_06_18 {
-        // Elicitation came with 2025-06-18: the server must not ask, however it answers the call.
+        // 2025-06-18 added elicitation: before, the server must not send such a request, whatever
+        // its response to the call.
         return check(
             session.seen.all("elicitation/create").is_empty(),
-            "nothing asked before 2025-06-18",
+            "no elicitation request before 2025-06-18",
             result,
         );
     }

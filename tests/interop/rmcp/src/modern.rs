@@ -14,7 +14,7 @@ use crate::{Outcome, Run, Session, check, failed, refused, text_of};
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "input_required: elicitation, sampling, roots, several at once, several rounds" => asks,
     "input_required: a prompt" => asks_for_prompt,
-    "input_required: one leg by hand" => one_leg,
+    "input_required: one round by hand" => one_leg,
     "log messages only when the request sets logLevel" => logs,
     "removed methods: -32601" => removed,
     "subscriptions/listen: acknowledged, filtered, ended" => listens,
@@ -43,7 +43,7 @@ async fn asks(session: &Session) -> Outcome {
     }
     let asked = ["sampling/createMessage", "elicitation/create", "roots/list"]
         .map(|method| session.seen.all(method).len());
-    check(asked == [2, 5, 2], "sampling, elicitation and roots, as often as asked", asked)
+    check(asked == [2, 5, 2], "sampling, elicitation and roots, as many times as requested", asked)
 }
 
 async fn asks_for_prompt(session: &Session) -> Outcome {
@@ -78,7 +78,7 @@ async fn logs(session: &Session) -> Outcome {
     call.map_err(failed)?.await_response().await.map_err(failed)?;
     check(
         !session.seen.wait("notifications/message", 1).await.is_empty(),
-        "a message when asked",
+        "a message when the request sets logLevel",
         (),
     )
 }
@@ -121,7 +121,7 @@ async fn listens(session: &Session) -> Outcome {
     session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
     let event = tokio::time::timeout(SOON, open.next())
         .await
-        .map_err(|_| "no change came")?
+        .map_err(|_| "no change notification")?
         .map_err(failed)?;
     check(
         matches!(event, Some(ServerNotification::PromptListChangedNotification(_))),
@@ -129,14 +129,14 @@ async fn listens(session: &Session) -> Outcome {
         event,
     )?;
     if let Ok(event) = tokio::time::timeout(LATER, open.next()).await {
-        return Err(format!("not asked for: {event:?}"));
+        return Err(format!("not subscribed to: {event:?}"));
     }
     open.cancel().await.map_err(failed)?;
     session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
     tokio::time::sleep(LATER).await;
     check(
         session.seen.all("notifications/prompts/list_changed").is_empty(),
-        "nothing after the end",
+        "no notification after the end",
         (),
     )
 }
@@ -150,7 +150,7 @@ async fn watches(session: &Session) -> Outcome {
     session.call("test_trigger_resource_update", json!({})).await.map_err(failed)?;
     let event = tokio::time::timeout(SOON, open.next())
         .await
-        .map_err(|_| "no update came")?
+        .map_err(|_| "no update notification")?
         .map_err(failed)?;
     check(
         matches!(event, Some(ServerNotification::ResourceUpdatedNotification(_))),

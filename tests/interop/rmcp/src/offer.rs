@@ -1,4 +1,4 @@
-//! What every reference server offers, in wire form, and the state that its tools change.
+//! Features of every reference server, in wire form, and the state that its tools change.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ impl Default for Offer {
 }
 
 impl Offer {
-    /// One of `tools`, `resources` and `prompts`, with what `change` has added.
+    /// Returns one of `tools`, `resources` and `prompts`, with the entries that `change` has added.
     pub fn list(&self, kind: &str) -> Vec<Value> {
         let mut list = self.data[kind].as_array().cloned().unwrap_or_default();
         if self.extra.contains(kind) {
@@ -109,7 +109,7 @@ impl Offer {
         json!({ "completion": { "total": values.len(), "values": values, "hasMore": false } })
     }
 
-    /// The tools that need nothing of the client.
+    /// Calls a tool that sends no requests to the client.
     pub fn call(&self, name: &str, arguments: &Value) -> Result<Value, ErrorData> {
         Ok(match name {
             "echo" => text(str_of(arguments, "text")?),
@@ -167,16 +167,17 @@ pub fn unknown(what: &str) -> ErrorData {
 pub fn str_of<'v>(arguments: &'v Value, name: &str) -> Result<&'v str, ErrorData> {
     arguments[name]
         .as_str()
-        .ok_or_else(|| ErrorData::invalid_params(format!("no argument {name}"), None))
+        .ok_or_else(|| ErrorData::invalid_params(format!("missing argument {name}"), None))
 }
 
-/// A result as the SDK's own constructors make it; the SDK takes `resultType` out for legacy peers.
+/// Returns a result as the SDK's own constructors make it; the SDK removes `resultType` for legacy
+/// peers.
 pub fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
     result["resultType"] = json!("complete");
     typed(result)
 }
 
-/// The SDK's type for what the offer says in wire form.
+/// Converts wire form of the offer to the SDK's type.
 pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::new(ErrorCode::INTERNAL_ERROR, error.to_string(), None))

@@ -1,4 +1,4 @@
-//! The offer on the official Rust SDK, in both eras: over stdio, or with `--http PORT` over
+//! Reference server on the official Rust SDK, in both eras: over stdio, or with `--http PORT` over
 //! Streamable HTTP.
 
 #![expect(
@@ -27,21 +27,21 @@ type Context = RequestContext<RoleServer>;
 
 const RETRY: Duration = Duration::from_millis(100);
 
-/// One for each session.
+/// Handler of one session.
 struct Reference {
     offer: Arc<Mutex<Offer>>,
     modern: Arc<Modern>,
     sessions: Arc<LocalSessionManager>,
 }
 
-/// What 2026-07-28 works on, which has no sessions over HTTP. Over stdio its offer is the
-/// connection's.
+/// State shared by all requests of 2026-07-28, which has no sessions over HTTP. Over stdio the
+/// state is the connection's.
 #[derive(Default)]
 struct Modern {
     offer: Arc<Mutex<Offer>>,
-    /// Open `subscriptions/listen` streams; closed ones refuse what is sent to them.
+    /// Open `subscriptions/listen` streams; sending to a closed one fails.
     sinks: Mutex<Vec<SubscriptionSink>>,
-    /// Streams that are acknowledged, or soon will be, but have not reached `listen` yet.
+    /// Streams that the SDK acknowledges, but that have not reached `listen` yet.
     opening: AtomicUsize,
 }
 
@@ -84,7 +84,7 @@ fn failed(error: impl Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// What the client answered, passed on as it is.
+/// Returns the client's result unchanged.
 fn refused(error: ServiceError) -> ErrorData {
     match error {
         ServiceError::McpError(error) => error,
@@ -92,7 +92,7 @@ fn refused(error: ServiceError) -> ErrorData {
     }
 }
 
-/// What HTTP has, or nothing.
+/// Returns the session id of the HTTP request, or an empty string.
 fn session_id(context: &Context) -> &str {
     let head = context.extensions.get::<Parts>();
     head.and_then(|head| head.headers.get("mcp-session-id")?.to_str().ok()).unwrap_or_default()
@@ -131,7 +131,8 @@ impl Reference {
         self.modern.sinks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tools that ask the client: an input-required result since 2026-07-28, a request before.
+    /// Calls a tool that needs input from the client: an input-required result since 2026-07-28, a
+    /// request before.
     async fn ask(
         &self,
         params: &CallToolRequestParams,
@@ -155,7 +156,7 @@ impl Reference {
             };
             if tool == "ask_url" && answer["action"] == "accept" {
                 let done = json!({ "elicitationId": wanted["params"]["elicitationId"] });
-                // The SDK has no type for it.
+                // The SDK has no type for this result.
                 let done =
                     CustomNotification::new("notifications/elicitation/complete", Some(done));
                 peer.send_notification(ServerNotification::CustomNotification(done))
@@ -239,8 +240,8 @@ impl Reference {
         context.peer.notify_progress(progress).await.map_err(failed)
     }
 
-    /// The SDK does not say which stream a call came on: all that the session has answers on are
-    /// closed, and may be resumed.
+    /// Closes all response streams of the session, which the client may resume: the SDK does not
+    /// report the stream of a call.
     async fn hang_up(&self, context: &Context) -> Result<Value, ErrorData> {
         self.progress(context, 1, 2, None).await?;
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -250,13 +251,13 @@ impl Reference {
                 let _ = session.close_sse_stream(stream, None).await;
             }
         }
-        // An answer that is sent while nobody is on the stream would be forgotten.
+        // The SDK drops a response that is sent while the stream is not connected.
         tokio::time::sleep(4 * RETRY).await;
         self.progress(context, 2, 2, None).await?;
         Ok(text("done"))
     }
 
-    /// The SDK leaves the choice to the program: the session's level, or since 2026-07-28 the
+    /// Returns the log level, which the SDK does not apply: the session's, or since 2026-07-28 the
     /// request's.
     async fn log(&self, arguments: &Value, context: &Context) -> Result<Value, ErrorData> {
         let level = str_of(arguments, "level")?;
@@ -277,8 +278,8 @@ impl Reference {
         let what = str_of(arguments, "what")?;
         self.offer(context).change(what);
         if is_modern(context) {
-            // The SDK acknowledges a subscription before it hands it over: what comes in between
-            // must not be lost.
+            // The SDK acknowledges a subscription before it calls `listen`: changes in between must
+            // not be lost.
             for _ in 0..100 {
                 if self.modern.opening.load(Ordering::SeqCst) == 0 {
                     break;
@@ -287,7 +288,7 @@ impl Reference {
             }
             let sinks = self.sinks().clone();
             for sink in sinks {
-                // What a subscription did not ask for is refused, and so is what comes after its
+                // Sending fails for a change that the subscription does not include, and after its
                 // end.
                 let _ = match what {
                     "tools" => sink.notify_tool_list_changed().await,

@@ -1,11 +1,11 @@
-//! What all client programs share: the load, and the CPU clock.
+//! Parts shared by all client programs: the load and the CPU clock.
 
 use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// `PROGRAM SERVER CALLS WINDOW LENGTH`: calls the tool `echo` of a server that it starts, and
-/// prints what that cost.
+/// `PROGRAM SERVER CALLS WINDOW LENGTH`: starts a server, calls its tool `echo`, and prints the
+/// cost.
 pub struct Load {
     pub server: String,
     pub calls: u64,
@@ -15,12 +15,12 @@ pub struct Load {
     filler: String,
 }
 
-/// Not counted.
+/// Calls before the measurement.
 pub const WARM_UP: u64 = 2_000;
 
 impl Load {
     /// # Panics
-    /// When the arguments are others.
+    /// If the arguments are invalid.
     pub fn from_arguments() -> Self {
         let arguments: Vec<_> = std::env::args().skip(1).collect();
         let [server, calls, window, length] = &arguments[..] else {
@@ -46,16 +46,16 @@ impl Load {
         Command::new(&self.server)
     }
 
-    /// What call number `call` says: no other says the same.
+    /// Returns the text of call number `call`, which no other call has.
     pub fn text(&self, call: u64) -> String {
         format!("{call:0TAG$}{}", self.filler)
     }
 }
 
-/// Digits that every text begins with.
+/// Number of digits at the start of every text.
 const TAG: usize = 16;
 
-/// CPU time of this process: user and system, all threads, without its children.
+/// Clock of this process's CPU time: user and system, all threads, without its children.
 pub struct Clock(Duration);
 
 impl Clock {

@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let ours = all[0].clone();
         for ((client, runs), peak) in CLIENTS.iter().zip(&all).zip(peak) {
-            // Run by run, so that what slows a whole round down does not count.
+            // Run by run, so that a slowdown of a whole round does not count.
             let ratio = median(runs.iter().zip(&ours).map(|(run, ours)| run / ours).collect());
             let (cost, least) =
                 (median(runs.clone()), runs.iter().copied().fold(f64::MAX, f64::min));
@@ -68,7 +68,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Everything that is started from here on runs on one CPU.
+/// Pins this process, and all that it starts from now on, to one CPU.
 fn pin() -> std::io::Result<()> {
     // SAFETY: a cpu_set_t is plain bits; pointers and sizes describe `set`.
     unsafe {

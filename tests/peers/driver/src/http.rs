@@ -17,10 +17,10 @@ use crate::wire::{Era, Wire};
 pub use connection::Connection;
 use response::Response;
 
-/// A server that is silent for so long has lost a request.
+/// Time without a byte after which a request counts as lost.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// One run: a server started, greeted, warmed up, timed.
+/// Makes one run: starts a server, greets it, warms it up, measures it.
 pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
     let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
     let run = port(output).and_then(|port| timed(&process, port, scenario));
@@ -59,8 +59,8 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
     })
 }
 
-/// Greets on a connection of its own. The answer is the head of every call but for its last line,
-/// the length.
+/// Greets on a separate connection. Returns the head of every call without its last line, the
+/// length.
 fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
     let common = format!("POST {}", common(port));
     let mut connection = Connection::open(port)?;
@@ -73,7 +73,7 @@ fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
     };
     let answer = ask(&mut connection, &head, wire.greeting().trim_ascii_end().as_bytes())?;
     if !wire.is_greeting_answer(&answer.body) {
-        return Err(unexpected("not an answer to the greeting", &answer.body));
+        return Err(unexpected("not a response to the greeting", &answer.body));
     }
     if era == Era::Modern {
         return Ok(modern("tools/call") + "Mcp-Name: echo\r\n");
@@ -85,14 +85,14 @@ fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
     let answer = ask(&mut connection, &head, wire.after_greeting().trim_ascii_end().as_bytes())?;
     if answer.status != 202 {
         return Err(io::Error::other(format!(
-            "the notification was answered with {}",
+            "unexpected response to the notification: {}",
             answer.status
         )));
     }
     Ok(head)
 }
 
-/// What follows the method in the heads of all requests.
+/// Part of the head after the method, common to all requests.
 fn common(port: u16) -> String {
     format!(
         "/mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
@@ -117,8 +117,8 @@ struct Load {
 }
 
 impl Load {
-    /// Makes calls with `count` ids from `first` on and checks that each answer is the echo of what
-    /// its connection sent.
+    /// Makes calls with `count` ids from `first` on and checks that each response echoes the text
+    /// that its connection sent.
     fn call(&mut self, first: u64, count: u64) -> io::Result<()> {
         let mut ids = first..first + count;
         let mut waiting = 0;

@@ -1,4 +1,4 @@
-//! One run: a server started, greeted, warmed up, timed.
+//! One run: starts a server, greets it, warms it up, measures it.
 
 use std::io;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use crate::wire::Wire;
 
 pub const WARM_UP: u64 = 2_000;
 
-/// The figures of one run.
+/// Results of one run.
 pub struct Run {
     pub calls_per_second: f64,
     /// The server's CPU time per request, in microseconds.
     pub cpu: f64,
-    /// Microseconds from the write to the answer; 0 when pipelined, where it would show only the
-    /// window.
+    /// Microseconds from the write to the response; 0 when pipelined, where it would only reflect
+    /// the window.
     pub p50: f64,
     pub p99: f64,
     pub peak_kib: f64,
 }
 
-/// Where driver and server run.
+/// CPUs of the driver and the server.
 pub struct Cpus {
     pub driver: usize,
     pub server: usize,
@@ -68,7 +68,7 @@ fn greet(server: &mut Server, wire: &Wire) -> io::Result<()> {
         server.receive()?;
         if let Some(line) = server.line() {
             if !wire.is_greeting_answer(line) {
-                return Err(unexpected("not an answer to the greeting", line));
+                return Err(unexpected("not a response to the greeting", line));
             }
             return send(server, &wire.after_greeting());
         }
@@ -82,7 +82,7 @@ fn send(server: &mut Server, line: &str) -> io::Result<()> {
     server.send()
 }
 
-/// Makes the calls with these ids and checks that each is answered once with its own text.
+/// Makes the calls with these ids and checks that each gets one response, with its own text.
 fn call(
     server: &mut Server,
     wire: &Wire,
@@ -110,13 +110,13 @@ fn call(
         }
 
         server.receive()?;
-        // Before the check of the answer, which is the driver's business.
+        // Measured before the response is checked: the check is not the server's time.
         let latency = written.elapsed();
         while let Some(line) = server.line() {
             let id = wire.echoed(line).filter(|id| (ids.start..next).contains(id));
             let id = id.ok_or_else(|| unexpected("not the echo of a request", line))?;
             if std::mem::replace(&mut answered[(id - ids.start) as usize], true) {
-                return Err(unexpected("a second answer", line));
+                return Err(unexpected("a second response", line));
             }
             waiting -= 1;
             if mode == Mode::PingPong {

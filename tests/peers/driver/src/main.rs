@@ -1,4 +1,4 @@
-//! Measures echo servers over stdio, side by side. `--help` shows how.
+//! Measures echo servers side by side; `--help` lists the options.
 
 mod http;
 mod load;
@@ -46,7 +46,7 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let cpus = sys::allowed_cpus()?;
     let (first, second) = (cpus[0], *cpus.get(1).unwrap_or(&cpus[0]));
     if first == second {
-        println!("Only one CPU: pipelined, too, driver and server share it.\n");
+        println!("Only one CPU: driver and server share it, in pipelined runs too.\n");
     }
     println!(
         "{} era, {} runs of each server, interleaved: median (min-max)\n",
@@ -59,7 +59,7 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     );
 
     if options.quick {
-        println!("A first look: judge the targets by a run without --quick.\n");
+        println!("Quick run: only a run without --quick decides about the targets.\n");
     }
     if options.memory {
         let cpus = Cpus { driver: first, server: second };
@@ -92,7 +92,7 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Resident memory of the HTTP servers.
+/// Prints the resident memory of the HTTP servers.
 fn memory(candidates: &[(Role, Candidate)], era: Era, cpus: &Cpus) -> Result<(), Box<dyn Error>> {
     println!(
         "KiB of resident memory: idle, for each of {} kept-alive connections, for each of {} open streams",
@@ -112,10 +112,10 @@ fn memory(candidates: &[(Role, Candidate)], era: Era, cpus: &Cpus) -> Result<(),
     Ok(())
 }
 
-/// One run of a server.
+/// Function that makes one run of a server.
 type Load = fn(&Candidate, &Scenario, &Cpus) -> io::Result<Run>;
 
-/// Every round runs every server once, so that a busy minute of the machine hits all of them.
+/// Runs every server once in each round, so that other load on the machine affects all of them.
 fn rounds(
     run: Load,
     candidates: &[(Role, Candidate)],
@@ -173,7 +173,7 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
     Ok(all)
 }
 
-/// Both serve all connections on one thread.
+/// Returns the TCP servers; both serve all connections on one thread.
 fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let peers = build_peers(&["tcp-echo"])?;
     let candidate = |name, program| Candidate {
@@ -189,7 +189,8 @@ fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn E
     Ok(all)
 }
 
-/// All connections on one thread. The SDK's as its documentation has it, and at its fastest.
+/// Returns the HTTP servers, which serve all connections on one thread. The SDK's is measured as
+/// its documentation shows it, and in its fastest configuration.
 fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let peers = build_peers(&["http-echo"])?;
     let candidate = |name, program, argument| Candidate {
@@ -210,8 +211,8 @@ fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn 
     Ok(all)
 }
 
-/// Builds the servers that stand beside the driver and says where they are. Started without cargo,
-/// the driver takes what is there.
+/// Builds the servers of this workspace and returns their directory. If the driver was started
+/// without cargo, it uses the programs that exist.
 fn build_peers(packages: &[&str]) -> io::Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);
@@ -220,7 +221,7 @@ fn build_peers(packages: &[&str]) -> io::Result<PathBuf> {
             build.args(["--package", package]);
         }
         if !build.status()?.success() {
-            return Err(io::Error::other("the peers do not build"));
+            return Err(io::Error::other("the build of the peers failed"));
         }
     }
     let driver = std::env::current_exe()?;

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line options.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ usage: cargo run --release -p driver -- [options]
   --http                   Streamable HTTP, one request at a time on each connection: the smol adapter and the SDK's (no floor)
   --memory                 with --http: what a server keeps for each of 500 connections and 100 open streams
 
-example: a first look at the small messages, in about ten seconds
+example: quick measurement of the small messages, about ten seconds
   cargo run --release -p driver -- --quick --text 64
 ";
 
@@ -38,7 +38,7 @@ pub struct Options {
     pub memory: bool,
 }
 
-/// `None`: help is wanted.
+/// Returns `None` if `--help` is given.
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options {
         ours: library_root().join("target/release/echo-server"),
@@ -86,7 +86,7 @@ fn set(options: &mut Options, name: &str, value: &str) -> Option<()> {
     Some(())
 }
 
-/// Three folders above this package.
+/// Returns the root of the repository, three directories above this package.
 fn library_root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap_or(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! One server process.
+//! A server process.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use crate::sys::{self, CpuClock};
 
-/// How long a server may take to leave after its input has ended.
+/// Maximum time from the end of a server's input to its exit.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// A server as the report names it and how it is started.
+/// A server: its name in the report and its command line.
 pub struct Candidate {
     pub name: &'static str,
     pub program: PathBuf,
     pub argument: Option<&'static str>,
-    /// It prints its port and serves connections, instead of standard input and output.
+    /// Whether it prints its port and serves connections, instead of standard input and output.
     pub listens: bool,
 }
 
@@ -48,7 +48,7 @@ impl Process {
         Ok((process, input, output))
     }
 
-    /// CPU time of the process so far.
+    /// Returns the CPU time of the process so far.
     pub fn cpu(&self) -> io::Result<Duration> {
         self.clock.now()
     }
@@ -71,7 +71,8 @@ impl Process {
         value.ok_or_else(|| io::Error::other(format!("no {field} in /proc")))
     }
 
-    /// Waits for the end of a process whose input has been closed; one with a listener would go on.
+    /// Waits for the exit of a process whose input has been closed. Kills one that listens, which
+    /// would not exit.
     pub fn stop(mut self) -> io::Result<()> {
         if self.listens {
             self.child.kill()?;
@@ -87,7 +88,7 @@ impl Process {
     }
 }
 
-/// The port that a server prints first.
+/// Reads the port that a server prints first.
 pub fn port(output: ChildStdout) -> io::Result<u16> {
     let mut port = String::new();
     BufReader::new(output).read_line(&mut port)?;

@@ -21,7 +21,7 @@ pub struct Runs {
 
 type Figure = fn(&Run) -> f64;
 
-/// Prints the table of one load and what became of its targets.
+/// Prints the table of one load and whether its targets are met.
 pub fn print(scenario: &Scenario, servers: &[Runs]) {
     let floor = find(servers, Role::Floor);
     let ours = find(servers, Role::Ours);
@@ -42,7 +42,7 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
             row.push(Spread::of(server, |run| run.p99).to_string());
         }
         row.push(format!("{:.1}", Spread::of(server, |run| run.peak_kib / 1024.0).median));
-        // Ours against the floor, the rivals against ours: the other pairs say nothing new.
+        // Ours is compared with the floor, and the rivals with ours.
         let against = |base: Option<&Runs>, wanted: bool| match base {
             Some(base) if wanted => Spread::ratio(server, base, |run| run.cpu).to_string(),
             _ => "-".into(),
@@ -75,7 +75,7 @@ fn find(servers: &[Runs], role: Role) -> Option<&Runs> {
     servers.iter().find(|server| server.role == role)
 }
 
-/// Names to the left, figures to the right.
+/// Aligns names to the left and figures to the right.
 fn print_columns(rows: &[Vec<String>]) {
     let widths: Vec<usize> = (0..rows[0].len())
         .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
@@ -101,7 +101,7 @@ impl Spread {
         Self::from(server.runs.iter().map(figure).collect())
     }
 
-    /// Run by run, so that what slows a whole round down does not count.
+    /// Run by run, so that a slowdown of a whole round does not count.
     fn ratio(server: &Runs, base: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
         Self::from(
             server
@@ -124,7 +124,7 @@ impl Spread {
         Self { median, min: values[0], max: values[values.len() - 1] }
     }
 
-    /// For large figures: no decimals, thousands apart.
+    /// Formats large figures: no decimals, with a thousands separator.
     fn grouped(&self) -> String {
         format!("{} ({}-{})", grouped(self.median), grouped(self.min), grouped(self.max))
     }
@@ -137,7 +137,7 @@ impl fmt::Display for Spread {
     }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with a thousands separator.
 pub fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The four loads, and what the design demands of each.
+//! The four loads and the target of each.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use crate::wire::Era;
 pub enum Mode {
     /// Many requests in flight; the server has a CPU of its own.
     Pipelined,
-    /// One request in flight; server and driver share a CPU, or the wake-up of the other one is all
-    /// that is measured.
+    /// One request in flight. Server and driver share a CPU: otherwise the wake-up of the other CPU
+    /// would dominate.
     PingPong,
 }
 
 impl Mode {
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub fn window(self) -> u64 {
         match self {
             Self::Pipelined => 64,
@@ -37,14 +37,14 @@ pub struct Scenario {
     pub era: Era,
     pub text_length: usize,
     pub calls: u64,
-    /// How many times the floor's cost ours may be.
+    /// Maximum ratio of our cost to the floor's.
     pub limit: f64,
 }
 
 pub const SHORT: usize = 64;
 pub const LONG: usize = 64 * 1024;
 
-/// All four, in the order of the report.
+/// Returns all four, in the order of the report.
 pub fn all(era: Era) -> [Scenario; 4] {
     let scenario =
         |mode, text_length, calls, limit| Scenario { mode, era, text_length, calls, limit };

@@ -12,7 +12,7 @@ use memchr::memchr;
 use crate::process::{Candidate, Process, port};
 use crate::sys;
 
-/// A server that is silent for so long has lost a request.
+/// Time without a byte after which a request counts as lost.
 const SILENCE: Duration = Duration::from_secs(20);
 
 pub struct Server {
@@ -54,7 +54,7 @@ impl Server {
         })
     }
 
-    /// Where to append what `send` is to send; `None` while earlier bytes are still waiting.
+    /// Returns the buffer that `send` sends; `None` while earlier bytes are pending.
     pub fn outgoing(&mut self) -> Option<&mut Vec<u8>> {
         (self.sent == self.outgoing.len()).then(|| {
             self.sent = 0;
@@ -63,7 +63,7 @@ impl Server {
         })
     }
 
-    /// Sends as much as the pipe takes, in one write.
+    /// Sends as many bytes as the pipe takes, in one write.
     pub fn send(&mut self) -> io::Result<()> {
         match self.input.write(&self.outgoing[self.sent..]) {
             Ok(n) => self.sent += n,
@@ -73,7 +73,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until bytes have been received, sending meanwhile what is still waiting.
+    /// Waits until bytes have been received, and sends pending bytes meanwhile.
     pub fn receive(&mut self) -> io::Result<()> {
         loop {
             let more = (self.sent < self.outgoing.len()).then(|| self.input.as_fd());
@@ -88,8 +88,7 @@ impl Server {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        // Only the unfinished line is left when all lines have been taken: nothing, or a part of
-        // one.
+        // After all lines have been taken, only an incomplete line can be left.
         self.received.copy_within(self.line..self.filled, 0);
         self.filled -= self.line;
         self.searched -= self.line;
@@ -103,7 +102,7 @@ impl Server {
         }
     }
 
-    /// The next complete line of what has been received.
+    /// Returns the next complete line that has been received.
     pub fn line(&mut self) -> Option<&[u8]> {
         let Some(length) = memchr(b'\n', &self.received[self.searched..self.filled]) else {
             self.searched = self.filled;
@@ -122,20 +121,20 @@ impl Server {
         process.stop()
     }
 
-    /// The process behind the pipes.
+    /// Returns the process behind the pipes.
     pub fn process(&self) -> &Process {
         &self.process
     }
 }
 
-/// A connection to a server on this machine, as a file: reading and writing need no more.
+/// Connects to a server on this machine. A file is enough to read and write.
 fn connect(port: u16) -> io::Result<File> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     Ok(OwnedFd::from(stream).into())
 }
 
-/// An error that shows the beginning of the line that caused it.
+/// Returns an error that shows the beginning of the line that caused it.
 pub fn unexpected(what: impl Display, line: &[u8]) -> io::Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(300)]);
     io::Error::other(format!("{what}: {shown}"))

@@ -1,5 +1,5 @@
 //! The system calls that std does not offer: CPU pinning, readiness, another process's CPU clock.
-//! All the unsafe code of the driver is here.
+//! The driver has no other unsafe code.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::http::Connection;
 
-/// The CPUs that this process may use.
+/// Returns the CPUs that this process may use.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     // SAFETY: a cpu_set_t is plain bits, all zero is the empty set.
     let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -38,7 +38,7 @@ pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
     }
 }
 
-/// What `wait` found. End of file and a broken pipe count as ready: the next call reports them.
+/// Result of `wait`. End of file and a broken pipe count as ready: the next call reports them.
 #[derive(Default)]
 pub struct Ready {
     pub to_read: bool,
@@ -59,15 +59,15 @@ pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> i
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the pointer and the count describe `fds`.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer for too long")),
+        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for the server")),
         Ok(_) => Ok(Ready { to_read: fds[0].revents != 0, to_write: fds[1].revents != 0 }),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Ready::default()),
         Err(e) => Err(e),
     }
 }
 
-/// Waits until some of the connections can go on, and says which: to read, or to write when they
-/// have more to send.
+/// Waits until some of the connections are ready, and returns their indices. Ready means readable,
+/// or writable if the connection has more to send.
 pub fn wait_any(connections: &[Connection], timeout: Duration) -> io::Result<Vec<usize>> {
     let mut fds: Vec<_> = connections
         .iter()
@@ -80,7 +80,7 @@ pub fn wait_any(connections: &[Connection], timeout: Duration) -> io::Result<Vec
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the pointer and the count describe `fds`.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
-        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer for too long")),
+        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for the server")),
         Ok(_) => Ok((0..fds.len()).filter(|&at| fds[at].revents != 0).collect()),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Vec::new()),
         Err(e) => Err(e),

@@ -1,5 +1,5 @@
-//! What goes over the wire, written and read without a JSON library: the driver must stay cheaper
-//! than the servers.
+//! Messages on the wire, written and read without a JSON library: the driver must be cheaper than
+//! the servers.
 
 use memchr::memmem::Finder;
 
@@ -11,20 +11,20 @@ pub enum Era {
     Modern,
 }
 
-/// Comes last in the parameters.
+/// Last member of the parameters.
 const MODERN_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"driver","version":"1"}}}"#;
 pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// Asks for a stream that stays open.
+/// Request that opens a stream.
 pub const LISTEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// Every text begins with this many digits that only its own id yields, so that a mixed-up answer
-/// is noticed.
+/// Number of digits at the start of every text. They are unique to its id, so that a response with
+/// another call's text is detected.
 const TAG: usize = 16;
 
-/// The calls of one scenario and the check of their answers. Id 0 is the greeting.
+/// Writes the calls of one scenario and checks their responses. Id 0 is the greeting.
 pub struct Wire {
     era: Era,
     filler: Vec<u8>,
@@ -43,7 +43,7 @@ impl Wire {
         }
     }
 
-    /// The request that comes before all calls. Its answer must have a result.
+    /// Returns the request before all calls. Its response must have a result.
     pub fn greeting(&self) -> String {
         match self.era {
             Era::Legacy => format!("{INITIALIZE}\n"),
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// What follows the greeting's answer.
+    /// Returns the notification after the response to the greeting.
     pub fn after_greeting(&self) -> String {
         match self.era {
             Era::Legacy => format!("{INITIALIZED}\n"),
@@ -83,7 +83,7 @@ impl Wire {
         self.id(line) == Some(0) && memchr::memmem::find(line, br#""result""#).is_some()
     }
 
-    /// The id of an answer that carries the text sent with that id; anything else is `None`.
+    /// Returns the id of a response that carries the text sent with that id, otherwise `None`.
     pub fn echoed(&self, line: &[u8]) -> Option<u64> {
         let id = self.id(line)?;
         let text = after(line, &self.text_key)?.strip_prefix(b"\"")?;
@@ -99,8 +99,8 @@ impl Wire {
     }
 }
 
-/// What follows a key and its colon, and the space that some servers write there.
-/// No text of ours has a quote, so the key cannot be found inside one.
+/// Returns the value after a key and its colon, and after the space that some servers write there.
+/// Our texts have no quotes, so the key cannot be found inside one.
 fn after<'a>(line: &'a [u8], key: &Finder) -> Option<&'a [u8]> {
     let at = key.find(line)?;
     Some(line[at + key.needle().len()..].trim_ascii_start())

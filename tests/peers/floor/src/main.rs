@@ -1,6 +1,6 @@
-//! Not MCP: what driver and pipes cost when the server does next to nothing.
+//! Baseline without MCP: the cost of driver and pipes with a minimal server.
 //!
-//! Every line that has an id is answered by a canned text with that id and the line's `text` in it.
+//! The response to every line with an id is a constant with that id and the line's `text` in it.
 //! Nothing is validated, so no server can be much cheaper than this one.
 
 use std::fs::File;

@@ -1,7 +1,7 @@
-//! An echo server on the official Rust SDK, written the way its documentation shows.
+//! An echo server on the official Rust SDK, written as in its documentation.
 //!
-//! `rmcp-echo stdio`: `stdio()` on the multi-thread runtime, what its examples use.
-//! `rmcp-echo pipes`: `stdio_pipes()` on a current-thread runtime, the fastest it offers (Linux).
+//! `rmcp-echo stdio`: `stdio()` on the multi-thread runtime, as in its examples. `rmcp-echo pipes`:
+//! `stdio_pipes()` on a current-thread runtime, its fastest configuration (Linux).
 
 use std::error::Error;
 
@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct EchoArguments {
-    /// What to send back.
+    /// The text to send back.
     text: String,
 }
 
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Takes the transport's constructor, because it needs the runtime around it.
+/// Takes the transport's constructor, because it must run inside the runtime.
 async fn serve<R, W>(transport: impl FnOnce() -> (R, W)) -> Result<(), Box<dyn Error>>
 where
     R: AsyncRead + Send + Unpin + 'static,

@@ -1,5 +1,5 @@
-//! The baseline: startup code and a serial port that sends back what it reads. What the others have
-//! more is the library.
+//! The baseline: start-up code and a serial port that echoes its input. The difference of the other
+//! programs is the size of the library.
 #![no_std]
 #![no_main]
 

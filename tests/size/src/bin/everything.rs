@@ -1,6 +1,6 @@
-//! All that a server can offer, for all revisions of the protocol: tools, resources (text and bytes
+//! Server with every feature, for all revisions of the protocol: tools, resources (text and bytes
 //! from flash), a template, a prompt, completion, logging, progress, cancellation, subscriptions,
-//! and a question to the person that is asked in both eras.
+//! and elicitation in both eras.
 #![no_std]
 #![no_main]
 
@@ -21,9 +21,9 @@ use mcp_sansio::{Remaining,
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
-/// Requests in flight, and so the most that may blink at once.
+/// Maximum number of requests in flight, and so of concurrent `blink` calls.
 const IN_FLIGHT: usize = 4;
-/// The longest name of the board.
+/// Maximum length of the board's name in bytes.
 const NAME_BYTES: usize = 24;
 const NAME: &str = "board://name";
 const PICTURE: &str = "board://picture";
@@ -93,7 +93,7 @@ static CATALOG: Catalog = Catalog::new()
         PromptArgument::new("part").description("Which part").required(true),
     ])]);
 
-/// What the prompt can be about.
+/// Values of the prompt's argument.
 static PARTS: [&str; 4] = ["lamp", "pins", "clock", "serial port"];
 const QUESTION: ElicitParams<'static> = ElicitParams::form(
     "What shall the board be called?",
@@ -136,7 +136,7 @@ struct Blink {
     period: Option<u16>,
 }
 
-/// A call of `blink` that is not done.
+/// A `blink` call in progress.
 struct Blinking {
     request: RequestHandle,
     times: u8,
@@ -150,8 +150,8 @@ struct Board {
     tx: TxBuffer<[u8; TX_BYTES]>,
     server: Server<'static, IN_FLIGHT, 4>,
     jobs: [Option<Blinking>; IN_FLIGHT],
-    /// A question to a legacy client, and the request that waits for it. One at a time: there is
-    /// only one person.
+    /// An elicitation request to a legacy client, and the request that waits for its result. At
+    /// most one at a time.
     question: Option<(Call, RequestHandle)>,
     name: [u8; NAME_BYTES],
     name_len: usize,
@@ -160,7 +160,7 @@ struct Board {
 type Session = Server<'static, IN_FLIGHT, 4>;
 
 impl Board {
-    /// Calls the server, and drains where that is needed.
+    /// Calls the server, and drains the transmit buffer when it is full.
     fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Session, &mut Tx<'_>) -> Result<R, SendError>,
@@ -180,7 +180,7 @@ impl Board {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }
-                // The client is told by the server.
+                // The server itself notifies the client.
                 self.question.take_if(|(_, asking)| *asking == request);
             }
             ServerEvent::CallFinished { call, outcome } => {
@@ -281,8 +281,8 @@ impl Board {
         }
     }
 
-    /// Asks the person for a name. In 2026-07-28 the question is the answer, and the answer comes
-    /// with the request once more; before, it is a request.
+    /// Elicits a name. In 2026-07-28 the elicitation is an input request in the result, and the
+    /// client repeats its request with the input; in older revisions it is a request of the server.
     fn ask(&mut self, request: &Request<'_>) {
         if let Some(answer) = request.input_response("name") {
             return self.rename(request.handle, Some(answer));
@@ -307,7 +307,7 @@ impl Board {
         }
     }
 
-    /// What the person answered.
+    /// Handles the result of the elicitation.
     fn rename(&mut self, request: RequestHandle, answer: Option<RawJson<'_>>) {
         let answer = answer
             .and_then(|answer| answer.to::<ElicitResult<'_>>().ok())
@@ -352,7 +352,7 @@ impl Board {
         };
         let mut data = [0; 32];
         if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
-            // The URI as the client wrote it.
+            // The result has the URI as the client wrote it.
             let data = ResourceData::Text(Text::new(data.as_str()));
             let contents =
                 [ResourceContents::new(Text::from_json(uri), data).mime_type("application/json")];
@@ -383,7 +383,7 @@ impl Board {
         });
     }
 
-    /// Does what is due. Returns whether anything ever will be.
+    /// Runs the jobs that are due. Returns whether any job is left.
     fn work(&mut self) -> bool {
         let now = board::now();
         while let Ok(Some(event)) = self.send(|server, tx| server.handle_timeout(now, tx)) {
@@ -416,7 +416,7 @@ impl Board {
     }
 }
 
-/// A small number in digits.
+/// Formats a small number.
 fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
     digits
         .into_iter()
@@ -456,7 +456,7 @@ fn main() -> ! {
         let busy = board.work();
         drain(&mut board.port, &mut board.tx);
         let spare = RX.spare();
-        // While anything may become due, nothing may block.
+        // While a job runs, nothing may block.
         let read = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
         RX.commit(read);
     }

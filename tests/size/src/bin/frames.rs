@@ -1,5 +1,4 @@
-//! The lowest layer alone: lines are framed, scanned and answered, but nothing knows the protocol
-//! yet.
+//! The lowest layer alone: frames and scans lines and writes a response, without the protocol.
 #![no_std]
 #![no_main]
 

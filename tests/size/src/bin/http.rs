@@ -73,7 +73,7 @@ fn main() -> ! {
 }
 
 fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
-    // On the stack, since it lives no longer than its exchange.
+    // On the stack, because it lives only for one exchange.
     let mut tx = TxBuffer::for_http_response([0; BYTES], 0);
     let mut sender = Sender { port, has_begun: false };
     let (method, target) = head.line();
@@ -92,7 +92,7 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
     match route {
         Route::Stateless => serve(&mut messages, &mut tx, &mut sender),
         Route::Rejected(refused) => drop(refused.write(&mut tx)),
-        // Sessions and what belongs to them are of older revisions.
+        // Sessions and their routes belong to older revisions.
         _ => {}
     }
     sender.end(&mut tx);
@@ -103,8 +103,7 @@ fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &m
     while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx))
     {
         let ServerEvent::Request(request) = event else { continue };
-        let Ok(Target::Tool(_)) =
-            sender.send(tx, |tx| CATALOG.respond(&mut server, &request, tx))
+        let Ok(Target::Tool(_)) = sender.send(tx, |tx| CATALOG.respond(&mut server, &request, tx))
         else {
             continue;
         };
@@ -119,7 +118,7 @@ fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &m
     }
 }
 
-/// What is no HTTP.
+/// Responds to a malformed request.
 fn refuse(fault: HttpError, port: &mut Uart) {
     let mut out = [0; 128];
     let len = HeadWriter::response(&mut out, fault.status())
@@ -128,7 +127,7 @@ fn refuse(fault: HttpError, port: &mut Uart) {
     port.write(out.get(..len.unwrap_or(0)).unwrap_or_default());
 }
 
-/// The response, which comes in chunks where it is longer than the buffer.
+/// Writer of the response, in chunks if it is longer than the buffer.
 struct Sender<'p> {
     port: &'p mut Uart,
     has_begun: bool,
@@ -187,7 +186,7 @@ impl Sender<'_> {
     }
 }
 
-/// A body, or a head: method, target, names and values, each with a line's end behind it.
+/// Buffer of a body, or of a head: method, target, names and values, each followed by a line end.
 struct Kept {
     bytes: [u8; BYTES],
     len: usize,

@@ -1,5 +1,5 @@
-//! A complete server of tools: described ones with typed arguments, failures that a model can learn
-//! from, and one that takes its time and can be cancelled. For all revisions of the protocol.
+//! A complete server of tools, for all revisions of the protocol: typed arguments, descriptions,
+//! tool errors that a model can correct, and a long-running tool that can be cancelled.
 #![no_std]
 #![no_main]
 
@@ -14,7 +14,7 @@ use mcp_sansio::{
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
-/// Requests in flight, and so the most that may blink at once.
+/// Maximum number of requests in flight, and so of concurrent `blink` calls.
 const IN_FLIGHT: usize = 4;
 
 size::figure!("buffer rx", RX_BYTES);
@@ -97,7 +97,7 @@ struct Blink {
     period: Option<u16>,
 }
 
-/// A call of `blink` that is not done.
+/// A `blink` call in progress.
 struct Blinking {
     request: RequestHandle,
     changes: u16,
@@ -193,7 +193,7 @@ impl Board {
         let _ = send(&mut self.port, &mut self.tx, |tx| self.server.respond(request, result, tx));
     }
 
-    /// Does what is due. Returns whether anything ever will be.
+    /// Runs the jobs that are due. Returns whether any job is left.
     fn work(&mut self) -> bool {
         let now = board::now();
         while let Ok(Some(event)) =

@@ -1,4 +1,4 @@
-//! BBC micro:bit: a Cortex-M0 (nRF51822). These programs run on a real one, too.
+//! BBC micro:bit: a Cortex-M0 (nRF51822). The programs also run on the real board.
 
 use super::{read, write};
 
@@ -64,7 +64,7 @@ pub(crate) fn open_board() {
     write(DIRECTION_SET, LAMP | LAMP_COLUMN);
 }
 
-/// To four of them.
+/// Returns the time in milliseconds, to a resolution of four.
 pub(crate) fn milliseconds() -> u32 {
     write(CAPTURE, 1);
     // 31,250 ticks a second.

@@ -1,5 +1,5 @@
-//! The emulated machines, a file each with the same functions. What they cost is part of the
-//! figures, so they are as plain as can be.
+//! The emulated machines, one file each with the same functions. Their code is part of the figures,
+//! so it is minimal.
 
 #[cfg(machine = "microbit")]
 mod microbit;

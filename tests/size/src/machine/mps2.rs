@@ -11,7 +11,7 @@ const BAUD_DIVIDER: usize = UART + 0x10;
 const BOARD: usize = 0x4002_8000;
 const LAMPS: usize = BOARD;
 const BUTTONS: usize = BOARD + 0x08;
-/// Counts a hundred times a second.
+/// Counter with 100 ticks per second.
 const CLOCK: usize = BOARD + 0x14;
 
 /// 115200 baud of 25 MHz.
@@ -35,7 +35,7 @@ pub(crate) fn send_byte(byte: u8) {
 
 pub(crate) fn open_board() {}
 
-/// To ten of them.
+/// Returns the time in milliseconds, to a resolution of ten.
 pub(crate) fn milliseconds() -> u32 {
     read(CLOCK).wrapping_mul(10)
 }
@@ -44,7 +44,7 @@ pub(crate) fn set_lamp(on: bool) {
     write(LAMPS, u32::from(on));
 }
 
-/// There are two buttons, and nothing else to be read.
+/// Reads a pin; only the two buttons can be read.
 pub(crate) fn pins() -> u32 {
     read(BUTTONS)
 }

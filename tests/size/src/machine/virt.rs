@@ -13,8 +13,7 @@ const SCRATCH: usize = UART + 7;
 
 const CLOCK: usize = 0x0200_BFF8;
 
-/// Without its queue, which would be emptied when it is switched on: somebody may have spoken
-/// before.
+/// Opens the port without its FIFO: enabling the FIFO would discard bytes received before.
 pub(crate) fn open_port() {
     write(LINE_CONTROL, 3);
 }
@@ -34,7 +33,7 @@ pub(crate) fn send_byte(byte: u8) {
 
 pub(crate) fn open_board() {}
 
-/// To 16 of them.
+/// Returns the time in milliseconds, to a resolution of 16.
 pub(crate) fn milliseconds() -> u32 {
     let (mut high, mut low);
     loop {
@@ -43,7 +42,7 @@ pub(crate) fn milliseconds() -> u32 {
             break;
         }
     }
-    // Ten million ticks a second, of which 256 are counted as one.
+    // Ten million ticks per second, counted in units of 256.
     (high << 24 | low >> 8) / 625 * 16
 }
 

@@ -1,5 +1,5 @@
 //! `client-memory PORT ours|rmcp`: opens a thousand connections to a server on this machine, makes
-//! a call on each, and prints what one of them takes.
+//! a call on each, and prints the memory that one of them takes.
 
 use std::error::Error;
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ fn resident_kib() -> usize {
     resident.unwrap_or(0)
 }
 
-/// Prints how much more is resident after `COUNT` connections than after the first few.
+/// Prints the growth of resident memory from the first few connections to `COUNT` of them.
 struct Meter(usize);
 
 impl Meter {

@@ -7,8 +7,8 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Messages,
-    CallOutcome, RxBuffer, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant,
+    Messages, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads once, and hands over the events.
+    /// Reads once and handles the events.
     fn step(&mut self, mut handle: impl FnMut(ClientEvent)) -> Result<(), Box<dyn Error>> {
         self.drain()?;
         let read = self.input.read(self.rx.spare())?;
@@ -58,7 +58,7 @@ impl Connection {
                 handle(event);
             }
         }
-        if read == 0 { Err("the server has gone".into()) } else { Ok(()) }
+        if read == 0 { Err("the server closed its output".into()) } else { Ok(()) }
     }
 
     fn call(&mut self, load: &Load, from: u64, to: u64) -> Result<(), Box<dyn Error>> {
@@ -79,7 +79,8 @@ impl Connection {
                 (next, waiting) = (next + 1, waiting + 1);
             }
             self.step(|event| {
-                let ClientEvent::CallFinished { call, outcome: CallOutcome::Result(result) } = event
+                let ClientEvent::CallFinished { call, outcome: CallOutcome::Result(result) } =
+                    event
                 else {
                     panic!("{event:?}")
                 };

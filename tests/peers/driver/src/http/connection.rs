@@ -1,4 +1,4 @@
-//! One connection that is kept alive.
+//! A kept-alive connection.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -16,7 +16,7 @@ pub struct Connection {
     received: Vec<u8>,
     filled: usize,
     answer: Response,
-    /// The id of the request that waits for its answer, and when it was sent.
+    /// The id of the request in flight, and the time at which it was sent.
     pub asked: (u64, Instant),
 }
 
@@ -61,7 +61,7 @@ impl Connection {
         self.sent < self.out.len()
     }
 
-    /// Moves bytes in both directions; the answer when it is complete.
+    /// Sends and receives bytes; returns the response when it is complete.
     pub fn receive(&mut self) -> io::Result<Option<&Response>> {
         if self.has_more_to_send() {
             self.flush()?;
@@ -78,7 +78,7 @@ impl Connection {
         if !response::read(&self.received[..self.filled], &mut self.answer)? {
             return Ok(None);
         }
-        // Nothing was asked that could be answered next.
+        // No other request is in flight, so nothing else may have arrived.
         self.filled = 0;
         Ok(Some(&self.answer))
     }

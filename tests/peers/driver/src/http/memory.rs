@@ -1,5 +1,5 @@
-//! What a server keeps for each connection and for each open stream: its resident memory before and
-//! after.
+//! Memory of a server for each connection and for each open stream, from its resident set before
+//! and after they are opened.
 
 use std::io;
 
@@ -14,11 +14,11 @@ use crate::wire::{Era, INITIALIZE, LISTEN, Wire};
 pub const CONNECTIONS: usize = 500;
 pub const STREAMS: usize = 100;
 
-/// KiB.
+/// Resident memory in KiB.
 pub struct Memory {
     pub idle: f64,
     pub each_connection: f64,
-    /// Not every server offers them in every era.
+    /// An error if the server has no streams in this era.
     pub each_stream: io::Result<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! As much of HTTP as the servers measured here speak: a length, or chunks.
+//! The part of HTTP that the measured servers use: bodies with a length or in chunks.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use memchr::memmem;
 pub struct Response {
     pub status: u16,
     pub session: Option<String>,
-    /// Of an event stream: the whole of it.
+    /// For an event stream, the whole stream.
     pub body: Vec<u8>,
 }
 
-/// Whether `bytes` are a whole response, which is then in `out`.
+/// Parses `bytes` into `out`; returns whether the response is complete.
 pub fn read(bytes: &[u8], out: &mut Response) -> io::Result<bool> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else {
         return Ok(false);
@@ -52,7 +52,7 @@ pub fn read(bytes: &[u8], out: &mut Response) -> io::Result<bool> {
     Ok(complete)
 }
 
-/// Whether the last chunk is there.
+/// Returns whether the last chunk has arrived.
 fn unchunk(mut bytes: &[u8], out: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         let Some(line) = memmem::find(bytes, b"\r\n") else {

@@ -1,8 +1,8 @@
 //! An echo server on the official Rust SDK's Streamable HTTP service behind axum. Prints its port,
 //! and serves all connections on one thread.
 //!
-//! `http-rmcp sessions`: as its documentation shows it.
-//! `http-rmcp json`: without sessions and with JSON answers, the fastest it offers.
+//! `http-rmcp sessions`: configured as in its documentation.
+//! `http-rmcp json`: without sessions and with JSON responses, its fastest configuration.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct EchoArguments {
-    /// What to send back.
+    /// The text to send back.
     text: String,
 }
 

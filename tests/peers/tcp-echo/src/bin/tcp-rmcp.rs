@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct EchoArguments {
-    /// What to send back.
+    /// The text to send back.
     text: String,
 }
 
