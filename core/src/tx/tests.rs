@@ -1,0 +1,378 @@
+extern crate std;
+
+use std::{format, string::String, vec, vec::Vec};
+
+use super::*;
+use crate::json::{RawJson, write_value};
+
+const WRITER: WriterId = WriterId::response(3, 7);
+const OTHER_WRITER: WriterId = WriterId::response(3, 8);
+
+/// A frame in which everything is written that is written in its own way.
+fn body(writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    writer.put(b"[")?;
+    writer.string("text with \"escapes\" and \u{e9}\n")?;
+    writer.put(b",")?;
+    writer.raw("{ \"raw\" :\r\n[ 1 ] }")?;
+    writer.put(b",\"")?;
+    writer.base64(
+        b"some bytes, more than one chunk of them, so that they are encoded piece by piece",
+    )?;
+    writer.put(b"\",")?;
+    writer.unsigned(18_446_744_073_709_551_615)?;
+    writer.put(b",")?;
+    writer.signed(i64::MIN)?;
+    writer.put(b",")?;
+    writer.plain(&1.5e-300)?;
+    writer.put(b",\"")?;
+    writer.display(&"\u{1f}\\")?;
+    writer.put(b"\"]")
+}
+
+fn whole() -> Vec<u8> {
+    let mut tx = TxBuffer::new([0; 1024]);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Ok(()));
+    tx.pending().to_vec()
+}
+
+/// Sends what is pending, `most` bytes at a time, until the call succeeds.
+fn pieces(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
+    let mut sent = Vec::new();
+    for _ in 0..10_000 {
+        let result = tx.frame(WRITER, Revision::LATEST, &mut body);
+        let n = most.min(tx.pending().len());
+        sent.extend_from_slice(&tx.pending()[..n]);
+        tx.advance(n);
+        match result {
+            Ok(()) => {
+                sent.extend_from_slice(tx.pending());
+                tx.advance(usize::MAX);
+                assert!(tx.is_idle());
+                return sent;
+            }
+            Err(e) => assert!(e.is_full(), "{e}"),
+        }
+    }
+    panic!("no end");
+}
+
+#[test]
+fn a_frame_is_the_same_in_pieces_of_any_size() {
+    let whole = whole();
+    assert_eq!(whole.iter().filter(|b| matches!(b, b'\n' | b'\r')).count(), 1);
+    assert_eq!(whole.last(), Some(&b'\n'));
+    for size in (1..=whole.len() + 1)
+        .filter(|size| *size < 70 || size % 9 == 0 || size.abs_diff(whole.len()) < 3)
+    {
+        for most in [1, 64, usize::MAX] {
+            assert_eq!(
+                pieces(&mut TxBuffer::new(&mut vec![0; size][..]), most),
+                whole,
+                "{size} {most}"
+            );
+            #[cfg(feature = "alloc")]
+            assert_eq!(
+                pieces(&mut TxBuffer::with_limit(Vec::new(), size), most),
+                whole,
+                "{size} {most}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_frame_begins_behind_what_is_pending_and_waits_where_it_does_not_fit() {
+    let whole = whole();
+    for room in 0..=whole.len() {
+        let mut storage = vec![0; whole.len() + 4];
+        let mut tx = TxBuffer::new(&mut storage[..]);
+        let tx: &mut Tx<'_> = &mut tx;
+        let before = format!("\"{}\"", "x".repeat(whole.len() + 1 - room));
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.raw(&before)), Ok(()));
+        let taken = before.len() + 1;
+        let expected = if room == whole.len() { Ok(()) } else { Err(SendError::Full) };
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), expected, "{room}");
+        assert_eq!(tx.pending().len(), taken + if expected.is_ok() { whole.len() } else { 0 });
+        tx.advance(taken);
+        if expected.is_err() {
+            assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Ok(()));
+        }
+        assert_eq!(tx.pending(), whole);
+    }
+}
+
+#[test]
+fn others_wait_while_a_frame_is_open() {
+    let mut tx = TxBuffer::new([0; 16]);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.whole_frame(Revision::LATEST, &mut body), Err(SendError::TooLarge));
+    assert!(tx.is_idle());
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    tx.advance(16);
+    assert_eq!(tx.frame(OTHER_WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
+    assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
+    assert!(
+        tx.is_open(WRITER)
+            && !tx.is_open(OTHER_WRITER)
+            && tx.is_mid_frame()
+            && tx.pending().is_empty()
+    );
+    assert_eq!(pieces(tx, 16), whole()[16..]);
+    assert!(!tx.is_mid_frame());
+}
+
+/// Storage that remembers how it has grown.
+#[derive(Default)]
+struct Growing {
+    bytes: Vec<u8>,
+    sizes: Vec<usize>,
+}
+
+impl Storage for Growing {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+    fn try_grow(&mut self, len: usize) -> bool {
+        self.sizes.push(len);
+        self.bytes.resize(len, 0);
+        true
+    }
+    fn can_grow(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn storage_grows_once_to_what_a_frame_needs_and_at_least_to_its_double() {
+    let frame = |tx: &mut Tx<'_>, len: usize| {
+        let text = "x".repeat(len - 3);
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| w.string(&text)), Ok(()));
+    };
+    for (frames, limit, sizes) in [
+        (&[1000][..], 10_000, &[1024][..]),
+        (&[1000, 24], 10_000, &[1024]),
+        (&[1000, 25], 10_000, &[1024, 2048]),
+        (&[1000, 3000], 10_000, &[1024, 4000]),
+        (&[5000, 4000, 1000], 10_000, &[5000, 10_000]),
+        (&[900], 900, &[900]),
+    ] {
+        let mut tx = TxBuffer::with_limit(Growing::default(), limit);
+        for len in frames {
+            frame(&mut tx, *len);
+        }
+        assert_eq!(tx.storage.sizes, sizes, "{frames:?}");
+        assert_eq!(
+            (tx.pending().len(), tx.room()),
+            (frames.iter().sum(), limit - frames.iter().sum::<usize>())
+        );
+    }
+    // Fed bytes.
+    let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
+    let fed =
+        |tx: &mut Tx<'_>, len: usize| assert_eq!(tx.write_part(WRITER, &vec![b'1'; len]), Ok(len));
+    assert_eq!(
+        (&mut tx as &mut Tx<'_>).begin(WRITER, Revision::LATEST, &mut |w| w.put(b"[")),
+        Ok(())
+    );
+    fed(&mut tx, 15);
+    assert_eq!(tx.storage.sizes, [0; 0], "it fits");
+    fed(&mut tx, 1);
+    assert_eq!(tx.storage.sizes, [1024]);
+    tx.advance(usize::MAX);
+    fed(&mut tx, 5000);
+    assert_eq!(tx.storage.sizes, [1024, 5000]);
+    assert_eq!((&mut tx as &mut Tx<'_>).write_part(WRITER, &[b'1'; 6000]), Ok(5000));
+    assert_eq!(tx.storage.sizes, [1024, 5000, 10_000]);
+}
+
+#[test]
+fn an_open_frame_is_abandoned_or_goes_on_where_it_was() {
+    let mut tx = TxBuffer::new([0; 16]);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.abandon(WRITER), Ok(()));
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    // No room for the end of the line: nothing happened, and the frame may still be finished.
+    assert_eq!(tx.abandon(WRITER), Err(SendError::Full));
+    assert_eq!(tx.abandon(OTHER_WRITER), Ok(()));
+    assert!(tx.is_open(WRITER));
+    let first: Vec<u8> = tx.pending().into();
+    tx.advance(16);
+    assert_eq!([first, pieces(tx, 16)].concat(), whole());
+
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    tx.advance(16);
+    assert_eq!(tx.abandon(WRITER), Ok(()));
+    assert_eq!(tx.pending(), b"\n");
+    assert!(!tx.is_open(WRITER));
+}
+
+#[test]
+fn a_value_that_fails_leaves_nothing_behind() {
+    let mut tx = TxBuffer::new([0; 64]);
+    let tx: &mut Tx<'_> = &mut tx;
+    let mut failing =
+        |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
+    assert!(tx.is_idle());
+}
+
+#[test]
+fn raw_json_that_is_no_string_is_no_key() {
+    struct Keyed(RawJson<'static>);
+    impl serde::Serialize for Keyed {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map([(self.0, 1)])
+        }
+    }
+    let mut tx = TxBuffer::new([0; 64]);
+    let tx: &mut Tx<'_> = &mut tx;
+    let number = Keyed(RawJson::from_static("1"));
+    assert_eq!(
+        tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &number)),
+        Err(SendError::Value)
+    );
+    let string = Keyed(RawJson::from_static("\"a\""));
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
+    assert_eq!(tx.pending(), b"{\"a\":1}\n");
+}
+
+#[test]
+fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
+    let mut failing =
+        |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+    for size in [16, 64] {
+        let mut storage = [0; 64];
+        let mut tx = TxBuffer::new(&mut storage[..size]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
+        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
+        assert_eq!(tx.pending(), b"1\n");
+    }
+}
+
+#[test]
+fn room_is_what_the_buffer_or_its_limit_has_left() {
+    let mut fixed = TxBuffer::new([0; 16]);
+    assert!(fixed.room() == 16 && !fixed.is_mid_frame() && fixed.is_idle());
+    let tx: &mut Tx<'_> = &mut fixed;
+    for _ in 0..2 {
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"123")), Ok(()));
+    }
+    assert_eq!(tx.room(), 8);
+    // Taken bytes make room, although they are not moved away yet.
+    tx.advance(4);
+    assert_eq!((tx.room(), tx.pending()), (12, &b"123\n"[..]));
+    tx.advance(usize::MAX);
+    assert_eq!(tx.room(), 16);
+    // Storage that grows has room up to the limit, or what it has already.
+    #[cfg(feature = "alloc")]
+    for (len, limit, room) in [(0, 100, 100), (30, 100, 100), (30, 20, 30)] {
+        assert_eq!(TxBuffer::with_limit(vec![0; len], limit).room(), room);
+    }
+}
+
+#[test]
+fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its_end() {
+    let (mut begin, mut end) =
+        (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
+    let mut tx = TxBuffer::new([0; 8]);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
+    assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::NotAllowed));
+    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Ok(()));
+    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
+    assert_eq!(tx.write_part(OTHER_WRITER, b"1"), Err(SendError::NotAllowed));
+    assert_eq!(tx.write_part(WRITER, b""), Ok(0));
+    // As much as fits, line breaks as spaces.
+    assert_eq!(tx.write_part(WRITER, b"1,\r\n2,3,4"), Ok(7));
+    assert_eq!(tx.pending(), b"[1,  2,3");
+    assert_eq!(
+        (tx.write_part(WRITER, b",4"), tx.write_part(WRITER, b"")),
+        (Err(SendError::Full), Ok(0))
+    );
+    tx.advance(6);
+    assert_eq!((tx.write_part(WRITER, b",4,5"), tx.pending()), (Ok(4), &b",3,4,5"[..]));
+    tx.advance(2);
+    // A piece that fits exactly, behind what waits, after what has been taken.
+    assert_eq!((tx.write_part(WRITER, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
+    tx.advance(usize::MAX);
+    // The end is longer than the buffer: once it has begun nothing more is fed.
+    assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    assert_eq!(tx.write_part(WRITER, b"8"), Err(SendError::NotAllowed));
+    tx.advance(usize::MAX);
+    assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    tx.advance(usize::MAX);
+    assert_eq!((tx.finish(WRITER, Revision::LATEST, &mut end), tx.pending()), (Ok(()), &b"\n"[..]));
+    // A frame that is written from values is not fed.
+    tx.advance(usize::MAX);
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
+    assert!(tx.is_mid_frame());
+    tx.advance(usize::MAX);
+    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
+}
+
+#[test]
+#[cfg(feature = "alloc")]
+fn storage_grows_for_what_is_fed_up_to_its_limit() {
+    let mut tx = TxBuffer::with_limit(Vec::new(), 3000);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")), Ok(()));
+    let (short, long) = (vec![b'1'; 1000], vec![b'2'; 2500]);
+    assert_eq!(tx.write_part(WRITER, &short), Ok(1000));
+    assert_eq!((tx.write_part(WRITER, &long), tx.pending().len()), (Ok(1999), 3000));
+    assert_eq!(tx.write_part(WRITER, &long), Err(SendError::Full));
+    tx.advance(3000);
+    assert_eq!(tx.write_part(WRITER, &long), Ok(2500));
+}
+
+#[test]
+fn those_who_write_have_keys_of_their_own_that_say_what_they_write() {
+    let (most, last) = (u32::MAX, u16::MAX - 1);
+    let mut keys = vec![
+        (WriterId::UNKEYED, false, false),
+        (WriterId::AUTOMATIC_RESPONSE, false, true),
+        (WriterId::PING, false, false),
+    ];
+    keys.push((WriterId::CONNECT, false, false));
+    for number in [0, 1, most] {
+        keys.extend([
+            (WriterId::application(number), true, false),
+            (WriterId::cancel(number), false, false),
+        ]);
+        keys.push((WriterId::timeout_cancel(number), false, false));
+        for slot in [0, 1, last] {
+            keys.extend([
+                (WriterId::subscription(slot, number), false, false),
+                (WriterId::timeout_error(slot, number), false, true),
+            ]);
+            keys.extend([(WriterId::response(slot, number), false, true)]);
+            keys.extend([(WriterId::replacement(slot, number), false, true)]);
+        }
+    }
+    for (at, (writer_id, sent, response)) in keys.iter().enumerate() {
+        assert_eq!(
+            (writer_id.is_application(), writer_id.is_response()),
+            (*sent, *response),
+            "{writer_id:?}"
+        );
+        assert!(keys.iter().skip(at + 1).all(|(other, ..)| other != writer_id), "{writer_id:?}");
+    }
+}
+
+#[test]
+fn without_capacity_everything_is_too_large() {
+    let mut tx = TxBuffer::new([0; 0]);
+    let tx: &mut Tx<'_> = &mut tx;
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::TooLarge));
+    assert_eq!(tx.abandon(WRITER), Ok(()));
+    assert!(tx.is_idle() && String::from_utf8_lossy(tx.pending()).is_empty());
+}
