@@ -5,8 +5,9 @@ mod schema;
 
 use core::ops::Range;
 
+use crate::encode::{Payload, Pen, WriteError, Writer, write_list};
 use crate::error::SendError;
-use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_list};
+use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::printable::Printable;

@@ -1,10 +1,10 @@
 //! How frames are told apart where they go: by line ends on a stream, as a body or as events over
 //! HTTP.
 
+use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
 #[cfg(feature = "http")]
 use crate::http::server::Exchange;
-use crate::json::{WriteError, Writer};
 
 /// The framing of a buffer.
 #[derive(Clone, Copy, Debug)]

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod catalog;
 mod client;
+mod encode;
 mod error;
 mod framing;
 mod handle;
@@ -36,13 +37,12 @@ pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
     InputRequired, InputResponseParams, ServerRequest,
 };
+#[cfg(feature = "alloc")]
+pub use encode::OwnedJson;
+pub use encode::{Json, Payload, to_slice};
 pub use error::{ConfigError, SendError};
 pub use handle::{Call, Delivery, Remaining, RequestHandle};
-#[cfg(feature = "alloc")]
-pub use json::OwnedJson;
-pub use json::{
-    Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice,
-};
+pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
 pub use printable::Printable;

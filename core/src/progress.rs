@@ -1,8 +1,8 @@
 //! Progress notifications.
 
+use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
 use crate::handle::Delivery;
-use crate::json::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;

@@ -1,8 +1,9 @@
 //! JSON-RPC errors and message envelopes.
 
-use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_payload};
+use crate::encode::tell::{Object, Tell};
+use crate::encode::{Payload, Pen, WriteError, Writer, write_payload};
+use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
-use crate::types::encode::tell::{Object, Tell};
 use crate::types::{SupportedVersions, Text};
 
 /// Error of an error response.

@@ -1,9 +1,9 @@
 //! Frames to bytes: all of a frame or none of it, except that one longer than the buffer is written
 //! in pieces.
 
+use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
 use crate::framing::{Delimiters, Framing};
-use crate::json::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
 

@@ -8,13 +8,14 @@ use super::Client;
 use super::config::CallOptions;
 use super::inflight::{CallKind, InflightCall};
 use super::input::InputResponseParams;
+use crate::encode::{
+    AddedValue, Addition, Additions, Extras, Json, WriteError, WriteResult, Writer, write_result,
+    write_value,
+};
 use crate::error::SendError;
 use crate::handle::Call;
 use crate::inflight::Slot;
-use crate::json::{
-    AddedValue, Addition, Additions, Decimal, Extras, Json, RawJson, WriteError, WriteResult,
-    Writer, write_result, write_value,
-};
+use crate::json::{Decimal, RawJson};
 use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_notification_head, write_response_head};

@@ -4,8 +4,8 @@ use core::fmt;
 
 use serde::de::{self, DeserializeSeed, Visitor};
 
+use super::foreign::RAW;
 use super::foreign::{self, RawValue};
-use super::marker::RAW;
 use super::number::{self, Number};
 use super::raw::RawJson;
 use super::scan::{skip_string, skip_value, skip_whitespace};

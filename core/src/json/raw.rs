@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::de::{ReadError, Reader};
-use super::marker::RAW;
+use super::foreign::RAW;
 use super::number;
 use super::scan::{SyntaxError, has_duplicate_key, skip_string, skip_value, skip_whitespace};
 use super::string::{JsonStr, same_text};

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::marker::RAW;
+use super::foreign::RAW;
 use super::scan::{skip_clean, skip_string};
 use crate::printable::Printable;
 

@@ -1,7 +1,8 @@
 //! Capabilities as bit sets, and how each revision declares them.
 
 use super::revision::Revision;
-use crate::json::{JsonStr, RawJson, WriteError, Writer};
+use crate::encode::{WriteError, Writer};
+use crate::json::{JsonStr, RawJson};
 
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }) => {

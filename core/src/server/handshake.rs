@@ -3,8 +3,9 @@
 use super::event::ServerEvent;
 use super::refusal::{Refusal, refuse, write_result};
 use super::{Server, Session};
+use crate::encode::{Payload, WriteError, Writer, write_payload};
 use crate::error::SendError;
-use crate::json::{Payload, RawJson, WriteError, Writer, write_payload};
+use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};

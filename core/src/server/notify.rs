@@ -3,10 +3,12 @@
 use super::Server;
 use super::inflight::RequestKind;
 use super::subscriptions::{Kinds, LEGACY, SUBSCRIPTION};
+use crate::encode::tell::{Object, Tell};
+use crate::encode::{Payload, write_payload};
 use crate::error::SendError;
 use crate::handle::{Delivery, Remaining, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Payload, RawJson, write_payload};
+use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{OwnedId, hash_str};
 use crate::progress::Progress;
@@ -14,7 +16,6 @@ use crate::rpc::{write_notification, write_notification_head};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::types::LoggingLevel;
-use crate::types::encode::tell::{Object, Tell};
 
 /// A log message. Deprecated since 2026-07-28 in favour of standard error and telemetry.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 
 use super::ServerConfig;
 use super::event::ServerEvent;
+use crate::encode::{Addition, Additions, Extras, Payload, WriteError, Writer, write_payload};
 use crate::error::SendError;
-use crate::json::{Addition, Additions, Extras, Payload, WriteError, Writer, write_payload};
 use crate::lifecycle::Revision;
 use crate::message::Id;
 use crate::rpc::{RpcError, write_error, write_response_head};

@@ -5,10 +5,11 @@ use core::time::Duration;
 
 use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
+use crate::encode::{Payload, write_payload};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Decimal, Payload, RawJson, write_payload};
+use crate::json::{Decimal, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};

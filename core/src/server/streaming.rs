@@ -4,9 +4,9 @@
 use super::Server;
 use super::inflight::RequestKind;
 use super::respond::key;
+use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
-use crate::json::{WriteError, Writer};
 use crate::rpc::write_response_head;
 use crate::tx::Tx;
 

@@ -5,17 +5,18 @@ use super::event::ServerEvent;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
+use crate::encode::Payload;
+use crate::encode::tell::{Object, Tell, Teller};
 use crate::error::SendError;
 use crate::handle::{Remaining, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{JsonStr, Payload, RawJson};
+use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{ExchangeKey, Id, OwnedId, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
 use crate::types::LoggingLevel;
-use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {

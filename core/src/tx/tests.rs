@@ -3,7 +3,8 @@ extern crate std;
 use std::{format, string::String, vec, vec::Vec};
 
 use super::*;
-use crate::json::{RawJson, write_value};
+use crate::encode::write_value;
+use crate::json::RawJson;
 
 const WRITER: WriterId = WriterId::response(3, 7);
 const OTHER_WRITER: WriterId = WriterId::response(3, 8);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::encode::macros::payload;
-use super::encode::tell::{Tell, Teller, serialize_told, tell_one_of};
+use super::macros::payload;
 use super::{List, Text};
+use crate::encode::tell::{Tell, Teller, serialize_told, tell_one_of};
 use crate::json::RawJson;
 
 payload! {

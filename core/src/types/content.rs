@@ -4,10 +4,10 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::encode::macros::{names, payload};
-use super::encode::older::{Notice, OrElse};
-use super::encode::tell::{payload_told, tell_one_of};
+use super::macros::{names, payload};
 use super::{Blob, Icon, Number, ResourceContents, Text};
+use crate::encode::older::OrElse;
+use crate::encode::tell::{Shown, Tell, Teller, payload_told, serialize_told, tell_one_of};
 use crate::json::RawJson;
 
 /// A block of content. Schema type `ContentBlock`.
@@ -299,3 +299,17 @@ names! {
 }
 
 payload_told! { ContentBlock<'a> }
+
+/// A text block that replaces content that a revision does not define.
+pub(in crate::types) struct Notice<'x, 'a> {
+    pub(in crate::types) text: &'x dyn fmt::Display,
+    pub(in crate::types) annotations: Option<&'x Annotations<'a>>,
+}
+
+impl Tell for Notice<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.object("type,text,annotations,", &[&"text", &Shown(self.text), &self.annotations]);
+    }
+}
+
+serialize_told!(Notice<'_, '_>);

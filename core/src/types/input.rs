@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::encode::macros::{payload, wrong};
-use super::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
+use super::macros::{payload, wrong};
 use super::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
     ElicitUrlParams, IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
 };
+use crate::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientFeatures;
 

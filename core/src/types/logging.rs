@@ -1,6 +1,6 @@
 //! Log messages of a server. Deprecated in 2026-07-28.
 
-use super::encode::macros::{names, payload};
+use super::macros::{names, payload};
 
 names! {
     /// Severity of a log message, lowest first, as in syslog (RFC 5424). Schema type

@@ -1,7 +1,7 @@
 //! Progress, cancellation, and messages without parameters or results of their own.
 
 use super::Number;
-use super::encode::macros::payload;
+use super::macros::payload;
 use crate::json::RawJson;
 
 payload! {

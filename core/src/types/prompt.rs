@@ -1,6 +1,6 @@
 //! Prompts: templates of messages that a server offers and a user selects.
 
-use super::encode::macros::payload;
+use super::macros::payload;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Role, Text};
 use crate::json::RawJson;
 

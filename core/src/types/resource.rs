@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::encode::macros::payload;
-use super::encode::tell::{Tell, Teller};
+use super::macros::payload;
 use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
+use crate::encode::tell::{Tell, Teller};
 use crate::json::RawJson;
 
 payload! {

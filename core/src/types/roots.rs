@@ -1,8 +1,8 @@
 //! Roots: the directories and files that a client exposes to a server. Deprecated in 2026-07-28.
 
 use super::Text;
-use super::encode::macros::payload;
-use super::encode::tell::{Tell, Teller, serialize_told};
+use super::macros::payload;
+use crate::encode::tell::{Tell, Teller, serialize_told};
 
 payload! {
     /// A directory or file that a server may operate on. Schema type `Root`.

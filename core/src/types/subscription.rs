@@ -1,6 +1,6 @@
 //! Subscriptions of 2026-07-28: a request that stays open, and the notifications that it selects.
 
-use super::encode::macros::payload;
+use super::macros::payload;
 use super::{List, Text};
 
 payload! {

@@ -1,6 +1,6 @@
 //! Task metadata in other requests. 2025-11-25 only.
 
-use super::encode::macros::payload;
+use super::macros::payload;
 
 payload! {
     /// Request for execution as a task. 2025-11-25 only, schema type `TaskMetadata`.

@@ -2,11 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
-use super::encode::macros::{Tag, names, payload};
-use super::encode::older::{Absent, OrElse};
-use super::encode::tell::{Object, Tell, Teller, payload_told};
-use super::encode::told::Told;
+use super::macros::{Tag, names, payload};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text};
+use crate::encode::older::{Absent, OrElse};
+use crate::encode::tell::{Object, Tell, Teller, payload_told};
+use crate::encode::told::Told;
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 

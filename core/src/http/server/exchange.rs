@@ -6,9 +6,9 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::response::{BodyKind, OutgoingResponse};
+use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
 use crate::framing::{Delimiters, Framing};
-use crate::json::{WriteError, Writer};
 use crate::storage::Storage;
 use crate::tx::{Tx, TxBuffer};
 

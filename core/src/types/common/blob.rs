@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Source, Text};
-use crate::types::encode::tell::{Tell, Teller};
+use crate::encode::tell::{Tell, Teller};
 
 /// Binary data, base64 on the wire: bytes of the application, or base64 text of a message, which is
 /// decoded on request.
@@ -133,7 +133,7 @@ impl fmt::Debug for Blob<'_> {
 impl Serialize for Blob<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Source::Own(bytes) => crate::json::Blob(bytes).serialize(serializer),
+            Source::Own(bytes) => crate::encode::Blob(bytes).serialize(serializer),
             Source::Received(text) => text.serialize(serializer),
         }
     }
@@ -142,7 +142,7 @@ impl Serialize for Blob<'_> {
 impl Tell for Blob<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Source::Own(bytes) => to.made(&crate::json::Blob(bytes)),
+            Source::Own(bytes) => to.made(&crate::encode::Blob(bytes)),
             Source::Received(text) => text.tell(to),
         }
     }

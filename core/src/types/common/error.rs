@@ -1,7 +1,7 @@
 //! Error objects as received, and the data that the protocol defines for some errors. Errors to
 //! send are [`RpcError`](crate::RpcError)s.
 
-use crate::types::encode::macros::payload;
+use crate::types::macros::payload;
 use crate::types::{ClientCapabilities, ElicitParams, Text};
 
 payload! {

@@ -1,7 +1,7 @@
 //! Icons.
 
 use crate::types::Text;
-use crate::types::encode::macros::{names, payload};
+use crate::types::macros::{names, payload};
 
 payload! {
     /// An icon for user interfaces. Since 2025-11-25, schema type `Icon`.

@@ -5,9 +5,9 @@ use core::{fmt, slice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Source, Text};
+use crate::encode::tell::{Tell, Teller};
 use crate::json::{Elements, Members, RawJson, ReadError};
-use crate::types::encode::macros::wrong;
-use crate::types::encode::tell::{Tell, Teller};
+use crate::types::macros::wrong;
 
 /// A slice of the application, or an array of a message, whose elements are deserialized lazily.
 ///

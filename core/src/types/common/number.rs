@@ -6,9 +6,9 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Source;
+use crate::encode::tell::{Tell, Teller, payload_told};
 use crate::json::{RawJson, divide_by_ten};
-use crate::types::encode::macros::wrong;
-use crate::types::encode::tell::{Tell, Teller, payload_told};
+use crate::types::macros::wrong;
 
 /// A decimal number of the application, or the digits of a number of a message.
 ///

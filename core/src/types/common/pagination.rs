@@ -2,7 +2,7 @@
 
 use crate::json::RawJson;
 use crate::types::Text;
-use crate::types::encode::macros::{names, payload};
+use crate::types::macros::{names, payload};
 
 payload! {
     /// Parameters of the `*/list` requests. Schema type `PaginatedRequestParams`.

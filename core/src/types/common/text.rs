@@ -5,8 +5,8 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Source;
+use crate::encode::tell::{Tell, Teller, payload_told};
 use crate::json::{Chars, JsonStr};
-use crate::types::encode::tell::{Tell, Teller, payload_told};
 
 /// A string of the application, or one of a message with its JSON escapes untouched.
 ///

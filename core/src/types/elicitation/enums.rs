@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::encode::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
-use crate::types::encode::macros::payload;
-use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::macros::payload;
 use crate::types::{List, PrimitiveSchema, Text};
 
 /// Schema of a string that is one of several options. Schema types

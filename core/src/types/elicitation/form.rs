@@ -4,11 +4,11 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::encode::tell::{Tell, Teller, serialize_told};
 use crate::json::{Members, RawJson, ReadError};
 use crate::message::hash_text;
 use crate::types::common::Source;
-use crate::types::encode::macros::{names, payload, wrong};
-use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::macros::{names, payload, wrong};
 use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 
 /// The fields of a form: `requestedSchema` of schema type `ElicitRequestFormParams`.

@@ -17,11 +17,11 @@ pub use validation::{FormError, FormErrorKind};
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::encode::tell::{payload_told, tell_one_of};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::types::TaskMetadata;
-use crate::types::encode::macros::{names, payload};
-use crate::types::encode::tell::{payload_told, tell_one_of};
+use crate::types::macros::{names, payload};
 
 /// Parameters of `elicitation/create`. Since 2025-06-18, schema type `ElicitRequestParams`.
 ///

@@ -4,12 +4,12 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
+use crate::encode::older::{Absent, OrElse};
+use crate::encode::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::types::common::Source;
-use crate::types::encode::macros::wrong;
-use crate::types::encode::older::{Absent, OrElse};
-use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::macros::wrong;
 use crate::types::meta::is_modern_only;
 
 macro_rules! capabilities {

@@ -4,10 +4,10 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
+use crate::encode::tell::{Tell, Teller, payload_told, serialize_told};
 use crate::lifecycle::{Revision, Revisions};
 use crate::types::common::Source;
-use crate::types::encode::macros::payload;
-use crate::types::encode::tell::{Tell, Teller, payload_told, serialize_told};
+use crate::types::macros::payload;
 use crate::types::{CacheScope, List, ServerCapabilities, Text};
 
 payload! {

@@ -1,7 +1,7 @@
 //! Name and version of a client or server.
 
 use crate::types::Icon;
-use crate::types::encode::macros::payload;
+use crate::types::macros::payload;
 
 payload! {
     /// Name and version of a client or server. Schema type `Implementation`.

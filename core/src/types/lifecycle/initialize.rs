@@ -1,6 +1,6 @@
 //! `initialize`, up to 2025-11-25.
 
-use crate::types::encode::macros::payload;
+use crate::types::macros::payload;
 use crate::types::{ClientCapabilities, Implementation, ServerCapabilities};
 
 payload! {

@@ -5,10 +5,11 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, de};
 
 use super::downgrade;
+use crate::encode::older::OrElse;
+use crate::encode::tell::tell_one_of;
 use crate::json::{RawJson, ReadError};
-use crate::types::encode::macros::payload;
-use crate::types::encode::older::{Notice, OrElse};
-use crate::types::encode::tell::tell_one_of;
+use crate::types::content::Notice;
+use crate::types::macros::payload;
 use crate::types::tool::StructuredContent;
 use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 

@@ -7,9 +7,9 @@
 use core::fmt;
 
 use super::content::{UNKNOWN, show_file};
+use crate::encode::tell::{Object, Tell, Teller};
 use crate::json::RawJson;
-use crate::types::encode::older::Notice;
-use crate::types::encode::tell::{Object, Tell, Teller};
+use crate::types::content::Notice;
 use crate::types::{
     List, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };

@@ -12,9 +12,9 @@ pub use content::{
 };
 pub use validation::SamplingError;
 
+use crate::encode::tell::{Tell, Teller, serialize_told};
 use crate::lifecycle::ClientFeatures;
-use crate::types::encode::macros::{names, payload};
-use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::macros::{names, payload};
 use crate::types::{List, Number, Role, TaskMetadata, Text, Tool};
 use downgrade::{AsOneBlock, OneBlockEach};
 

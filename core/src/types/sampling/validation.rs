@@ -5,7 +5,7 @@ use core::fmt;
 use serde::de;
 
 use crate::json::{RawJson, ReadError};
-use crate::types::encode::macros::wrong;
+use crate::types::macros::wrong;
 use crate::types::{
     CreateMessageParams, Role, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };

@@ -6,13 +6,10 @@
 
 use serde::Serialize;
 
+use super::tell::Made;
 use super::write::{WriteError, Writer};
 use crate::lifecycle::Revision;
-use crate::types::encode::tell::Made;
 
-/// Around a string that is JSON text: ours copies it, others get the value (see
-/// [`RawJson`](super::RawJson)).
-pub(crate) const RAW: &str = "$mcp:raw";
 /// Around bytes that become a base64 string.
 pub(crate) const BLOB: &str = "$mcp:blob";
 /// A unit struct: ours writes nothing, not even the key.
@@ -63,7 +60,7 @@ impl Made for Blob<'_> {
     fn show(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         for chunk in self.0.chunks(48) {
             let mut text = [0; 64];
-            super::base64::encode(chunk, &mut text);
+            crate::json::encode_base64(chunk, &mut text);
             let text = text
                 .get(..chunk.len().div_ceil(3) * 4)
                 .and_then(|text| core::str::from_utf8(text).ok());

@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::pen::Pen;
-use super::raw::RawJson;
 use super::ser::Extras;
-use super::string::JsonStr;
+use super::tell::Tell;
 use super::write::{WriteError, Writer};
-use crate::types::encode::tell::Tell;
+use crate::json::{JsonStr, RawJson};
 
 /// What a server can put into a message: the [`types`](crate::types), JSON that is there already,
 /// text, and in a [`Json`] anything that serializes.

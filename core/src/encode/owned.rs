@@ -7,11 +7,10 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::de::ReadError;
-use super::raw::RawJson;
 use super::ser::write_value;
 use super::write::{WriteError, Writer};
 use crate::error::SendError;
+use crate::json::{RawJson, ReadError};
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
 

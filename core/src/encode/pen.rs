@@ -1,13 +1,13 @@
-//! Writes what a value [tells](crate::types::encode::tell): the same as the serializer, in one function for
+//! Writes what a value [tells](crate::encode::tell): the same as the serializer, in one function for
 //! all types.
 
 use serde::Serialize;
 
 use super::marker::knows;
-use super::raw::RawJson;
 use super::ser::{Extras, Seen, serialize_into, write_members, write_raw_completed};
+use super::tell::{Made, Tell, Teller, first};
 use super::write::{WriteError, Writer};
-use crate::types::encode::tell::{Made, Tell, Teller, first};
+use crate::json::RawJson;
 
 /// Where a [`Payload`](super::Payload) is written.
 pub struct Pen<'w, 'b, 's> {

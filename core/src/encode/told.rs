@@ -5,9 +5,10 @@ use core::fmt;
 use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _, SerializeStruct as _};
 use serde::{Serialize, Serializer};
 
+use super::ABSENT;
 use super::older::{Known, OrElse};
 use super::tell::{Made, Tell, Teller, first};
-use crate::json::{ABSENT, RawJson};
+use crate::json::RawJson;
 
 /// Serializes a value that implements [`Tell`].
 pub(crate) struct Told<'x>(pub(crate) &'x dyn Tell);

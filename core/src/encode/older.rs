@@ -1,17 +1,11 @@
 //! Downgrades for older revisions.
 
-use core::fmt;
-
 use serde::{Serialize, Serializer};
 
-use super::tell::{Shown, Tell, Teller, serialize_told};
-use crate::types::Annotations;
+use super::tell::{Tell, Teller};
 
 /// A value that only the revisions of a marker define (`$mcp:CE`: the third to the fifth).
-pub(in crate::types) struct Known<'x, T: ?Sized>(
-    pub(in crate::types) &'static str,
-    pub(in crate::types) &'x T,
-);
+pub(crate) struct Known<'x, T: ?Sized>(pub(crate) &'static str, pub(crate) &'x T);
 
 impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -20,10 +14,10 @@ impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
 }
 
 /// A value, and its replacement for revisions outside of the range of the marker.
-pub(in crate::types) struct OrElse<'x, T: ?Sized, O: ?Sized>(
-    pub(in crate::types) &'static str,
-    pub(in crate::types) &'x T,
-    pub(in crate::types) &'x O,
+pub(crate) struct OrElse<'x, T: ?Sized, O: ?Sized>(
+    pub(crate) &'static str,
+    pub(crate) &'x T,
+    pub(crate) &'x O,
 );
 
 impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
@@ -51,28 +45,14 @@ impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O
 }
 
 /// An omitted member.
-pub(in crate::types) struct Absent;
+pub(crate) struct Absent;
 
 impl Serialize for Absent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit_struct(crate::json::ABSENT)
+        serializer.serialize_unit_struct(super::marker::ABSENT)
     }
 }
 
 impl Tell for Absent {
     fn tell(&self, _: &mut dyn Teller) {}
 }
-
-/// A text block that replaces content that a revision does not define.
-pub(in crate::types) struct Notice<'x, 'a> {
-    pub(in crate::types) text: &'x dyn fmt::Display,
-    pub(in crate::types) annotations: Option<&'x Annotations<'a>>,
-}
-
-impl Tell for Notice<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.object("type,text,annotations,", &[&"text", &Shown(self.text), &self.annotations]);
-    }
-}
-
-serialize_told!(Notice<'_, '_>);

@@ -5,14 +5,12 @@ use core::fmt;
 
 use serde::ser::{self, Serialize};
 
-use super::foreign;
-use super::marker::{ABSENT, BLOB, RAW, known_until};
-use super::raw::RawJson;
-use super::scan::skip_value;
+use super::marker::{ABSENT, BLOB, known_until};
 use super::splice::Splice;
-use super::string::same_text;
 use super::write::{WriteError, Writer};
 use crate::error::SendError;
+use crate::json::foreign::{self, RAW};
+use crate::json::{RawJson, same_text, skip_value};
 use crate::lifecycle::Revision;
 
 /// Writes a value.

@@ -2,7 +2,7 @@
 //! define it.
 //!
 //! `payload!` generates the struct, a `const fn new` with the required fields, a `const fn` setter
-//! for each optional field, `Serialize`, `Deserialize`, and [`Tell`](crate::types::encode::tell)
+//! for each optional field, `Serialize`, `Deserialize`, and [`Tell`](crate::encode::tell)
 //! for targets where the code of serde is too large. The kind of a field determines its type and
 //! the argument of its setter:
 //!
@@ -73,8 +73,8 @@ macro_rules! payload {
             )*)?
         }
 
-        impl $(<$lt>)? crate::types::encode::tell::Tell for $name $(<$lt>)? {
-            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
+        impl $(<$lt>)? crate::encode::tell::Tell for $name $(<$lt>)? {
+            fn tell(&self, to: &mut dyn crate::encode::tell::Teller) {
                 to.object(
                     concat!(
                         $($tkey, ",",)?
@@ -90,17 +90,17 @@ macro_rules! payload {
             }
         }
 
-        crate::types::encode::tell::payload_told! { $name $(<$lt>)? }
+        crate::encode::tell::payload_told! { $name $(<$lt>)? }
 
         impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;
                 if cfg!(small) {
-                    return crate::types::encode::told::Told(self).serialize(serializer);
+                    return crate::encode::told::Told(self).serialize(serializer);
                 }
                 // The length is no exact count; it only says that the object may have members.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
-                $(object.serialize_field($tkey, &crate::types::encode::macros::Tag($tag))?;)?
+                $(object.serialize_field($tkey, &crate::types::macros::Tag($tag))?;)?
                 $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
                 $($(if let Some(value) = &self.$oname {
                     object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
@@ -124,7 +124,7 @@ macro_rules! payload {
                         $($(let mut $oname = None;)*)?
                         while let Some(key) = map.next_key::<crate::json::JsonStr<'de>>()? {
                             $(if key == $tkey {
-                                crate::types::encode::macros::expect(&mut map, $tag)?;
+                                crate::types::macros::expect(&mut map, $tag)?;
                                 continue;
                             })?
                             $(if key == $rkey {
@@ -178,18 +178,18 @@ macro_rules! payload {
     (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => { $this.$name.as_ref().map($via) };
 
     (@written $value:expr) => { *$value };
-    (@written $value:expr, in $gate:ident) => { crate::types::encode::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
+    (@written $value:expr, in $gate:ident) => { crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
     (@written $value:expr, via $via:path) => { $via($value) };
     (@written $value:expr, in $gate:ident, via $via:path) => {
-        crate::types::encode::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+        crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
     };
 
-    (@read object required $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::object($slot, $map, $key)? };
-    (@read object optional $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::optional_object($slot, $map, $key)? };
-    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::millis($slot, $map, $key)? };
-    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::required($slot, $map, $key)? };
-    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::required($slot, $map, $key)? };
-    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::optional($slot, $map, $key)? };
+    (@read object required $slot:expr, $map:expr, $key:expr) => { crate::types::macros::object($slot, $map, $key)? };
+    (@read object optional $slot:expr, $map:expr, $key:expr) => { crate::types::macros::optional_object($slot, $map, $key)? };
+    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::macros::millis($slot, $map, $key)? };
+    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::macros::required($slot, $map, $key)? };
+    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { crate::types::macros::required($slot, $map, $key)? };
+    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { crate::types::macros::optional($slot, $map, $key)? };
 
     (@required $slot:ident, $key:literal) => {
         match $slot {
@@ -237,13 +237,13 @@ macro_rules! names {
             }
         }
 
-        impl crate::types::encode::tell::Tell for $name {
-            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
+        impl crate::encode::tell::Tell for $name {
+            fn tell(&self, to: &mut dyn crate::encode::tell::Teller) {
                 to.text(self.as_str());
             }
         }
 
-        crate::types::encode::tell::payload_told! { $name }
+        crate::encode::tell::payload_told! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

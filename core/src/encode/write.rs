@@ -3,9 +3,7 @@
 //! A frame may be longer than the buffer. It is then formatted again for each piece, and only what
 //! lies in the window is copied: what lies before has been sent, what lies behind does not fit yet.
 
-use super::base64::encode;
-use super::number::Decimal;
-use super::scan::{is_clean, is_clean_key, skip_clean};
+use crate::json::{Decimal, encode_base64 as encode, is_clean, is_clean_key, skip_clean};
 use crate::lifecycle::Revision;
 
 /// Writes a frame, or the part of it that the window shows.

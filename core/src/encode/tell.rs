@@ -8,7 +8,8 @@
 
 use core::fmt;
 
-use crate::json::{Decimal, Payload, Pen, RawJson, WriteError, Writer};
+use super::{Payload, Pen, WriteError, Writer};
+use crate::json::{Decimal, RawJson};
 
 /// A value that describes itself to a [`Teller`].
 pub(crate) trait Tell {
@@ -163,7 +164,7 @@ macro_rules! serialize_told {
     ($($type:ty),* $(,)?) => {$(
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                crate::types::encode::told::Told(self).serialize(serializer)
+                crate::encode::told::Told(self).serialize(serializer)
             }
         }
 
@@ -181,15 +182,15 @@ macro_rules! tell_one_of {
                         $($pattern => serde::Serialize::serialize(&$value, serializer),)*
                     }
                 } else {
-                    crate::types::encode::told::Told(self).serialize(serializer)
+                    crate::encode::told::Told(self).serialize(serializer)
                 }
             }
         }
 
-        impl crate::types::encode::tell::Tell for $type {
-            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
+        impl crate::encode::tell::Tell for $type {
+            fn tell(&self, to: &mut dyn crate::encode::tell::Teller) {
                 match self {
-                    $($pattern => crate::types::encode::tell::Tell::tell(&$value, to),)*
+                    $($pattern => crate::encode::tell::Tell::tell(&$value, to),)*
                 }
             }
         }
@@ -199,12 +200,12 @@ macro_rules! tell_one_of {
 /// Implements `Payload`.
 macro_rules! payload_told {
     ($type:ident $(<$lifetime:lifetime>)?) => {
-        impl $(<$lifetime>)? crate::json::Payload for $type $(<$lifetime>)? {
-            fn write(&self, to: crate::json::Pen<'_, '_, '_>) -> Result<(), crate::json::WriteError> {
+        impl $(<$lifetime>)? crate::encode::Payload for $type $(<$lifetime>)? {
+            fn write(&self, to: crate::encode::Pen<'_, '_, '_>) -> Result<(), crate::encode::WriteError> {
                 if cfg!(not(small)) { to.serialize(self) } else { to.tell(self) }
             }
         }
     };
 }
 
-pub(in crate::types) use {payload_told, serialize_told, tell_one_of};
+pub(crate) use {payload_told, serialize_told, tell_one_of};
