@@ -1,10 +1,16 @@
 //! How frames are told apart where they go: by line ends on a stream, as a body or as events over
 //! HTTP.
 
+#[cfg(feature = "http")]
+mod exchange;
+
 use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
+
 #[cfg(feature = "http")]
-use crate::http::server::Exchange;
+pub(crate) use exchange::{EventHead, Exchange, Mode};
+#[cfg(feature = "http")]
+pub use exchange::{EventId, InvalidEventId};
 
 /// The framing of a buffer.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +30,7 @@ pub(crate) enum Delimiters {
     #[cfg(feature = "http")]
     Body,
     #[cfg(feature = "http")]
-    Event(crate::http::server::EventHead),
+    Event(EventHead),
     /// The end of an event that was broken off: a client passes it by.
     #[cfg(feature = "http")]
     Abandoned,

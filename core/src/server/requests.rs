@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
+use crate::encode::tell::{Object, Tell, Teller};
 use crate::encode::{Payload, write_payload};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -15,7 +16,6 @@ use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
-use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
     InputRequiredResult,

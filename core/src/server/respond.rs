@@ -6,6 +6,7 @@ use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
 use super::requests::is_valid_input;
+use crate::encode::tell::{Object, Shown, Tell};
 use crate::encode::{Payload, Pen, WriteError, Writer};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
@@ -14,7 +15,6 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{Tx, WriterId};
-use crate::types::encode::tell::{Object, Shown, Tell};
 use crate::types::{ElicitUrlParams, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {

@@ -1,8 +1,8 @@
 //! The endpoint: checks requests and says where they go.
 
-use super::exchange::EventId;
 use super::host_policy::HostPolicy;
 use super::response::Rejection;
+use crate::framing::EventId;
 use crate::http::{Fields, RequestHead, SingleValue};
 use crate::lifecycle::{Method, Revision, Revisions};
 use crate::message::{Item, Kind, Member, Messages};

@@ -70,17 +70,15 @@
 //! `HttpServer` of the crate `mcp-sansio-adapters` implements all of this on asynchronous streams.
 
 mod endpoint;
-mod exchange;
 mod host_policy;
 mod replay;
 mod response;
 mod session_id;
+mod tx_buffer;
 
+pub use crate::framing::{EventId, InvalidEventId};
 pub use endpoint::{Endpoint, HttpMethod, Route};
-pub use exchange::{EventId, InvalidEventId};
 pub use host_policy::HostPolicy;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};
 pub use response::{BodyKind, OutgoingResponse, Rejection};
 pub use session_id::SessionId;
-
-pub(crate) use exchange::{EventHead, Exchange};

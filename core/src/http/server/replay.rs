@@ -1,7 +1,7 @@
 //! Replay of sent events to clients that lost their connection (2025-03-26 to 2025-11-25,
 //! basic/transports).
 
-use super::exchange::EventId;
+use crate::framing::EventId;
 use crate::storage::{self, Storage};
 
 /// A ring buffer of sent events. It records the bytes that leave the buffers of a session, up to
