@@ -1,0 +1,64 @@
+//! Paths and links in the documents.
+
+use std::fs;
+use std::path::Path;
+
+const DOCUMENTS: [&str; 13] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "examples/README.md",
+    "examples/firmware/README.md",
+    "tests/bench/README.md",
+    "tests/conformance/README.md",
+    "tests/interop/README.md",
+    "tests/mutants/README.md",
+    "tests/peers/README.md",
+    "tests/size/README.md",
+];
+
+#[test]
+fn relative_links_lead_to_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut missing = Vec::new();
+    for document in DOCUMENTS {
+        let folder = root.join(document).parent().unwrap().to_owned();
+        for link in read(root, document).split("](").skip(1) {
+            let target = link.split([')', '#']).next().unwrap_or_default();
+            if !target.contains("://") && !folder.join(target).exists() {
+                missing.push(format!("{document}: {target}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these links lead nowhere: {missing:#?}");
+}
+
+#[test]
+fn paths_in_code_spans_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut missing = Vec::new();
+    for document in DOCUMENTS {
+        let text = read(root, document);
+        let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        for path in spans.filter(|span| is_path(span)) {
+            let path = path.split(['*', ' ']).next().unwrap_or_default();
+            if !root.join(path).exists() {
+                missing.push(format!("{document}: {path}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "these paths do not exist: {missing:#?}");
+}
+
+/// Whether this names a file of the project: from the root, without placeholders in capitals.
+fn is_path(span: &str) -> bool {
+    let folders = ["core/", "std-adapters/", "examples/", "tests/", ".ci/"];
+    folders.iter().any(|folder| span.starts_with(folder))
+        && !span.split(' ').next().unwrap_or_default().contains(|c: char| c.is_ascii_uppercase())
+}
+
+fn read(root: &Path, document: &str) -> String {
+    fs::read_to_string(root.join(document)).unwrap_or_else(|error| panic!("{document}: {error}"))
+}
