@@ -1,5 +1,4 @@
-//! How frames are told apart where they go: by line ends on a stream, as a body or as events over
-//! HTTP.
+//! Delimiters of outgoing frames: line ends on a stream, bodies or SSE events over HTTP.
 
 #[cfg(feature = "http")]
 mod exchange;
@@ -15,29 +14,30 @@ pub use exchange::{EventId, InvalidEventId};
 /// The framing of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Framing {
-    /// A line for each frame.
+    /// One line per frame.
     Lines,
-    /// What answers one HTTP request: decided by the first frame.
+    /// The response to one HTTP request; the first frame decides between a JSON body and SSE
+    /// events.
     #[cfg(feature = "http")]
     Exchange(Exchange),
 }
 
-/// What stands around one frame.
+/// The bytes before and after one frame.
 #[derive(Clone, Copy)]
 pub(crate) enum Delimiters {
     Line,
-    /// Nothing.
+    /// An HTTP body, which needs no delimiters.
     #[cfg(feature = "http")]
     Body,
     #[cfg(feature = "http")]
     Event(EventHead),
-    /// The end of an event that was broken off: a client passes it by.
+    /// The end of an SSE event that was abandoned; its event name makes clients ignore it.
     #[cfg(feature = "http")]
     Abandoned,
 }
 
 impl Framing {
-    /// What stands around the frame that comes next, or goes on.
+    /// Returns the delimiters of the next frame, or of the open one.
     #[inline]
     pub(crate) fn delimiters(&self, is_response: bool) -> Result<Delimiters, SendError> {
         let _ = is_response;
@@ -48,7 +48,7 @@ impl Framing {
         }
     }
 
-    /// A frame, or its beginning, is in the buffer.
+    /// Records that a frame, or its beginning, is in the buffer.
     #[inline]
     pub(crate) fn written(&mut self, is_response: bool, status: u16, is_whole: bool) {
         #[cfg(feature = "http")]
@@ -58,7 +58,7 @@ impl Framing {
         let _ = (is_response, status, is_whole);
     }
 
-    /// What comes may be answered by several frames.
+    /// Announces that the request body is a batch, which may cause several frames.
     pub(crate) fn expect_several(&mut self) {
         #[cfg(feature = "http")]
         if let Self::Exchange(exchange) = self {
@@ -66,8 +66,8 @@ impl Framing {
         }
     }
 
-    /// What ends a frame that cannot be finished; `None` when nothing can, but the end of the
-    /// connection.
+    /// Returns the delimiters that end a frame that cannot be finished; `None` when only closing
+    /// the connection can end it.
     pub(crate) fn abandoned(&mut self) -> Option<Delimiters> {
         match self {
             Self::Lines => Some(Delimiters::Line),

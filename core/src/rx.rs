@@ -1,8 +1,8 @@
-//! Bytes to frames: the line framer, and how it finds its way back.
+//! Line framing, and recovery after an oversized line.
 
 use crate::storage::{self, Storage};
 
-/// Collects what the transport reads and lends it out a line at a time.
+/// Collects received bytes and lends them out line by line.
 ///
 /// ```
 /// use mcp_sansio::{Frame, RxBuffer};
@@ -19,54 +19,54 @@ use crate::storage::{self, Storage};
 /// [`Frame::Oversized`]; its tail is never taken for a frame.
 #[derive(Debug)]
 pub struct RxBuffer<S: Storage + ?Sized> {
-    /// First byte that has not been lent yet.
+    /// Index of the first byte that has not been lent yet.
     start: usize,
-    /// Everything before this was searched for a newline.
+    /// Everything before this index has been searched for a newline.
     scanned: usize,
-    /// End of what was committed.
+    /// End of the committed bytes.
     end: usize,
     /// Start of the frame that was lent last, for [`unread`](Self::unread).
     lent: usize,
-    /// Where the line ends that was taken back: it is not searched again.
+    /// End of the line that was unread, so that it is not searched again.
     unread: Option<usize>,
-    /// Bytes kept of the beginning of an oversized line whose end has not arrived.
+    /// Number of bytes kept from the start of an oversized line whose end has not arrived.
     prefix: Option<usize>,
     limit: usize,
     storage: S,
 }
 
-/// What [`RxBuffer::next_frame`] lends.
+/// A frame that [`RxBuffer::next_frame`] lends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame<'f> {
-    /// A line, without its end. Or the body of an HTTP exchange.
+    /// A line without its terminator, or an HTTP body.
     Complete(&'f [u8]),
-    /// A line that did not fit. What was kept of it: its beginning and its last bytes (clients
-    /// write `id` in either place).
+    /// A line that did not fit. Its first and its last bytes are kept, since clients write `id` at
+    /// either end.
     Oversized {
         /// The first bytes of the line.
         prefix: &'f [u8],
-        /// The last bytes of the line; what lay between is gone.
+        /// The last bytes of the line; the bytes in between are lost.
         tail: &'f [u8],
     },
 }
 
-/// Where the transport reads to while a frame is lent: see [`RxBuffer::next_frame_and_spare`].
+/// Free memory for reading while a frame is lent: see [`RxBuffer::next_frame_and_spare`].
 #[derive(Debug)]
 pub struct Spare<'f> {
     free: &'f mut [u8],
-    /// Of the buffer.
+    /// The buffer's end of committed bytes.
     end: &'f mut usize,
 }
 
 impl<S: Storage> RxBuffer<S> {
-    /// A buffer that uses all of `storage`, and never grows.
+    /// Creates a buffer that uses all of `storage` and never grows.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted,
-    /// with its newline), and not beyond 4 GiB.
+    /// Creates a buffer whose storage may grow up to `limit` bytes, at most 4 GiB. That is then
+    /// also the longest line accepted, including its newline.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let limit = if limit > MAX_LINE { MAX_LINE } else { limit };
@@ -75,28 +75,28 @@ impl<S: Storage> RxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> RxBuffer<S> {
-    /// Where the transport reads to. Empty only while a whole frame waits for
-    /// [`next_frame`](Self::next_frame) in a full buffer.
+    /// Returns the memory that the transport reads into. Empty only while a complete frame waits
+    /// for [`next_frame`](Self::next_frame) in a full buffer.
     pub fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if cap.saturating_sub(self.end) <= cap / 2 {
             self.make_room();
         }
-        // What was lent before may be overwritten from here on.
+        // The last frame cannot be unread any more: reading may overwrite it.
         self.lent = self.start;
         let end = self.end;
         self.storage.bytes_mut().get_mut(end..).unwrap_or_default()
     }
 
-    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    /// Commits the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.storage.bytes().len());
     }
 
-    /// The next line, lent until the next call. `None`: read more.
+    /// Returns the next line, lent until the next call, or `None` when more input is needed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         loop {
-            // Asked after each frame.
+            // Fast path: this is called once more after every frame.
             if self.scanned == self.end {
                 return None;
             }
@@ -118,7 +118,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             self.scanned = self.start;
             if let Some(kept) = self.prefix.take() {
                 self.lent = self.start;
-                // Both parts are addressed before the borrow that is returned.
+                // Both slices are taken before the borrow that is returned.
                 let bytes = self.storage.bytes();
                 return Some(Frame::Oversized {
                     prefix: bytes.get(..kept).unwrap_or_default(),
@@ -134,9 +134,9 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         }
     }
 
-    /// The next line, as [`next_frame`](Self::next_frame) lends it, and what is free behind it. For
-    /// an adapter that must go on reading while the frame is lent, since its answer waits for
-    /// room.
+    /// Returns the next line, as [`next_frame`](Self::next_frame) does, together with the free
+    /// memory behind it. For adapters that must go on reading while the frame is lent, because the
+    /// response waits for room to be written.
     pub fn next_frame_and_spare(&mut self) -> Option<(Frame<'_>, Spare<'_>)> {
         let cap = self.storage.bytes().len();
         if self.prefix.is_none() && self.start > 0 && cap.saturating_sub(self.end) <= cap / 2 {
@@ -147,7 +147,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             Frame::Oversized { prefix, tail } => (Some(prefix.len()), tail.len()),
         };
         let from = if kept.is_some() { (self.start - 1).saturating_sub(len) } else { self.lent };
-        // What may be written to behind it can no more be moved to be lent again.
+        // The free memory behind the frame may be written to, so the frame cannot be moved and lent
+        // again.
         self.lent = self.start;
         let (held, free) = self.storage.bytes_mut().split_at_mut_checked(self.end)?;
         let held: &[u8] = held;
@@ -159,10 +160,10 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         Some((frame, Spare { free, end: &mut self.end }))
     }
 
-    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an
-    /// adapter that must go on reading while it waits for room to answer. Only a complete frame
-    /// can be taken back, and only before the next [`spare`](Self::spare); reading may go on
-    /// behind it. Lending it again costs nothing, however long it is.
+    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again, at no
+    /// cost, however long it is. For adapters that must go on reading while they wait for room to
+    /// respond. Only a complete frame can be taken back, and only before the next
+    /// [`spare`](Self::spare); reading may go on behind it.
     pub fn unread(&mut self) {
         if self.prefix.is_none() && self.lent < self.start {
             self.unread = Some(self.start - 1);
@@ -171,14 +172,14 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         }
     }
 
-    /// How many bytes of an unfinished line are held: what an end of input cuts off.
+    /// Returns the number of bytes held of an unfinished line, which are lost if the input ends.
     #[must_use]
     pub fn unfinished(&self) -> usize {
         self.prefix.unwrap_or(0) + (self.end - self.start)
     }
 
-    /// Moves what is held to the front. Not within an oversized line, whose rest begins behind its
-    /// prefix already.
+    /// Moves the held bytes to the front. Must not be called within an oversized line, whose rest
+    /// already begins right behind its prefix.
     fn move_down(&mut self) {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, 0);
@@ -188,11 +189,11 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.start = 0;
     }
 
-    /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless
-    /// a whole frame waits.
+    /// Moves the held bytes to the front, grows, or starts to discard a line that is too long. One
+    /// of them makes room, unless a complete frame waits.
     fn make_room(&mut self) {
-        // While frames may wait there is no hurry: moving them must be paid for by those that went,
-        // or each frame would move all others.
+        // While frames may wait, bytes are moved only when at least as many have been consumed;
+        // otherwise each frame would move all that follow it.
         let waiting = self.scanned < self.end;
         if self.prefix.is_none()
             && self.start > 0
@@ -210,8 +211,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         if self.end < self.storage.bytes().len() || waiting {
             return;
         }
-        // The line fills everything: keep its first half, and from now on the latest bytes of the
-        // rest.
+        // The line fills the buffer: keep its first half, and from now on only the latest bytes of
+        // the rest.
         let kept = *self.prefix.get_or_insert(cap / 2);
         self.start = kept;
         let keep = (cap - kept) / 2;
@@ -223,13 +224,13 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 }
 
 impl Spare<'_> {
-    /// Where the transport reads to. Empty when there is no more room before the frame is done
-    /// with.
+    /// Returns the memory that the transport reads into. Empty when no room is left until the frame
+    /// has been handled.
     pub const fn spare(&mut self) -> &mut [u8] {
         self.free
     }
 
-    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    /// Commits the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         let n = n.min(self.free.len());
         self.free = core::mem::take(&mut self.free).get_mut(n..).unwrap_or_default();
@@ -237,8 +238,8 @@ impl Spare<'_> {
     }
 }
 
-/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector
-/// code; then words.
+/// Returns the index of the first newline. Tests whole blocks, which the compiler turns into vector
+/// code, then words.
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     if cfg!(small) {
@@ -269,13 +270,13 @@ fn newline(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|b| *b == b'\n').map(|at| skipped + at)
 }
 
-/// In a shape that the compiler turns into vector code.
+/// Written so that the compiler turns it into vector code.
 #[inline(always)]
 fn has_newline<const N: usize>(block: &[u8; N]) -> bool {
     block.iter().fold(false, |hit, b| hit | (*b == b'\n'))
 }
 
-/// Places in a frame are kept in 32 bits.
+/// Positions in a frame are kept in 32 bits.
 const MAX_LINE: usize = u32::MAX as usize;
 
 #[cfg(test)]
@@ -294,12 +295,12 @@ mod tests {
 
     #[test]
     #[cfg(feature = "alloc")]
-    fn d5_a_line_is_never_longer_than_what_32_bits_count() {
+    fn d5_a_line_is_never_longer_than_32_bits_can_count() {
         assert_eq!(RxBuffer::with_limit(Vec::new(), usize::MAX).limit, 0xffff_ffff);
     }
 
     #[test]
-    fn what_is_held_is_moved_when_as_much_has_gone() {
+    fn held_bytes_are_moved_once_as_many_have_been_consumed() {
         let mut rx = filled(RxBuffer::new([0; 16]), b"a1\nb2\nc3\nd4\ne5\nf");
         // The room for reading after each line.
         for room in [0, 0, 9, 9, 9] {
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_begins_the_input_may_be_blank() {
+    fn the_first_line_of_the_input_may_be_blank() {
         for input in [&b"\n{}\n"[..], b"\r\n{}\n", b"\n\n{}\n"] {
             let mut rx = filled(RxBuffer::new([0; 16]), input);
             rx.unread(); // nothing was lent

@@ -1,19 +1,20 @@
-//! Where bytes live: an array, a borrowed slice or, with `alloc`, a vector that grows.
+//! Memory of the buffers: an array, a borrowed slice or, with `alloc`, a vector that grows.
 
 /// Memory for an [`RxBuffer`](crate::RxBuffer) or a [`TxBuffer`](crate::TxBuffer).
 ///
-/// Object safe, so that no session method is generic over buffers.
+/// Object safe, so that session methods are not generic over buffers.
 pub trait Storage: Send {
-    /// All bytes.
+    /// Returns the whole memory, used or not.
     fn bytes(&self) -> &[u8];
-    /// All bytes, to be written.
+    /// Returns the whole memory for writing.
     fn bytes_mut(&mut self) -> &mut [u8];
-    /// Grows to `len` bytes, keeping the contents. `false` when it cannot; fixed storage never can.
+    /// Grows to `len` bytes and keeps the contents. Returns `false` when that fails, as it always
+    /// does for storage of fixed size.
     fn try_grow(&mut self, len: usize) -> bool {
         let _ = len;
         false
     }
-    /// Whether [`try_grow`](Self::try_grow) may ever succeed.
+    /// Returns whether [`try_grow`](Self::try_grow) can succeed at all.
     fn can_grow(&self) -> bool {
         false
     }
@@ -58,14 +59,16 @@ impl Storage for alloc::vec::Vec<u8> {
     }
 }
 
-/// Grows `storage` to at least `min` bytes, by doubling, never beyond `limit`.
+/// Grows `storage` to at least `min` bytes, by doubling, but not beyond `limit`. Returns whether it
+/// has grown.
 pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usize) -> bool {
     let len = storage.bytes().len();
     let want = len.saturating_mul(2).max(FIRST_GROWTH).max(min).min(limit);
     want > len && storage.can_grow() && storage.try_grow(want)
 }
 
-/// Moves the bytes `from..end` down to `to`. In a shape whose checks the compiler can see to hold.
+/// Moves the bytes `from..end` down to `to`. Written so that the compiler can elide the bounds
+/// checks.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let Some(mut part) = bytes.get_mut(to..end) else { return };
     let by = from - to;
@@ -75,8 +78,8 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
         }
         return;
     }
-    // Piece by piece, none of which overlaps where it goes: what moves those that do takes a small
-    // processor a kilobyte of code.
+    // Copies parts that do not overlap their destination: code for overlapping copies takes a
+    // kilobyte on a small processor.
     while by > 0
         && let Some((to, from)) = part.split_at_mut_checked(by)
         && !from.is_empty()
@@ -89,5 +92,5 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     }
 }
 
-/// What storage that starts empty grows to first, in bytes.
+/// Size in bytes to which empty storage grows first.
 const FIRST_GROWTH: usize = 1024;
