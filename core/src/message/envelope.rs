@@ -1,4 +1,4 @@
-//! The members of a JSON-RPC message, taken out while the message is scanned.
+//! The members of a JSON-RPC message, collected while it is scanned.
 
 use super::fast_path::{Step, load_word};
 use super::id::Id;
@@ -13,21 +13,21 @@ use crate::json::{
 use crate::lifecycle::{CommonMethod, Method};
 use crate::violation::Violation;
 
-/// A message's members. What they mean together is for [`kind`](Self::kind) to say.
+/// The members of a message. [`kind`](Self::kind) checks them and classifies the message.
 pub(crate) struct Envelope<'f> {
     text: &'f str,
     members: [Span; Member::KEPT],
-    /// The first arguments, and how many there are.
+    /// The first arguments.
     index: Index,
     arguments: usize,
     duplicate: bool,
-    /// Whether the version is the right one, written as most writers do.
+    /// Whether the version is valid and was found by the fast path.
     pub(super) version: bool,
-    /// The method, if it is a usual one and written as most writers do.
+    /// The method, if it is a common one and was found by the fast path.
     pub(super) method: Option<CommonMethod>,
 }
 
-/// What a message is.
+/// A classified message.
 pub(crate) enum Kind<'f> {
     Request { id: Id<'f>, method: Method<'f> },
     Notification { method: JsonStr<'f> },
@@ -35,7 +35,7 @@ pub(crate) enum Kind<'f> {
 }
 
 impl<'f> Envelope<'f> {
-    /// A message's members before it has been read.
+    /// Creates an envelope without members, for the message in `text`.
     #[inline]
     pub(crate) const fn new(text: &'f str) -> Self {
         Self {
@@ -53,8 +53,10 @@ impl<'f> Envelope<'f> {
         self.text
     }
 
-    /// Reads the object at `start`, around which there are `used` levels of nesting; returns its
-    /// end.
+    /// Reads the object at `start`, which is nested in `used` levels; returns its end.
+    ///
+    /// One loop handles all levels: the open objects follow from the level, and from the spans that
+    /// have no end yet.
     ///
     /// One loop for all levels: what is open is known from the level, and from the places that have
     /// no end yet.
@@ -112,13 +114,13 @@ impl<'f> Envelope<'f> {
                     }
                 }
             };
-            // Most members have another behind them, and most writers leave no space.
+            // Most members are followed by another, and most writers put no space in between.
             if cfg!(not(small)) && text.get(end..).is_some_and(|rest| rest.starts_with(b",\"")) {
                 (at, first) = (end + 1, b'"');
                 continue;
             }
             (at, first) = next_byte(text, end);
-            // A value has ended, and so may what it was the last of.
+            // Close every object that ends here.
             while first == b'}' {
                 at += 1;
                 let Some((ended, outer)) = level.outside() else { return Ok(at) };
@@ -135,8 +137,8 @@ impl<'f> Envelope<'f> {
         }
     }
 
-    /// Takes in the argument at `at` and returns its end. The same as for other members, without
-    /// what arguments do not need.
+    /// Records the argument at `at` and returns its end. Does the same as for other members,
+    /// without the steps that arguments do not need.
     #[inline(always)]
     fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
         let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
@@ -160,7 +162,7 @@ impl<'f> Envelope<'f> {
         self.duplicate |= again;
     }
 
-    /// What its `params` are to the application.
+    /// Returns `params` as the application gets them.
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn params(&self) -> Params<'f> {
@@ -174,7 +176,7 @@ impl<'f> Envelope<'f> {
         Params { text: self.text, whole, arguments, starts, index: self.index }
     }
 
-    /// What this is, or why it is nothing.
+    /// Classifies the message.
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
         if self.duplicate {
@@ -191,7 +193,7 @@ impl<'f> Envelope<'f> {
             return Ok(Kind::Request { id, method: method.into() });
         }
         match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
-            // A request needs an id that can be answered; without one it is a notification.
+            // A request needs a valid id; a message without any is a notification.
             (Some(_), None, None) if id.is_none() && self.has(Member::Id) => {
                 Err(Violation::InvalidId)
             }
@@ -239,7 +241,7 @@ impl<'f> Envelope<'f> {
         !self.span(member).is_empty()
     }
 
-    /// The first byte of a member, which tells what kind of value it is; zero where there is none.
+    /// Returns the first byte of a member, which shows its JSON type, or zero for a missing member.
     pub(crate) fn first_byte(&self, member: Member) -> u8 {
         let start = self.span(member).start();
         if start == 0 { 0 } else { byte(self.text.as_bytes(), start) }
@@ -249,12 +251,13 @@ impl<'f> Envelope<'f> {
         self.span(Member::Id).of(self.text).and_then(Id::parse)
     }
 
-    /// Whether it was meant as a notification: a method, and no id, not even a wrong one.
+    /// Returns whether it was meant as a notification: it has a method and no id, not even an
+    /// invalid one.
     pub(crate) fn is_notification(&self) -> bool {
         !self.has(Member::Id) && self.span(Member::Method).bytes(self.text).first() == Some(&b'"')
     }
 
-    /// Whether it names a method, or something in the place of one.
+    /// Returns whether it has a `method` member of any type.
     pub(crate) fn has_method(&self) -> bool {
         self.has(Member::Method)
     }
@@ -263,13 +266,13 @@ impl<'f> Envelope<'f> {
         !self.has(Member::Method) && (self.has(Member::Result) || self.has(Member::Error))
     }
 
-    /// The same for a message that was cut off, maybe within its result.
+    /// Returns whether a truncated message looks like a response. It may end within its result.
     pub(super) fn starts_as_response(&self) -> bool {
         self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
     }
 
-    /// The id of a message that was cut off or broken: only one behind which the message goes on,
-    /// since a number may be cut, too.
+    /// Returns the id of a truncated or invalid message, but only if the message continues behind
+    /// it, since a number may be truncated, too.
     pub(super) fn complete_id(&self) -> Option<Id<'f>> {
         let text = self.text.as_bytes();
         match text.get(skip_whitespace(text, self.span(Member::Id).end())) {
@@ -279,7 +282,7 @@ impl<'f> Envelope<'f> {
     }
 }
 
-/// A key: which member it names, where its closing quote and its colon are.
+/// A parsed key: its member, and the positions of its closing quote and its colon.
 struct Key {
     member: Member,
     end: usize,
@@ -287,7 +290,7 @@ struct Key {
     colon: usize,
 }
 
-/// The key at `at`.
+/// Reads the key at `at`.
 #[inline(always)]
 fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
     let bytes = text.as_bytes();

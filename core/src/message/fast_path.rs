@@ -1,7 +1,7 @@
-//! What most messages have, as most writers write it: compared a word at a time, which is much
-//! faster than to look for where things end. Whatever is not found here is for the reader of any
-//! [`Envelope`] to find, and means the same there. A machine that does not load eight bytes at once
-//! has only that one.
+//! Fast path: compares the most common members in their most common spelling, eight bytes at a
+//! time; everything else falls back to `Envelope::read`.
+//!
+//! A small processor, which does not load eight bytes at once, has no fast path.
 
 use super::envelope::Envelope;
 use super::member::{Level, Member};
@@ -9,14 +9,14 @@ use super::span::Span;
 use crate::json::{byte, skip_clean, skip_digits};
 use crate::lifecycle::CommonMethod;
 
-/// Where to go on: behind a member, or at the first key of what is inside.
+/// Where to continue: behind a member, or at the first key in an object.
 pub(super) enum Step {
     Skip(usize),
     Enter(Level, usize),
 }
 
 impl Envelope<'_> {
-    /// Keeps the member at `at` if it is one of these.
+    /// Records the member at `at`, if it is one of these.
     #[inline(always)]
     pub(super) fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
         let (rest, word) = load_word(text, at)?;
@@ -71,7 +71,7 @@ impl Envelope<'_> {
         Step::Skip(end)
     }
 
-    /// Into the object whose first key begins there.
+    /// Enters the object whose first key starts at `key`.
     #[inline(always)]
     fn enter(&mut self, level: Level, member: Member, key: usize) -> Step {
         self.keep(member, Span::begun(key - 1));
@@ -79,8 +79,8 @@ impl Envelope<'_> {
     }
 }
 
-/// What begins at `at`, and the first eight bytes of it in a word, where the machine loads those at
-/// once.
+/// Returns the text from `at` on, and its first eight bytes as a word. `None` on small processors,
+/// and if there are fewer than eight bytes.
 #[inline(always)]
 pub(super) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     if cfg!(small) {
@@ -90,7 +90,7 @@ pub(super) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     Some((rest, u64::from_le_bytes(*rest.first_chunk()?)))
 }
 
-/// `starts_with` for a text of known length, of which the first eight bytes have been loaded.
+/// Returns whether `text`, whose first eight bytes are `word`, starts with `known`.
 #[inline(always)]
 pub(super) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
     match known.split_first_chunk() {
@@ -129,7 +129,7 @@ mod tests {
         Member::Meta,
     ];
 
-    /// What was found, without whitespace.
+    /// Describes the message that was read, without whitespace.
     fn found(text: &str) -> String {
         let mut envelope = Envelope::new(text);
         let read = envelope.read(0, 0) == Ok(text.len());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_as_most_writers_do_means_the_same_with_whitespace() {
+    fn the_fast_path_reads_the_same_as_the_slow_path() {
         let heads = [
             "\"jsonrpc\":~\"2.0\"~",
             "\"jsonrpc\":~\"2.1\"~",

@@ -1,30 +1,32 @@
-//! Request ids and progress tokens: compared by meaning, echoed by spelling.
+//! Request ids and progress tokens. They are compared by value and echoed in their original
+//! spelling.
 
 use heapless::String;
 
 use crate::json::{Decimal, JsonStr, RawJson, integer, skip_clean};
 
-/// A request id or progress token as it came: a string or an integer, as JSON text.
+/// A request id or progress token in its original spelling: a string or an integer, as JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Id<'f> {
     text: &'f str,
     hash: u32,
 }
 
-/// An id that outlives its frame. [`MAX_ID`] bytes and a length.
+/// An id that outlives its frame: up to [`MAX_ID`] bytes, and their number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OwnedId(String<MAX_ID, u8>);
 
-/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a
-/// prefix fits. Each request in flight holds an id and a token of this size. The error that refuses
-/// a longer one repeats it up to 1,024 bytes, and has no id beyond that.
+/// Maximum length of an id or progress token, in bytes of JSON text, quotes included: a UUID with a
+/// prefix fits. Each open request holds an id and a token of this size. The error response to a
+/// longer id repeats it up to 1,024 bytes, and has no id beyond that.
 pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {
-    /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...
+    /// Parses `text`, which is a scanned value. Returns `None` for a value that is not a valid id:
+    /// null, a fraction, an object...
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn parse(text: &'f str) -> Option<Self> {
-        // Most are digits alone.
+        // Most ids consist of digits only.
         if cfg!(not(small))
             && matches!(text.as_bytes(), [b'1'..=b'9', ..])
             && let Some(hash) = hash_digits(text.as_bytes())
@@ -38,12 +40,12 @@ impl<'f> Id<'f> {
     fn parse_any(text: &'f str) -> Option<Self> {
         let bytes = text.as_bytes();
         let hash = match bytes {
-            // Without an escape there is only one way to write a string.
+            // Without escapes, a string has only one spelling.
             [b'"', inner @ .., b'"'] if skip_clean(bytes, 1) > inner.len() => {
                 hash_bytes(STRING, inner)
             }
             [b'"', ..] => {
-                // What does not fit is too long and compared with nothing.
+                // An id that does not fit is rejected as too long, so its hash does not matter.
                 let mut decoded = [0; MAX_ID];
                 hash_bytes(
                     STRING,
@@ -66,7 +68,7 @@ impl<'f> Id<'f> {
         self.text
     }
 
-    /// Its value, when it is a number of our own making.
+    /// Returns the value, if it is a number that this library may have assigned.
     pub(crate) fn as_u32(self) -> Option<u32> {
         if self.text.starts_with('"') {
             None
@@ -76,12 +78,12 @@ impl<'f> Id<'f> {
         }
     }
 
-    /// Whether it is too long to be kept.
+    /// Returns whether it is too long for an [`OwnedId`].
     pub(crate) fn is_too_long(self) -> bool {
         self.text.len() > MAX_ID
     }
 
-    /// A hash of what it means, never zero.
+    /// Returns a hash of the value, never zero.
     pub(crate) fn hash(self) -> u32 {
         self.hash
     }
@@ -101,10 +103,10 @@ impl<'f> Id<'f> {
 }
 
 impl OwnedId {
-    /// Where it is, since it is large.
+    /// Assigns in place; an `OwnedId` is 49 bytes.
     pub(crate) fn set(&mut self, id: Id<'_>) {
         self.0.clear();
-        // What is too long has been refused.
+        // Longer ids have been rejected before.
         let _ = self.0.push_str(id.text);
     }
 
@@ -117,7 +119,7 @@ impl OwnedId {
     }
 }
 
-/// A hash of what a string means, for tables of URIs.
+/// Hashes the value of a string, for tables of URIs.
 pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
     match text.as_plain() {
         Some(plain) => hash_str(plain),
@@ -125,12 +127,12 @@ pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
     }
 }
 
-/// The same for a text that is no JSON.
+/// Hashes a string that is not JSON, to the same value as [`hash_text`].
 pub(crate) fn hash_str(text: &str) -> u64 {
     fnv_64(BASIS_64, text)
 }
 
-/// The same whatever the case of its ASCII letters.
+/// Hashes a string without regard to the case of its ASCII letters.
 #[cfg(feature = "http")]
 pub(crate) fn hash_lower_case(text: &str) -> u64 {
     text.bytes().fold(BASIS_64, |hash, byte| fnv_64_byte(hash, byte.to_ascii_lowercase()))
@@ -144,12 +146,12 @@ fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
-/// An integer in its only spelling.
+/// Returns the canonical spelling of an integer.
 fn canonical<'t>(text: &'t str, digits: &'t mut Option<Decimal>) -> &'t [u8] {
     if hash_digits(text.as_bytes()).is_some() {
         return text.as_bytes();
     }
-    // Written with an exponent or a fraction of zero, which nobody does.
+    // It has an exponent, or a fraction of zero, which is rare.
     let (negative, value) = integer(text).unwrap_or_default();
     digits.insert(canonical_decimal(negative, value)).as_bytes()
 }
@@ -158,8 +160,8 @@ fn canonical_decimal(negative: bool, value: u64) -> Decimal {
     Decimal::new(value, negative && value > 0)
 }
 
-/// A hash of a plain integer, one digit at a time: there are few. `None` where it is not the only
-/// spelling.
+/// Hashes an integer in its canonical spelling, one digit at a time, since there are few. Returns
+/// `None` for any other spelling.
 fn hash_digits(bytes: &[u8]) -> Option<u32> {
     let digits = match bytes {
         b"-0" => return None,
@@ -180,7 +182,7 @@ fn mix_word(hash: u32, word: u32) -> u32 {
     (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(15)
 }
 
-/// A hash of bytes, four at a time where that is worth it: ids may be as long as a UUID.
+/// Hashes bytes, four at a time where that is faster: ids may be as long as a UUID.
 fn hash_bytes(seed: u32, bytes: &[u8]) -> u32 {
     let (mut hash, mut rest) = (seed, bytes);
     if cfg!(not(small)) {
@@ -192,7 +194,7 @@ fn hash_bytes(seed: u32, bytes: &[u8]) -> u32 {
     rest.iter().fold(hash, |hash, b| mix_word(hash, u32::from(*b)))
 }
 
-/// Seeds, so that `"1"` and `1` differ.
+/// Seeds that make `"1"` and `1` differ.
 const STRING: u32 = 0x811c_9dc5;
 const INTEGER: u32 = 0x5c9d_11c8;
 const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_that_mean_the_same_have_one_hash() {
+    fn equal_ids_have_equal_hashes() {
         let hash = |text| Id::parse(text).map(Id::hash);
         let same = [
             ["1", "1.0", "10e-1"],

@@ -1,27 +1,27 @@
-//! Where the first few members of an object are.
+//! An index of the first members of an object.
 
 use super::span::Span;
 use crate::json::{JsonStr, byte, skip_string, skip_whitespace};
 
-/// Up to [`INDEXED`] members, each as two places: eight bytes, of which the second four are zero
-/// where nothing is.
+/// Up to [`INDEXED`] members, each as two positions of four bytes; `end` is zero in unused entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index([Entry; INDEXED]);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The first character of the key. Of one that is empty or has an escape its opening quote,
-    /// which no character between quotes is.
+    /// Position of the first character of the key. If the key is empty or contains an escape,
+    /// position of its opening quote, which no character of a key can be.
     key: u32,
-    /// Behind the value.
+    /// End of the value.
     end: u32,
 }
 
 impl Index {
     pub(crate) const EMPTY: Self = Self([Entry { key: 0, end: 0 }; INDEXED]);
 
-    /// Takes in a member, if there is room: its opening quote, the end of its key, whether there is
-    /// an escape in that, and the end of its value.
+    /// Records a member as entry `at`, if there is room. `quote` is the position of its opening
+    /// quote, `key_end` the end of its key, `escaped` whether the key contains an escape, and `end`
+    /// the end of its value.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -37,7 +37,7 @@ impl Index {
         }
     }
 
-    /// The same places when `by` bytes in front of them are gone.
+    /// Returns the index for a text whose first `by` bytes were removed.
     #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
         let by = by as u32;
@@ -47,13 +47,13 @@ impl Index {
         }))
     }
 
-    /// Whether there may be members that are not in it.
+    /// Returns whether the object may have more members than the index.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.0.last().is_some_and(|entry| entry.end != 0)
     }
 
-    /// The value of the member with this key.
+    /// Returns the value of the member with this key.
     #[inline]
     pub(crate) fn find(&self, text: &str, key: &str) -> Option<Span> {
         let bytes = text.as_bytes();
@@ -62,8 +62,8 @@ impl Index {
             .iter()
             .take_while(|entry| entry.end != 0)
             .find(|entry| entry.matches(text, key))?;
-        // Between the key's closing quote, which is the next one, and the value there is nothing
-        // but a colon.
+        // Only a colon stands between the closing quote of the key, which is the next quote, and
+        // the value.
         let mut quote = entry.key as usize + key.len();
         if byte(bytes, entry.key as usize) == b'"' {
             quote = skip_string(bytes, entry.key as usize).ok()? - 1;
@@ -79,7 +79,7 @@ impl Entry {
         let start = self.key as usize;
         match text.as_bytes().get(start..) {
             Some([b'"', ..]) => self.matches_escaped(text, key),
-            // A key that has a quote goes on behind that of the one that is written there.
+            // A searched key with a quote could match beyond the end of the key in the text.
             Some(rest) => {
                 rest.starts_with(key.as_bytes())
                     && rest.get(key.len()) == Some(&b'"')
@@ -89,7 +89,7 @@ impl Entry {
         }
     }
 
-    /// The same for a key that is empty or has an escape.
+    /// Compares a key that is empty or contains an escape.
     #[cold]
     #[inline(never)]
     fn matches_escaped(self, text: &str, key: &str) -> bool {
@@ -101,7 +101,7 @@ impl Entry {
     }
 }
 
-/// How many arguments are found without a search: 32 bytes of stack.
+/// Number of arguments found without a search. They take 32 bytes of stack.
 const INDEXED: usize = 4;
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::json::RawJson;
 
-    /// The members of an object as the envelope's reader finds them.
+    /// Indexes an object as `Envelope::read` does.
     fn index(text: &str) -> Index {
         let mut index = Index::EMPTY;
         for (at, (key, value)) in RawJson::scanned(text).members().enumerate() {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_by_what_their_keys_mean() {
+    fn keys_are_compared_by_value() {
         let text = r#"{"a" : 1,"":[2],"\u0061b":"3", "ab\"":{} }"#;
         let index = index(text);
         let find = |key| index.find(text, key).and_then(|span| span.of(text));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_equal_keys_counts_and_what_has_no_room_is_left_out() {
+    fn the_first_of_equal_keys_is_found_and_later_members_are_left_out() {
         let text = r#"{"a":1,"a":2,"b":3,"c":4,"d":5}"#;
         let index = index(text);
         let find = |key| index.find(text, key).and_then(|span| span.of(text));

@@ -1,10 +1,10 @@
-//! Which members of a message are kept, and by which names they go.
+//! The members of a message that are recorded, and their keys.
 
 use super::fast_path::starts_with;
 use crate::json::JsonStr;
 
-/// A member that is kept: those of the message and of `_meta`, which only the machine looks at,
-/// then `params` and those of `params`.
+/// A recorded member: first those of the message and of `_meta`, which only the state machine
+/// reads, then `params` and its members.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Member {
     Version,
@@ -24,11 +24,12 @@ pub(crate) enum Member {
     InputResponses,
     RequestState,
     Meta,
-    /// Any other, which is not.
+    /// Any other member, which is not recorded.
     Other,
 }
 
-/// The objects whose members are told apart: the message, its `params`, and two in there.
+/// The objects whose members are distinguished: the message, its `params`, and two objects in
+/// `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
     Message,
@@ -38,13 +39,13 @@ pub(super) enum Level {
 }
 
 impl Member {
-    /// How many are kept.
+    /// Number of recorded members.
     pub(super) const KEPT: usize = Self::Other as usize;
-    /// From here on an event has only their beginnings.
+    /// The first of the members of which [`Params`](super::Params) has only the start.
     pub(super) const FIRST_START: Self = Self::Name;
     pub(super) const STARTS: usize = Self::KEPT - Self::FIRST_START as usize;
 
-    /// What is in it, when it is an object.
+    /// Returns the level of its members, if it is an object whose members are distinguished.
     #[inline]
     pub(super) const fn inside(self) -> Option<Level> {
         match self {
@@ -55,7 +56,7 @@ impl Member {
         }
     }
 
-    /// Whether a second one is refused, and not taken in place of the first.
+    /// Returns whether a duplicate is rejected; a duplicate of any other member replaces the first.
     #[inline]
     pub(super) const fn is_unique(self) -> bool {
         !matches!(
@@ -70,7 +71,7 @@ impl Member {
 }
 
 impl Level {
-    /// How many objects are around its members.
+    /// Returns the number of objects around its members.
     #[inline]
     pub(super) const fn depth(self) -> u32 {
         match self {
@@ -80,7 +81,7 @@ impl Level {
         }
     }
 
-    /// What it is the inside of, and what is around that.
+    /// Returns the member that is this object, and the level of that member.
     #[inline]
     pub(super) const fn outside(self) -> Option<(Member, Self)> {
         match self {
@@ -91,10 +92,10 @@ impl Level {
         }
     }
 
-    /// The member whose key a text begins with, and how long that is with its colon, if it is one
-    /// that most messages have and is written as most writers do. Whole keys are compared a
-    /// word at a time, which is much faster than to look for their ends; what is not found is for
-    /// [`member`](Self::member) to say.
+    /// Returns the member whose key `text` starts with, and the length of the key with its colon.
+    /// Finds only the most common members in their most common spelling, by comparing whole keys a
+    /// word at a time, which is much faster than searching for their ends. [`member`](Self::member)
+    /// finds the others.
     #[inline(always)]
     pub(super) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! first_match {
@@ -119,18 +120,18 @@ impl Level {
         }
     }
 
-    /// The member whose key is this string, in which there is a backslash.
+    /// Returns the member whose key is this string, which contains a backslash.
     #[cold]
     #[inline(never)]
     pub(super) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
         let mut decoded = [0; 48];
-        // What is too long is none of ours.
+        // A key that does not fit is not one of the known keys.
         string
             .and_then(|string| string.copy_to(&mut decoded))
             .map_or(Member::Other, |name| self.member(name.as_bytes()))
     }
 
-    /// The member with this key. Comparisons and no `match`, which compares byte by byte.
+    /// Returns the member with this key. Uses comparisons, since a `match` compares byte by byte.
     pub(super) fn member(self, name: &[u8]) -> Member {
         macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
@@ -160,7 +161,7 @@ impl Level {
     }
 }
 
-/// The same as comparisons one by one, for machines on which a loop is much smaller.
+/// Does the same in a loop, which is much smaller on small processors.
 fn search(name: &[u8], members: &[(&[u8], Member)]) -> Member {
     members.iter().find(|(known, _)| *known == name).map_or(Member::Other, |(_, member)| *member)
 }

@@ -1,4 +1,4 @@
-//! Frames to messages: one JSON-RPC message, or a batch of them (2025-03-26).
+//! Reads the messages of a frame: one JSON-RPC message, or a batch of them (2025-03-26).
 
 mod envelope;
 mod fast_path;
@@ -31,8 +31,8 @@ use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
 use crate::violation::Violation;
 
-/// A cursor over the messages of a frame. It moves on when a message has been dealt with, so a call
-/// that said `Full` is repeated with the same cursor.
+/// A cursor over the messages of a frame. It advances when a message has been handled, so a call
+/// that returned `Full` is repeated with the same cursor.
 #[derive(Clone, Debug)]
 pub struct Messages<'f> {
     source: Source<'f>,
@@ -40,14 +40,14 @@ pub struct Messages<'f> {
     transport: TransportContext<'f>,
 }
 
-/// Where a [`Messages`] stands, without the frame that it lends from.
+/// The position of a [`Messages`], without the frame that it borrows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position(Cursor);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'f> {
-    /// Checked where it is read: all of it at its start, a batch then message by message, so that a
-    /// cursor that is made anew for each of them costs nothing.
+    /// Validated where it is read: the whole frame at its start, the elements of a batch one by
+    /// one, so that creating a cursor for each of them costs nothing.
     Bytes(&'f [u8]),
     Oversized {
         prefix: &'f [u8],
@@ -63,30 +63,30 @@ enum Cursor {
     End,
 }
 
-/// What the cursor stands at.
+/// The item at the cursor.
 pub(crate) enum Item<'f> {
     /// A message; its members are in the envelope.
     Message(Kind<'f>),
-    /// The beginning of a batch.
+    /// The start of a batch.
     Batch,
-    /// Something that is no message. Delivery under `id`, if that could be read; never, if it was
-    /// meant as a response or as a notification.
+    /// An invalid message. The error response goes out under `id`, if that could be read, and is
+    /// left out if `silent`: the message was meant as a response or notification.
     Fault { violation: Violation, id: Option<Id<'f>>, silent: bool },
 }
 
-/// Where the cursor goes when the item has been dealt with.
+/// The position behind an item.
 #[derive(Clone, Copy)]
 pub(crate) struct Next(Cursor);
 
 impl<'f> Messages<'f> {
-    /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so
-    /// is one of 4 GiB or more, since places in a frame are kept in 32 bits.
+    /// Creates a cursor over the messages of `frame`. An oversized frame is rejected as one invalid
+    /// message; so is a frame of 4 GiB or more, since positions in a frame are kept in 32 bits.
     #[cfg_attr(not(small), inline)]
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
-            // A byte order mark is noise that some writers put in front. Most do not, which one
-            // byte shows.
+            // Some writers start with a byte order mark, which is skipped. One byte shows that
+            // there is none.
             Frame::Complete(bytes @ [0xef, ..]) => {
                 Source::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
             }
@@ -96,9 +96,10 @@ impl<'f> Messages<'f> {
         Self { source, cursor: Cursor::Start, transport: TransportContext::STREAM }
     }
 
-    /// The messages of the body of an HTTP request. The machine looks into its head where the
-    /// protocol wants it to, and remembers of each request that it came with this exchange: a
-    /// key of yours, not zero, which names a session's own stream.
+    /// Creates a cursor over the messages in the body of an HTTP request. The state machine checks
+    /// `head` where the protocol requires it, and stores `exchange` with each request. `exchange`
+    /// is a number that the caller chooses for the HTTP exchange; zero stands for the session's own
+    /// stream.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn over_http(
@@ -109,21 +110,21 @@ impl<'f> Messages<'f> {
         Self { transport: TransportContext::http(head, exchange.get()), ..Self::new(body) }
     }
 
-    /// Where the cursor stands, so that the frame can be given back
-    /// ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
+    /// Returns the position, so that the frame can be given back
+    /// ([`RxBuffer::unread`](crate::RxBuffer::unread)) and resumed later.
     #[must_use]
     pub fn position(&self) -> Position {
         Position(self.cursor)
     }
 
-    /// The messages of a frame that was lent before, from where another cursor stood. Within a
-    /// batch it costs as much as the message that comes next, however long the batch is.
+    /// Creates a cursor over a frame that was lent before, at the position of an earlier cursor.
+    /// Within a batch this costs as much as reading the next message, however long the batch is.
     #[must_use]
     pub fn resume(frame: Frame<'f>, position: Position) -> Self {
         Self::new(frame).at(position)
     }
 
-    /// The same messages, from where another cursor stood.
+    /// Moves the cursor to the position of an earlier one.
     #[must_use]
     pub fn at(self, position: Position) -> Self {
         Self { cursor: position.0, ..self }
@@ -133,12 +134,13 @@ impl<'f> Messages<'f> {
         self.transport
     }
 
-    /// Whether nothing is left.
+    /// Returns whether all messages have been handled.
     pub(crate) fn is_done(&self) -> bool {
         self.cursor == Cursor::End
     }
 
-    /// Where [`peek`](Self::peek) puts the members.
+    /// Returns an empty envelope for [`peek`](Self::peek) to fill with the members of the next
+    /// message.
     #[inline]
     pub(crate) fn envelope(&self) -> Envelope<'f> {
         let Source::Bytes(bytes) = self.source else { return Envelope::new("") };
@@ -147,7 +149,8 @@ impl<'f> Messages<'f> {
         Envelope::new(core::str::from_utf8(bytes).unwrap_or_default())
     }
 
-    /// What stands at the cursor; nothing at the end. The envelope is a new one for each.
+    /// Returns the item at the cursor and the position behind it, or `None` at the end. Each call
+    /// needs a new envelope.
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
         let bytes = match self.source {
@@ -210,7 +213,7 @@ impl<'f> Source<'f> {
     }
 }
 
-/// The message at `at`. The whole array has been scanned, so its elements are values.
+/// Returns the message at `at`. The whole array has been scanned, so its elements are valid.
 fn element(bytes: &[u8], at: usize) -> &[u8] {
     let end = skip_value(bytes, at, 1).unwrap_or(bytes.len());
     bytes.get(at..end).unwrap_or_default()
@@ -237,7 +240,7 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
     }
 }
 
-/// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
+/// Reads the message at `at`; if `alone`, only whitespace may follow it.
 #[cfg_attr(not(small), inline(always))]
 fn read<'f>(
     envelope: &mut Envelope<'f>,
@@ -263,7 +266,7 @@ fn read<'f>(
                 silent: found.silent(),
             };
         }
-        // Valid JSON that is no object is no message; anything else is not even JSON.
+        // Valid JSON that is not an object is not a message; anything else is not JSON.
         Err(_) => match skip_value(bytes, at, used) {
             Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => {
                 Violation::NotAMessage

@@ -1,29 +1,29 @@
-//! Whose request a line was that did not fit: the id stands at its beginning or at its very end.
+//! Identifies the request in a line that did not fit, by the id at its start or at its very end.
 
 use super::envelope::Envelope;
 use super::id::Id;
 use crate::json::{skip_string, skip_value, skip_whitespace};
 
-/// What could be learned.
+/// The parts of the message that were found.
 pub(crate) struct Found<'f> {
     pub(crate) id: Option<Id<'f>>,
-    /// Whether it was a response, which is never answered.
+    /// Whether it is a response, which must not be responded to.
     is_response: bool,
 }
 
 impl Found<'_> {
-    /// Whether it gets no answer: a response never does, and what has no id that was found may be
-    /// one, or a notification.
+    /// Returns whether no error response may be sent: the message is a response, or it has no known
+    /// id and may be a response or a notification.
     pub(crate) fn silent(&self) -> bool {
         self.is_response || self.id.is_none()
     }
 }
 
-/// Looks at the first and the last bytes of a line.
+/// Searches the first and the last bytes of a line.
 pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     let text = valid_prefix(prefix);
     let mut envelope = Envelope::new(text);
-    // It ends in an error, where the line was cut.
+    // This fails where the line was cut; the members before that are recorded.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
     Found {
         id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
@@ -31,14 +31,14 @@ pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     }
 }
 
-/// The id when it is the last member of the outermost object: `,"id":` value `}` and nothing else.
-/// Only the last brace closes that object, and inside a string the quotes around `id` would be
-/// escaped.
+/// Returns the id if it is the last member of the outermost object: `,"id":` value `}` and nothing
+/// else. Only the last brace closes that object, and inside a string the quotes around `id` would
+/// be escaped.
 fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
     const KEY: &[u8] = b"\"id\"";
     let line = tail.trim_ascii_end();
     let body = line.strip_suffix(b"}")?.trim_ascii_end();
-    // Searched from the end; the id is short.
+    // Searches backwards; the id is short.
     let lowest = body.len().saturating_sub(super::id::MAX_ID + 16);
     let key = (lowest..body.len()).rev().find(|at| body.get(*at..*at + KEY.len()) == Some(KEY))?;
     if body.get(..key)?.trim_ascii_end().last() != Some(&b',') {

@@ -8,11 +8,10 @@ use super::member::Member;
 use super::params::Params;
 use super::span::Span;
 
-/// A copy of [`Params`]: their text, and the places in it.
+/// A copy of [`Params`]: their text, and the positions in it.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedParams {
-    /// A byte that belongs to nothing, since a place at the very start means none; then the
-    /// params.
+    /// A leading space, since position 0 means "missing"; then the params.
     text: Box<str>,
     whole: Span,
     arguments: Span,
@@ -34,7 +33,7 @@ impl OwnedParams {
 
 impl From<&Params<'_>> for OwnedParams {
     fn from(params: &Params<'_>) -> Self {
-        // Only this part of the frame is copied: in a batch it is one of many.
+        // Copies `params` only: in a batch they are a small part of the frame.
         let whole = params.whole.of(params.text).unwrap_or_default();
         let mut text = String::with_capacity(whole.len() + 1);
         text.push(' ');

@@ -1,4 +1,4 @@
-//! A message's `params`, with what dispatch needs taken out in the pass that scanned them.
+//! The `params` of a message. Members that dispatch needs are found while scanning.
 
 use super::index::Index;
 use super::member::Member;
@@ -7,31 +7,32 @@ use crate::json::{JsonStr, RawJson, ReadError, byte, skip_string, skip_value};
 
 /// The `params` of a request or notification.
 ///
-/// As small as it can be, since an event is moved a few times before its handler has it: of what
-/// may be large it knows the end, of the rest the beginning.
+/// Kept small, since an event is moved a few times before its handler gets it: members that may be
+/// large have a start and an end, the others only a start.
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'f> {
     pub(super) text: &'f str,
     pub(super) whole: Span,
     pub(super) arguments: Span,
-    /// Where the other members begin that are kept; zero where there is none.
+    /// Start of each of the other recorded members; zero for a missing one.
     pub(super) starts: [u32; Member::STARTS],
     pub(super) index: Index,
 }
 
 impl<'f> Params<'f> {
-    /// The whole object; `{}` when there was none.
+    /// Returns the whole object; `{}` if it is missing.
     #[must_use]
     pub fn raw(&self) -> RawJson<'f> {
         self.given().unwrap_or(RawJson::EMPTY)
     }
 
-    /// What stood there, object or not.
+    /// Returns the value of `params` as received, even if it is not an object.
     pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.member(Member::Params)
     }
 
-    /// A member. Those that the protocol's requests have in common are found without a search.
+    /// Returns a member. The members that the protocol's requests have in common are found without
+    /// a search.
     #[inline]
     #[must_use]
     pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
@@ -47,25 +48,25 @@ impl<'f> Params<'f> {
         })
     }
 
-    /// `name`: of a tool or a prompt. Found without a search.
+    /// Returns `name`, of a tool or a prompt. Found without a search.
     #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {
         self.member(Member::Name).and_then(RawJson::as_string)
     }
 
-    /// `arguments`; empty when there are none. Found without a search.
+    /// Returns `arguments`; empty if they are missing. Found without a search.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
         Arguments { text: self.text, raw: self.arguments, index: self.index }
     }
 
-    /// `_meta`.
+    /// Returns `_meta`.
     #[must_use]
     pub fn meta(&self) -> Option<RawJson<'f>> {
         self.member(Member::Meta)
     }
 
-    /// One of the members that are kept.
+    /// Returns a recorded member.
     #[inline]
     pub(crate) fn member(&self, member: Member) -> Option<RawJson<'f>> {
         match member {
@@ -75,7 +76,7 @@ impl<'f> Params<'f> {
         }
     }
 
-    /// The first byte of a member, which tells what kind of value it is; zero where there is none.
+    /// Returns the first byte of a member, which shows its JSON type, or zero for a missing member.
     #[inline]
     pub(crate) fn first_byte(&self, member: Member) -> u8 {
         let start = self.start(member);
@@ -94,7 +95,7 @@ impl<'f> Params<'f> {
         }
     }
 
-    /// The value that begins there. It has been scanned, so it ends well.
+    /// Returns the value that starts at `start`. It has been scanned, so it is valid.
     #[inline(never)]
     fn value_at(&self, start: usize) -> Option<RawJson<'f>> {
         if start == 0 {
@@ -110,16 +111,16 @@ impl<'f> Params<'f> {
         self.text.get(start..end).map(RawJson::scanned)
     }
 
-    /// The whole as a type of yours.
+    /// Deserializes `params` as `T`.
     ///
     /// # Errors
-    /// What did not fit the type.
+    /// [`ReadError`] if they do not fit the type.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
         self.raw().to()
     }
 }
 
-/// The `arguments` of a call: an object, of which the first few members need no search.
+/// The `arguments` of a request: an object whose first members are found without a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'f> {
     text: &'f str,
@@ -128,13 +129,13 @@ pub struct Arguments<'f> {
 }
 
 impl<'f> Arguments<'f> {
-    /// The object, or what the peer sent in its place.
+    /// Returns the object, or whatever value the peer sent instead.
     #[must_use]
     pub fn raw(&self) -> RawJson<'f> {
         self.raw.value(self.text).unwrap_or(RawJson::EMPTY)
     }
 
-    /// An argument.
+    /// Returns an argument.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
         match self.index.find(self.text, key) {
@@ -144,11 +145,11 @@ impl<'f> Arguments<'f> {
         }
     }
 
-    /// The arguments as a type of yours, borrowing where it can.
+    /// Deserializes the arguments as `T`, which may borrow from the frame.
     ///
     /// # Errors
-    /// What did not fit the type. From 2025-11-25 on that is worth a result with `isError`, so that
-    /// the model can correct itself.
+    /// [`ReadError`] if they do not fit the type. From 2025-11-25 on, respond with a result that
+    /// has `isError`, so that the model can correct itself.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
         self.raw().to()
     }

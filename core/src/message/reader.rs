@@ -1,4 +1,4 @@
-//! Messages without a session: for what stands between two peers.
+//! Reads messages without session state, for proxies and bridges.
 
 use super::envelope::Kind;
 use super::id::Id;
@@ -9,59 +9,57 @@ use crate::json::{JsonStr, RawJson};
 use crate::rpc::PeerError;
 use crate::violation::Violation;
 
-/// A message as it came, whatever it means to a session: what a bridge, a proxy or a log needs to
-/// know of it. See [`Messages::next_message`].
+/// A message as it was received, for bridges, proxies and logs. See [`Messages::next_message`].
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'f> {
-    /// All of it; of a batch, this element alone.
+    /// The JSON text of the message; in a batch, of this element alone.
     pub text: RawJson<'f>,
-    /// What it is.
+    /// The kind of message, with its members.
     pub kind: MessageKind<'f>,
 }
 
-/// What a [`Message`] is. Ids are a string or an integer, as they are spelled.
+/// The kind of a [`Message`]. Ids are strings or integers, in their original spelling.
 #[derive(Clone, Copy, Debug)]
 pub enum MessageKind<'f> {
     /// A request.
     Request {
-        /// What its answer is known by.
+        /// The id that the response repeats.
         id: RawJson<'f>,
-        /// What is asked.
+        /// The method that is called.
         method: JsonStr<'f>,
         /// Its parameters.
         params: Params<'f>,
     },
     /// A notification.
     Notification {
-        /// What it tells.
+        /// The method of the notification.
         method: JsonStr<'f>,
         /// Its parameters.
         params: Params<'f>,
     },
-    /// The answer to a request.
+    /// A response.
     Response {
-        /// Which; an error need not say.
+        /// The id of the request; an error response may have none.
         id: Option<RawJson<'f>>,
         /// The result, or the error.
         outcome: Result<RawJson<'f>, PeerError<'f>>,
     },
 }
 
-/// Something in the place of a message: noise, or a message that is not as it must be.
+/// An invalid message, or input that is not JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct Malformed<'f> {
-    /// What is wrong with it.
+    /// The rule that is violated.
     pub violation: Violation,
-    /// Its id, where one could be read.
+    /// The id, if one could be read.
     pub id: Option<RawJson<'f>>,
-    /// Whether it was meant as a response or a notification, so that nobody waits for an answer to
-    /// it.
+    /// Whether it was meant as a response or a notification, which must not be responded to.
     pub silent: bool,
 }
 
 impl<'f> Messages<'f> {
-    /// The next message of the frame, without a session that deals with it: nothing is checked but
-    /// the form, and nothing answered. The end of the frame says `None`.
+    /// Returns the next message of the frame, or `None` at its end. Only the form is checked, and
+    /// nothing is responded.
     ///
     /// ```
     /// use mcp_sansio::{Frame, MessageKind, Messages};
@@ -74,7 +72,7 @@ impl<'f> Messages<'f> {
     /// ```
     ///
     /// # Errors
-    /// What stands there is no message. The next call goes on behind it.
+    /// [`Malformed`] if the next item is not a valid message. The next call continues behind it.
     pub fn next_message(&mut self) -> Option<Result<Message<'f>, Malformed<'f>>> {
         while !self.is_done() {
             let mut envelope = self.envelope();
@@ -99,7 +97,7 @@ impl<'f> Messages<'f> {
                 (_, Some(method)) => {
                     MessageKind::Notification { method, params: envelope.params() }
                 }
-                // Whatever has no method is a response.
+                // A message without a method is a response.
                 (_, None) => continue,
             };
             return Some(Ok(Message { text: whole(envelope.text()), kind }));
@@ -108,7 +106,7 @@ impl<'f> Messages<'f> {
     }
 }
 
-/// A message with what may stand around it.
+/// Returns the text of a message, without the whitespace around it.
 fn whole(text: &str) -> RawJson<'_> {
     RawJson::scanned(text.trim_matches([' ', '\t', '\r', '\n']))
 }
@@ -128,7 +126,7 @@ mod tests {
     use super::*;
     use crate::rx::Frame;
 
-    /// Each message of a frame in a few words.
+    /// Describes each message of a frame.
     fn read(frame: Frame<'_>) -> Vec<String> {
         let mut messages = Messages::new(frame);
         core::iter::from_fn(|| messages.next_message())
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_of_a_frame_says_what_it_is() {
+    fn each_message_of_a_frame_is_classified() {
         let one = read(Frame::Complete(
             br#" {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}} "#,
         ));
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_so_once() {
+    fn each_invalid_frame_is_reported_once() {
         for (bytes, expected) in [
             (&b"boot: ok"[..], "NotJson None false"),
             (b"\xff", "NotUtf8 None false"),

@@ -1,9 +1,8 @@
-//! Parts of a frame, as places in it: half the size of a slice, and no check of where characters
-//! begin until somebody looks.
+//! Byte ranges of a frame. Half the size of `&str`; UTF-8 boundaries are checked on access.
 
 use crate::json::RawJson;
 
-/// From where to where, in bytes. Nothing is there when it is empty, since a value never is.
+/// A byte range. An empty one stands for a missing value, since values are never empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     start: u32,
@@ -13,13 +12,14 @@ pub(crate) struct Span {
 impl Span {
     pub(crate) const NONE: Self = Self { start: 0, end: 0 };
 
-    /// A frame is shorter than four gigabytes: [`Messages`](super::Messages) sees to that.
+    /// Creates a span. The positions fit 32 bits: [`Messages`](super::Messages) rejects frames of 4
+    /// GiB or more.
     #[inline]
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// A value of which only the beginning is known: empty until it is [finished](Self::finish).
+    /// Creates a span without an end: empty until it is [finished](Self::finish).
     #[inline]
     pub(crate) fn begun(start: usize) -> Self {
         Self { start: start as u32, end: 0 }
@@ -35,19 +35,18 @@ impl Span {
         self.end == 0
     }
 
-    /// Whether there is at least the beginning of a value; none stands at the very start of a
-    /// message.
+    /// Returns whether a value, or its start, was found. No value stands at position 0.
     pub(crate) fn is_begun(self) -> bool {
         self.start != 0
     }
 
-    /// Where it begins.
+    /// Returns the start.
     #[inline]
     pub(crate) fn start(self) -> usize {
         self.start as usize
     }
 
-    /// The place behind it.
+    /// Returns the position behind the value.
     pub(crate) fn end(self) -> usize {
         self.end as usize
     }
@@ -58,7 +57,7 @@ impl Span {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
-    /// The same place when `by` bytes in front of it are gone.
+    /// Returns the span for a text whose first `by` bytes were removed.
     #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
         Self {
@@ -67,14 +66,14 @@ impl Span {
         }
     }
 
-    /// What is there.
+    /// Returns the text, or `None` if the span is empty.
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn of(self, text: &str) -> Option<&str> {
         if self.is_empty() { None } else { text.get(self.start as usize..self.end as usize) }
     }
 
-    /// The value that was scanned there.
+    /// Returns the scanned value.
     #[inline]
     pub(crate) fn value(self, text: &str) -> Option<RawJson<'_>> {
         self.of(text).map(RawJson::scanned)

@@ -1,20 +1,21 @@
-//! What carries a message: a stream, or an HTTP exchange, whose head repeats some of it.
+//! The transport that a message came with: a stream, or an HTTP request whose head repeats some of
+//! its members.
 
 use core::marker::PhantomData;
 
 #[cfg(feature = "http")]
 use crate::http::RequestHead;
 
-/// What a frame came with.
+/// The transport of one frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransportContext<'f> {
-    /// The head, and the exchange's key.
+    /// The head of the request, and the key of its exchange.
     #[cfg(feature = "http")]
     http: Option<(&'f RequestHead<'f>, u32)>,
     lent: PhantomData<&'f ()>,
 }
 
-/// Which exchange a request came with. Nothing on a stream.
+/// The HTTP exchange of a request; zero for a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ExchangeKey(#[cfg(feature = "http")] pub(crate) u32);
 
