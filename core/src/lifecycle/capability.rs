@@ -1,11 +1,15 @@
-//! Capabilities as bit sets, and how each revision declares them.
+//! Capabilities as bit sets: one row each, with the revisions that define it.
 
 use super::revision::Revision;
 use crate::encode::{WriteError, Writer};
 use crate::json::{JsonStr, RawJson};
 
+/// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS` contains
+/// the bits of the capability that it refines.
 macro_rules! bit_set {
-    ($(#[$doc:meta])* $name:ident { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }) => {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$bit_doc:meta])* $bit:ident = $value:expr, $first:ident..=$last:ident;)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
         pub struct $name(u16);
@@ -14,6 +18,25 @@ macro_rules! bit_set {
             /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
+
+            /// The members that each revision defines, oldest revision first.
+            const DEFINED: [u16; 5] = {
+                let mut defined = [0; 5];
+                $({
+                    let mut revision = Revision::$first as usize;
+                    while revision <= Revision::$last as usize {
+                        defined[revision] |= $value;
+                        revision += 1;
+                    }
+                })*
+                defined
+            };
+
+            /// Returns the members that `revision` defines.
+            #[must_use]
+            pub const fn known_in(self, revision: Revision) -> Self {
+                Self(self.0 & Self::DEFINED[revision as usize])
+            }
 
             /// Returns the union of both sets.
             #[must_use]
@@ -43,7 +66,9 @@ macro_rules! bit_set {
         impl core::fmt::Debug for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 let mut set = f.debug_set();
-                $(if !Self::$bit.is_empty() && self.contains(Self::$bit) { set.entry(&format_args!(stringify!($bit))); })*
+                $(if self.contains(Self::$bit) {
+                    set.entry(&format_args!(stringify!($bit)));
+                })*
                 set.finish()
             }
         }
@@ -55,19 +80,19 @@ bit_set! {
     /// `_meta` or in the `initialize` event.
     ClientFeatures {
         /// `roots`.
-        ROOTS = 1;
-        /// `roots.listChanged`, legacy.
-        ROOTS_LIST_CHANGED = 1 << 1 | 1;
+        ROOTS = 1, V2024_11_05..=V2026_07_28;
+        /// `roots.listChanged`, until 2025-11-25.
+        ROOTS_LIST_CHANGED = 1 << 1 | 1, V2024_11_05..=V2025_11_25;
         /// `sampling`.
-        SAMPLING = 1 << 2;
-        /// `sampling.tools` (2025-11-25 on).
-        SAMPLING_TOOLS = 1 << 3 | 1 << 2;
-        /// `sampling.context` (2025-11-25 on).
-        SAMPLING_CONTEXT = 1 << 4 | 1 << 2;
-        /// `elicitation` in form mode (2025-06-18 on); an empty `elicitation` object means this.
-        ELICITATION_FORM = 1 << 5;
-        /// `elicitation.url` (2025-11-25 on).
-        ELICITATION_URL = 1 << 6;
+        SAMPLING = 1 << 2, V2024_11_05..=V2026_07_28;
+        /// `sampling.tools`, since 2025-11-25.
+        SAMPLING_TOOLS = 1 << 3 | 1 << 2, V2025_11_25..=V2026_07_28;
+        /// `sampling.context`, since 2025-11-25.
+        SAMPLING_CONTEXT = 1 << 4 | 1 << 2, V2025_11_25..=V2026_07_28;
+        /// `elicitation` in form mode, since 2025-06-18; an empty `elicitation` object means this.
+        ELICITATION_FORM = 1 << 5, V2025_06_18..=V2026_07_28;
+        /// `elicitation.url`, since 2025-11-25.
+        ELICITATION_URL = 1 << 6, V2025_11_25..=V2026_07_28;
     }
 }
 
@@ -76,22 +101,23 @@ impl ClientFeatures {
     #[must_use]
     pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
         let mut set = Self::NONE;
-        let refined = revision >= Revision::V2025_11_25;
+        let has = |value: RawJson<'_>, member| value.get(member).is_some_and(RawJson::is_object);
         for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
             if key == "roots" {
-                let list_changed = !revision.is_modern()
-                    && value.get("listChanged").and_then(RawJson::as_bool) == Some(true);
-                set = set.with(if list_changed { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
+                let list_changed = value.get("listChanged").and_then(RawJson::as_bool);
+                let with_changes = list_changed == Some(true);
+                set = set.with(if with_changes { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
             } else if key == "sampling" {
                 set = set.with(Self::SAMPLING);
-                if refined && value.get("tools").is_some_and(RawJson::is_object) {
+                if has(value, "tools") {
                     set = set.with(Self::SAMPLING_TOOLS);
                 }
-                if refined && value.get("context").is_some_and(RawJson::is_object) {
+                if has(value, "context") {
                     set = set.with(Self::SAMPLING_CONTEXT);
                 }
-            } else if key == "elicitation" && revision >= Revision::V2025_06_18 {
-                let url = refined && value.get("url").is_some_and(RawJson::is_object);
+            } else if key == "elicitation" {
+                // Before 2025-11-25 there is one mode, whatever the members are.
+                let url = revision >= Revision::V2025_11_25 && has(value, "url");
                 if !url || value.get("form").is_some() {
                     set = set.with(Self::ELICITATION_FORM);
                 }
@@ -100,7 +126,7 @@ impl ClientFeatures {
                 }
             }
         }
-        set
+        set.known_in(revision)
     }
 
     /// Returns the capability that a request to the client needs; `None` for a method that no
@@ -118,20 +144,6 @@ impl ClientFeatures {
         } else {
             None
         }
-    }
-
-    /// Returns the capabilities of the set that `revision` has.
-    pub(crate) const fn known_in(self, revision: Revision) -> Self {
-        const EVERYWHERE: ClientFeatures =
-            ClientFeatures::ROOTS_LIST_CHANGED.with(ClientFeatures::SAMPLING);
-        const IN_MOST: ClientFeatures = EVERYWHERE.with(ClientFeatures::ELICITATION_FORM);
-        let known = match revision {
-            Revision::V2024_11_05 | Revision::V2025_03_26 => EVERYWHERE.0,
-            Revision::V2025_06_18 => IN_MOST.0,
-            Revision::V2025_11_25 => u16::MAX,
-            Revision::V2026_07_28 => !(Self::ROOTS_LIST_CHANGED.0 & !Self::ROOTS.0),
-        };
-        Self(self.0 & known)
     }
 
     /// Writes the set as a `ClientCapabilities` object, for the data of a missing-capability error.
@@ -175,22 +187,22 @@ bit_set! {
     /// Capabilities of a server. Methods of undeclared capabilities are rejected with -32601.
     ServerFeatures {
         /// `tools`.
-        TOOLS = 1;
+        TOOLS = 1, V2024_11_05..=V2026_07_28;
         /// `tools.listChanged`.
-        TOOLS_LIST_CHANGED = 1 << 1 | 1;
+        TOOLS_LIST_CHANGED = 1 << 1 | 1, V2024_11_05..=V2026_07_28;
         /// `resources`.
-        RESOURCES = 1 << 2;
+        RESOURCES = 1 << 2, V2024_11_05..=V2026_07_28;
         /// `resources.subscribe`.
-        RESOURCES_SUBSCRIBE = 1 << 3 | 1 << 2;
+        RESOURCES_SUBSCRIBE = 1 << 3 | 1 << 2, V2024_11_05..=V2026_07_28;
         /// `resources.listChanged`.
-        RESOURCES_LIST_CHANGED = 1 << 4 | 1 << 2;
+        RESOURCES_LIST_CHANGED = 1 << 4 | 1 << 2, V2024_11_05..=V2026_07_28;
         /// `prompts`.
-        PROMPTS = 1 << 5;
+        PROMPTS = 1 << 5, V2024_11_05..=V2026_07_28;
         /// `prompts.listChanged`.
-        PROMPTS_LIST_CHANGED = 1 << 6 | 1 << 5;
-        /// `completions` (declared from 2025-03-26 on).
-        COMPLETIONS = 1 << 7;
+        PROMPTS_LIST_CHANGED = 1 << 6 | 1 << 5, V2024_11_05..=V2026_07_28;
+        /// `completions`; declared since 2025-03-26.
+        COMPLETIONS = 1 << 7, V2025_03_26..=V2026_07_28;
         /// `logging`.
-        LOGGING = 1 << 8;
+        LOGGING = 1 << 8, V2024_11_05..=V2026_07_28;
     }
 }
