@@ -1,4 +1,4 @@
-//! Handles of requests and calls.
+//! Handles of requests and calls, ids of HTTP exchanges.
 
 use crate::inflight::Slot;
 
@@ -9,6 +9,33 @@ pub struct RequestHandle(pub(crate) Slot);
 /// Handle of a call: a request to the peer. Valid only for the server or client that created it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);
+
+/// Id of an HTTP exchange, chosen by the application: the request that it came with, and the output
+/// that belongs to its response. Without the feature `http` all messages belong to the stream.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ExchangeId(#[cfg(feature = "http")] u32);
+
+impl ExchangeId {
+    /// No exchange of a request. Over HTTP, its output belongs to the standalone GET stream of the
+    /// session.
+    pub const SESSION: Self = Self(
+        #[cfg(feature = "http")]
+        0,
+    );
+
+    /// Creates the id of an exchange. The number must be unique among the open exchanges of a
+    /// server, and not 0, which is [`SESSION`](Self::SESSION): as the number of the stream that
+    /// [`with_event_ids`](crate::TxBuffer::with_event_ids) takes.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(crate) fn is_session(self) -> bool {
+        self == Self::SESSION
+    }
+}
 
 /// Outcome of a notification about a request: `progress` or `log`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -41,7 +41,7 @@ pub use client::{
 pub use encode::OwnedJson;
 pub use encode::{Json, Payload, to_slice};
 pub use error::{ConfigError, SendError};
-pub use handle::{Call, Delivery, Remaining, RequestHandle};
+pub use handle::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};

@@ -25,7 +25,7 @@ pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
 pub(crate) use member::Member;
 #[cfg(feature = "alloc")]
 pub(crate) use owned::OwnedParams;
-pub(crate) use transport::{ExchangeKey, TransportContext};
+pub(crate) use transport::TransportContext;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
@@ -97,17 +97,15 @@ impl<'f> Messages<'f> {
     }
 
     /// Creates a cursor over the messages in the body of an HTTP request. The state machine checks
-    /// `head` where the protocol requires it, and stores `exchange` with each request. `exchange`
-    /// is a number that the caller chooses for the HTTP exchange; zero stands for the session's own
-    /// stream.
+    /// `head` where the protocol requires it, and stores `exchange` with each request.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn over_http(
         body: Frame<'f>,
         head: &'f crate::http::RequestHead<'f>,
-        exchange: core::num::NonZeroU32,
+        exchange: crate::ExchangeId,
     ) -> Self {
-        Self { transport: TransportContext::http(head, exchange.get()), ..Self::new(body) }
+        Self { transport: TransportContext::http(head, exchange), ..Self::new(body) }
     }
 
     /// Returns the position, so that the frame can be given back

@@ -3,21 +3,18 @@
 
 use core::marker::PhantomData;
 
+use crate::handle::ExchangeId;
 #[cfg(feature = "http")]
 use crate::http::RequestHead;
 
 /// The transport of one frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TransportContext<'f> {
-    /// The head of the request, and the key of its exchange.
+    /// The head of the HTTP request, and the id of its exchange.
     #[cfg(feature = "http")]
-    http: Option<(&'f RequestHead<'f>, u32)>,
+    http: Option<(&'f RequestHead<'f>, ExchangeId)>,
     lent: PhantomData<&'f ()>,
 }
-
-/// The HTTP exchange of a request; zero for a stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ExchangeKey(#[cfg(feature = "http")] pub(crate) u32);
 
 impl<'f> TransportContext<'f> {
     pub(crate) const STREAM: Self = Self {
@@ -27,7 +24,7 @@ impl<'f> TransportContext<'f> {
     };
 
     #[cfg(feature = "http")]
-    pub(crate) const fn http(head: &'f RequestHead<'f>, exchange: u32) -> Self {
+    pub(crate) const fn http(head: &'f RequestHead<'f>, exchange: ExchangeId) -> Self {
         Self { http: Some((head, exchange)), lent: PhantomData }
     }
 
@@ -36,19 +33,10 @@ impl<'f> TransportContext<'f> {
         self.http.map(|(head, _)| head)
     }
 
-    pub(crate) fn exchange(&self) -> ExchangeKey {
-        ExchangeKey(
-            #[cfg(feature = "http")]
-            self.http.map_or(0, |(_, exchange)| exchange),
-        )
-    }
-}
-
-impl ExchangeKey {
-    pub(crate) fn is_stream(self) -> bool {
+    pub(crate) fn exchange(&self) -> ExchangeId {
         #[cfg(feature = "http")]
-        return self.0 == 0;
+        return self.http.map_or(ExchangeId::SESSION, |(_, exchange)| exchange);
         #[cfg(not(feature = "http"))]
-        true
+        ExchangeId::SESSION
     }
 }

@@ -153,7 +153,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// metadata, or no other version is supported.
     fn declares_modern_version(&self, method: Method<'_>, transport: TransportContext<'_>) -> bool {
         let only_modern =
-            !transport.exchange().is_stream() && self.config.revisions.newest_legacy().is_none();
+            !transport.exchange().is_session() && self.config.revisions.newest_legacy().is_none();
         only_modern || method != Method::Initialize && transport.declares_modern_version()
     }
 

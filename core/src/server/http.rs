@@ -2,47 +2,47 @@
 //!
 //! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_http_response) of its own. What
 //! [`Server::next_event`] writes belongs to the exchange whose body it reads; these functions say
-//! which exchange other output belongs to. 0 is the standalone GET stream of the session, for
-//! output that belongs to no request.
+//! which exchange other output belongs to. [`ExchangeId::SESSION`] is the standalone GET stream of
+//! the session, for output that belongs to no request.
 
 use super::inflight::CallKind;
 use super::{Server, Session};
-use crate::handle::{Call, RequestHandle};
+use crate::handle::{Call, ExchangeId, RequestHandle};
 use crate::inflight::Slot;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Returns the exchange of a request, for its response, its progress and log notifications, and
-    /// its calls. 0 if the request is no longer open.
+    /// its calls. [`ExchangeId::SESSION`] if the request is no longer open.
     #[must_use]
-    pub fn exchange(&self, request: RequestHandle) -> u32 {
+    pub fn exchange(&self, request: RequestHandle) -> ExchangeId {
         self.exchange_of(request.0)
     }
 
     /// Returns the exchange for the cancellation of a call: that of the request it belongs to, if
     /// that is still open.
     #[must_use]
-    pub fn exchange_of_call(&self, call: Call) -> u32 {
+    pub fn exchange_of_call(&self, call: Call) -> ExchangeId {
         self.parent_exchange(call.0)
     }
 
     /// Returns the exchange that the next [`handle_timeout`](Self::handle_timeout) writes to; each
     /// call of it writes to one exchange. `None` if no timeout is due.
-    pub fn due_exchange(&mut self, now: Instant) -> Option<u32> {
+    pub fn due_exchange(&mut self, now: Instant) -> Option<ExchangeId> {
         if let Some(slot) = self.calls.expired(now) {
             return Some(self.parent_exchange(slot));
         }
         if let Some(slot) = self.requests.expired(now) {
             return Some(self.exchange_of(slot));
         }
-        self.ping_due().filter(|due| *due <= now).map(|_| 0)
+        self.ping_due().filter(|due| *due <= now).map(|_| ExchangeId::SESSION)
     }
 
     /// Returns the number of open requests of an exchange. An exchange without any has no more
     /// output.
     #[must_use]
-    pub fn open_requests_of(&self, exchange: u32) -> usize {
+    pub fn open_requests_of(&self, exchange: ExchangeId) -> usize {
         self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
     }
 
@@ -61,12 +61,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    fn exchange_of(&self, slot: Slot) -> u32 {
-        self.requests.get(slot).map_or(0, |pending| pending.exchange.0)
+    fn exchange_of(&self, slot: Slot) -> ExchangeId {
+        self.requests.get(slot).map_or(ExchangeId::SESSION, |pending| pending.exchange)
     }
 
-    fn parent_exchange(&self, call: Slot) -> u32 {
+    fn parent_exchange(&self, call: Slot) -> ExchangeId {
         let call = self.calls.get(call).filter(|call| call.kind != CallKind::KeepAlive);
-        call.and_then(|call| call.parent).map_or(0, |parent| self.exchange_of(parent))
+        call.and_then(|call| call.parent)
+            .map_or(ExchangeId::SESSION, |parent| self.exchange_of(parent))
     }
 }

@@ -1,8 +1,9 @@
 //! Table entries: open requests of the client, and calls to it.
 
+use crate::handle::ExchangeId;
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientFeatures, Revision};
-use crate::message::{ExchangeKey, Id, OwnedId};
+use crate::message::{Id, OwnedId};
 use crate::progress::Reported;
 use crate::types::LoggingLevel;
 
@@ -23,7 +24,7 @@ pub(super) struct InflightRequest {
     pub(super) nested_calls: u16,
     /// Milliseconds until the timeout, while paused.
     pub(super) time_left: u64,
-    pub(super) exchange: ExchangeKey,
+    pub(super) exchange: ExchangeId,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

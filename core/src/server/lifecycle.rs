@@ -54,7 +54,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             {
                 self.requests.set_deadline(slot, None);
                 // The next timeout may belong to another exchange.
-                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_stream()) {
+                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_session()) {
                     return Ok(None);
                 }
                 continue;

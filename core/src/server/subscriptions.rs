@@ -8,11 +8,11 @@ use super::respond::{key, told};
 use crate::encode::Payload;
 use crate::encode::tell::{Object, Tell, Teller};
 use crate::error::SendError;
-use crate::handle::{Remaining, RequestHandle};
+use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
-use crate::message::{ExchangeKey, Id, OwnedId, Params, hash_text};
+use crate::message::{Id, OwnedId, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
@@ -35,7 +35,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed),
             // Over HTTP the result ends the stream, and the stream identifies the request.
-            RequestKind::Listen(_) if !pending.exchange.is_stream() => {
+            RequestKind::Listen(_) if !pending.exchange.is_session() => {
                 pending.kind = RequestKind::Ending;
                 Ok(Remaining::More)
             }
@@ -80,7 +80,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         id: Id<'f>,
         params: &Params<'f>,
-        exchange: ExchangeKey,
+        exchange: ExchangeId,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
@@ -133,7 +133,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         id: Id<'_>,
         kinds: Kinds,
         uris: RawJson<'_>,
-        exchange: ExchangeKey,
+        exchange: ExchangeId,
     ) -> Option<Slot> {
         let open = self
             .requests

@@ -1,7 +1,6 @@
 //! One POST and its response: two tools, one of them slow.
 
 use std::convert::Infallible;
-use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -9,8 +8,8 @@ use futures_util::stream;
 use mcp_sansio::http::server::OutgoingResponse;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Delivery, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
+    Catalog, Delivery, ExchangeId, Messages, Progress, RawJson, Request, RequestHandle, Revision,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig =
@@ -44,8 +43,8 @@ struct Count {
 }
 
 impl Exchange {
-    /// The key of the only exchange.
-    pub const KEY: NonZeroU32 = NonZeroU32::MIN;
+    /// Id of the only exchange of the server.
+    pub const ID: ExchangeId = ExchangeId::new(1);
 
     /// Creates a server for a modern client, or for a legacy one without a session.
     pub fn new(legacy: Option<Revision>) -> Self {
@@ -91,8 +90,7 @@ impl Exchange {
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
-        let Target::Tool(tool) = CATALOG.respond(&mut self.server, request, &mut self.tx)?
-        else {
+        let Target::Tool(tool) = CATALOG.respond(&mut self.server, request, &mut self.tx)? else {
             return Ok(());
         };
         let arguments = request.arguments();

@@ -52,7 +52,7 @@ async fn mcp(request: Request) -> Response {
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return refuse(&Rejection::content_too_large(), &endpoint);
     };
-    let mut messages = Messages::over_http(Frame::Complete(&body), &head, Exchange::KEY);
+    let mut messages = Messages::over_http(Frame::Complete(&body), &head, Exchange::ID);
     let exchange = match endpoint.route(&head, &messages) {
         Route::Stateless => Exchange::new(None),
         Route::StatelessRevision(revision) => Exchange::new(Some(revision)),

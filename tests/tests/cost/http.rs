@@ -1,7 +1,6 @@
 //! The server does not allocate over HTTP: bytes of requests in, bytes of responses out, on arrays,
 //! under a counting allocator.
 
-use core::num::NonZeroU32;
 use core::time::Duration;
 
 use allocation_counter::measure;
@@ -12,8 +11,8 @@ use mcp_sansio::http::server::{
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, TxBuffer,
+    Catalog, ExchangeId, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig<'_> =
@@ -70,11 +69,8 @@ fn serve<const N: usize, const S: usize>(
     let Ok(Some(Part::Head(parsed))) = first.next_part() else { panic!("no head") };
     let fields: &dyn Fields = &parsed.fields;
     let head = RequestHead::new(parsed.method, parsed.target, fields);
-    let mut messages = Messages::over_http(
-        Frame::Complete(&bytes[..len]),
-        &head,
-        NonZeroU32::new(exchange).unwrap(),
-    );
+    let mut messages =
+        Messages::over_http(Frame::Complete(&bytes[..len]), &head, ExchangeId::new(exchange));
     assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Rejected(_)));
     let mut tx = TxBuffer::for_http_response([0; 1024], 0)
         .with_priming_event(exchange, Duration::from_secs(1));

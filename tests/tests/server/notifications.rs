@@ -1,14 +1,14 @@
 //! Messages that a server sends without a request: logs, custom notifications, changes. And ids
 //! with equal hashes.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
 use mcp_sansio::{
-    Change, ClientRequest, Delivery, Frame, Instant, LogMessage, Messages, RawJson, Remaining,
-    RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Change, ClientRequest, Delivery, ExchangeId, Frame, Instant, LogMessage, Messages, RawJson,
+    Remaining, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
+    TxBuffer,
 };
 
 #[test]
@@ -179,23 +179,21 @@ fn output_of_an_exchange_is_marked_as_such() {
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#
         );
-        let mut messages = Messages::over_http(
-            Frame::Complete(line.as_bytes()),
-            &head,
-            NonZeroU32::new(exchange).expect("not zero"),
-        );
+        let mut messages =
+            Messages::over_http(Frame::Complete(line.as_bytes()), &head, ExchangeId::new(exchange));
         match peer.server.next_event(peer.now, &mut messages, &mut peer.tx) {
             Ok(Some(ServerEvent::Request(request))) => request.handle,
             other => panic!("{other:?}"),
         }
     };
     let (five, nine) = (over_http(&mut peer, 1, 5), over_http(&mut peer, 2, 9));
-    assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (5, 9));
+    let of = ExchangeId::new;
+    assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (of(5), of(9)));
     assert_eq!(
         (
-            peer.server.open_requests_of(5),
-            peer.server.open_requests_of(9),
-            peer.server.open_requests_of(7)
+            peer.server.open_requests_of(of(5)),
+            peer.server.open_requests_of(of(9)),
+            peer.server.open_requests_of(of(7))
         ),
         (1, 1, 0)
     );
@@ -207,19 +205,19 @@ fn output_of_an_exchange_is_marked_as_such() {
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);
     assert_eq!(
         (peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)),
-        (9, 0)
+        (of(9), ExchangeId::SESSION)
     );
     // Deadlines pass one after the other, each in its own exchange: calls, requests (the clock of 9
     // was paused), a ping.
     for (ms, exchange) in [
         (49, None),
-        (50, Some(9)),
+        (50, Some(of(9))),
         (59, None),
-        (60, Some(0)),
+        (60, Some(ExchangeId::SESSION)),
         (99, None),
-        (100, Some(5)),
+        (100, Some(of(5))),
         (149, None),
-        (150, Some(9)),
+        (150, Some(of(9))),
     ] {
         peer.now = Instant::from_millis(ms);
         assert_eq!(peer.server.due_exchange(peer.now), exchange, "{ms} ms");
@@ -230,10 +228,10 @@ fn output_of_an_exchange_is_marked_as_such() {
     }
     assert_eq!(
         (peer.server.exchange(five), peer.server.exchange_of_call(of_nine)),
-        (0, 0),
+        (ExchangeId::SESSION, ExchangeId::SESSION),
         "they are over"
     );
-    for (ms, exchange) in [(999, None), (1000, Some(0))] {
+    for (ms, exchange) in [(999, None), (1000, Some(ExchangeId::SESSION))] {
         assert_eq!(peer.server.due_exchange(Instant::from_millis(ms)), exchange, "{ms} ms");
     }
     peer.now = Instant::from_millis(1000);
@@ -241,7 +239,7 @@ fn output_of_an_exchange_is_marked_as_such() {
     assert!(peer.sent().contains("\"ping\""));
     // The ping belongs to no exchange.
     peer.now = Instant::from_millis(1020);
-    assert_eq!(peer.server.due_exchange(peer.now), Some(0));
+    assert_eq!(peer.server.due_exchange(peer.now), Some(ExchangeId::SESSION));
     assert!(matches!(
         peer.server.handle_timeout(peer.now, &mut peer.tx),
         Ok(Some(ServerEvent::Unresponsive))

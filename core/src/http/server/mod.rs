@@ -7,14 +7,12 @@
 //! [`TxBuffer::http_response`](crate::TxBuffer::http_response).
 //!
 //! ```
-//! use core::num::NonZeroU32;
-//!
 //! use mcp_sansio::http::RequestHead;
 //! use mcp_sansio::http::server::{Endpoint, OutgoingResponse, Route};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
-//!     Catalog, Frame, Instant, Messages, RawJson, Server, ServerFeatures, ServerConfig,
-//!     ServerEvent, Target, TxBuffer,
+//!     Catalog, ExchangeId, Frame, Instant, Messages, RawJson, Server, ServerConfig, ServerEvent,
+//!     ServerFeatures, Target, TxBuffer,
 //! };
 //!
 //! static CONFIG: ServerConfig =
@@ -35,7 +33,7 @@
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{
 //!     "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 //!
-//! let mut messages = Messages::over_http(Frame::Complete(body), &head, NonZeroU32::MIN);
+//! let mut messages = Messages::over_http(Frame::Complete(body), &head, ExchangeId::new(1));
 //! let Route::Stateless = Endpoint::new(CONFIG.revisions).route(&head, &messages) else { panic!() };
 //! let mut server: Server<1, 1> = Server::with_table_sizes(&CONFIG); // ends with the request
 //! let mut tx = TxBuffer::for_http_response([0; 512], 0);
@@ -61,7 +59,7 @@
 //! | --- | --- |
 //! | a client of 2026-07-28 closes its connection | drop the server of that request and its handler |
 //! | a client of a session closes its connection | go on reading what the exchange writes, and [`record`](ReplayBuffer::record) it |
-//! | the server of a session sends a message | select the buffer by [`exchange`](crate::Server::exchange), [`exchange_of_call`](crate::Server::exchange_of_call) and [`due_exchange`](crate::Server::due_exchange): 0 is the standalone GET stream |
+//! | the server of a session sends a message | select the buffer by [`exchange`](crate::Server::exchange), [`exchange_of_call`](crate::Server::exchange_of_call) and [`due_exchange`](crate::Server::due_exchange): [`ExchangeId::SESSION`](crate::ExchangeId::SESSION) is the standalone GET stream |
 //! | an exchange has no open request ([`open_requests_of`](crate::Server::open_requests_of)) and its buffer is empty | end the response; if there is no [`http_response`](crate::TxBuffer::http_response), send [`OutgoingResponse::ACCEPTED`], or 400 after a [`Violation`](crate::Violation) |
 //! | a GET arrives | [`Route::Stream`]: send what the [`ReplayBuffer`] holds, then what it records |
 //! | a body is [truncated](crate::TxBuffer::is_truncated) | close the connection without ending the body |

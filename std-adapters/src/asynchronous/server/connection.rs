@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
+use mcp_sansio::{ExchangeId, Messages, Position, RxBuffer, TxBuffer};
 
 use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
@@ -297,7 +297,7 @@ where
                     tx.advance(written);
                     let is_empty = tx.pending().is_empty();
                     drop(state);
-                    self.inner.drained(0);
+                    self.inner.drained(ExchangeId::SESSION);
                     self.written_since += written;
                     if is_empty || self.written_since >= PROGRESS {
                         self.progressed();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_sansio::{
-    Call, Instant, Messages, Remaining, RequestHandle, SendError, Server, ServerConfig,
+    Call, ExchangeId, Instant, Messages, Remaining, RequestHandle, SendError, Server, ServerConfig,
     ServerEvent, TxBuffer,
 };
 
@@ -119,10 +119,10 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
     }
 
     /// Wakes those that wait for room, once at least half of the output has been sent.
-    pub(super) fn drained(&self, output: u32) {
+    pub(super) fn drained(&self, exchange: ExchangeId) {
         let mut state = self.lock();
         // Not after each byte, because all of them would try again.
-        let output = state.outputs.at(output);
+        let output = state.outputs.at(exchange);
         if output.is_blocked() || output.tx.room() < output.tx.pending().len() {
             return;
         }
@@ -192,7 +192,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         #[cfg(feature = "http")]
         let exchange = self.server.exchange(request);
         #[cfg(not(feature = "http"))]
-        let (exchange, _) = (0, request);
+        let (exchange, _) = (ExchangeId::SESSION, request);
         (&mut self.server, self.outputs.at(exchange))
     }
 
@@ -204,7 +204,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         #[cfg(feature = "http")]
         let exchange = self.server.exchange_of_call(call);
         #[cfg(not(feature = "http"))]
-        let (exchange, _) = (0, call);
+        let (exchange, _) = (ExchangeId::SESSION, call);
         (&mut self.server, self.outputs.at(exchange))
     }
 
@@ -227,7 +227,7 @@ impl<const N: usize, const S: usize> State<N, S> {
     #[cfg(feature = "http")]
     pub(super) fn next_exchange_event<'f>(
         &mut self,
-        exchange: u32,
+        exchange: ExchangeId,
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
@@ -243,9 +243,9 @@ impl<const N: usize, const S: usize> State<N, S> {
             return Ok(None);
         }
         #[cfg(feature = "http")]
-        let exchange = self.server.due_exchange(now).unwrap_or(0);
+        let exchange = self.server.due_exchange(now).unwrap_or(ExchangeId::SESSION);
         #[cfg(not(feature = "http"))]
-        let exchange = 0;
+        let exchange = ExchangeId::SESSION;
         self.server.handle_timeout(now, &mut self.outputs.at(exchange).tx)
     }
 

@@ -1,6 +1,6 @@
 //! Output buffers: one for a stream, one for each exchange over HTTP.
 
-use mcp_sansio::TxBuffer;
+use mcp_sansio::{ExchangeId, TxBuffer};
 
 /// An output buffer with back-pressure.
 pub(super) struct OutputBuffer {
@@ -49,7 +49,7 @@ pub(super) struct OutputBuffers {
     own: OutputBuffer,
     /// Buffers of the exchanges of a session.
     #[cfg(feature = "http")]
-    exchanges: std::collections::BTreeMap<u32, OutputBuffer>,
+    exchanges: std::collections::BTreeMap<ExchangeId, OutputBuffer>,
 }
 
 impl OutputBuffers {
@@ -66,7 +66,7 @@ impl OutputBuffers {
     }
 
     /// Returns the buffer of an exchange; `own` if there is none.
-    pub(super) fn at(&mut self, exchange: u32) -> &mut OutputBuffer {
+    pub(super) fn at(&mut self, exchange: ExchangeId) -> &mut OutputBuffer {
         #[cfg(feature = "http")]
         if let Some(output) = self.exchanges.get_mut(&exchange) {
             return output;
@@ -76,17 +76,17 @@ impl OutputBuffers {
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn open(&mut self, exchange: u32, tx: TxBuffer<Vec<u8>>) {
+    pub(super) fn open(&mut self, exchange: ExchangeId, tx: TxBuffer<Vec<u8>>) {
         self.exchanges.insert(exchange, OutputBuffer::new(tx));
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn of_exchange(&mut self, exchange: u32) -> Option<&mut OutputBuffer> {
+    pub(super) fn of_exchange(&mut self, exchange: ExchangeId) -> Option<&mut OutputBuffer> {
         self.exchanges.get_mut(&exchange)
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn close(&mut self, exchange: u32) {
+    pub(super) fn close(&mut self, exchange: ExchangeId) {
         self.exchanges.remove(&exchange);
     }
 

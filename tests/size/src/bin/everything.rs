@@ -13,10 +13,10 @@ use mcp_sansio::types::{
     ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceData,
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
-use mcp_sansio::{Remaining, 
+use mcp_sansio::{
     Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Messages,
-    Progress, RawJson, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
+    Progress, RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};

@@ -3,8 +3,6 @@
 #![no_std]
 #![no_main]
 
-use core::num::NonZeroU32;
-
 use mcp_sansio::http::codec::{
     BodyLength, CONTINUE, ChunkHeader, HeadWriter, HttpError, IncomingRequest, LAST_CHUNK, Part,
     RequestReader,
@@ -13,8 +11,8 @@ use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Rejection
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    Catalog, ErrorCode, ExchangeId, Frame, Messages, RawJson, Revisions, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use size::{board, uart::Uart};
 
@@ -79,7 +77,7 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
     let (method, target) = head.line();
     let head_of = RequestHead::new(method, target, head);
     let mut messages =
-        Messages::over_http(Frame::Complete(body.bytes()), &head_of, NonZeroU32::MIN);
+        Messages::over_http(Frame::Complete(body.bytes()), &head_of, ExchangeId::new(1));
     let admitted = ENDPOINT.check_head(&head_of).map(|_| ());
     let route = match admitted {
         _ if target != "/mcp" => {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use mcp_sansio::http::codec::{Part, RequestReader};
@@ -13,9 +12,9 @@ use mcp_sansio::http::server::{
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, ClientFeatures, ClientRequest, Frame, Instant, LogMessage, Messages, Progress,
-    RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, types::LoggingLevel,
+    Catalog, Change, ClientFeatures, ClientRequest, ExchangeId, Frame, Instant, LogMessage,
+    Messages, Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, types::LoggingLevel,
 };
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
@@ -67,7 +66,7 @@ pub(crate) struct Session {
     pub(crate) own: TxBuffer<Vec<u8>>,
     own_recording: StreamRecorder,
     pub(crate) own_cursor: ReplayCursor,
-    exchanges: BTreeMap<u32, (TxBuffer<Vec<u8>>, StreamRecorder)>,
+    exchanges: BTreeMap<ExchangeId, (TxBuffer<Vec<u8>>, StreamRecorder)>,
     pub(crate) replay: ReplayBuffer<Vec<u8>>,
     made: u32,
     /// Open requests.
@@ -258,7 +257,7 @@ impl Host {
     }
 
     fn answer(&mut self, head: &RequestHead<'_>, body: &[u8]) -> Answer {
-        let messages = Messages::over_http(Frame::Complete(body), head, NonZeroU32::MIN);
+        let messages = Messages::over_http(Frame::Complete(body), head, ExchangeId::new(1));
         match self.endpoint.route(head, &messages) {
             Route::Stateless => self.alone(messages, None),
             Route::StatelessRevision(revision) => self.alone(messages, Some(revision)),
@@ -386,7 +385,7 @@ impl Session {
     /// [`Session::finish`].
     fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
         self.made += 1;
-        let exchange = NonZeroU32::new(self.made).unwrap();
+        let exchange = ExchangeId::new(self.made);
         let tx = TxBuffer::for_http_response(Vec::new(), room);
         let tx = match self.server.legacy_revision() {
             Some(Revision::V2025_11_25) => {
@@ -394,12 +393,12 @@ impl Session {
             }
             _ => tx.with_event_ids(self.made),
         };
-        self.exchanges.insert(self.made, (tx, StreamRecorder::new(self.made)));
+        self.exchanges.insert(exchange, (tx, StreamRecorder::new(self.made)));
         let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
         let mut out = Vec::new();
         let mut is_faulty = false;
         loop {
-            let (tx, _) = self.exchanges.get_mut(&exchange.get()).unwrap();
+            let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
             let event =
                 send(tx, &mut out, |tx| self.server.next_event(NOW, &mut messages, tx)).unwrap();
             match event {
@@ -427,13 +426,13 @@ impl Session {
                 Some(_) => {}
             }
         }
-        let (tx, recording) = self.exchanges.get_mut(&exchange.get()).unwrap();
+        let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
         drain(tx, &mut out);
         let reply = tx.http_response();
         if reply == Some(OutgoingResponse::EVENT_STREAM) {
             self.replay.record(recording, &out);
         }
-        let is_open = self.server.open_requests_of(exchange.get()) > 0;
+        let is_open = self.server.open_requests_of(exchange) > 0;
         let reply = reply.unwrap_or(if is_faulty {
             OutgoingResponse::empty(400)
         } else {
@@ -455,7 +454,7 @@ impl Session {
     }
 
     /// Returns the new output of an exchange.
-    pub(crate) fn rest(&mut self, exchange: u32) -> Answer {
+    pub(crate) fn rest(&mut self, exchange: ExchangeId) -> Answer {
         let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
         let mut out = Vec::new();
         drain(tx, &mut out);
@@ -467,7 +466,7 @@ impl Session {
 
     pub(crate) fn tx(
         &mut self,
-        exchange: u32,
+        exchange: ExchangeId,
     ) -> (&mut Server<'static, 4, 4>, &mut TxBuffer<Vec<u8>>) {
         (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
     }

@@ -1,6 +1,6 @@
 //! Sessions of legacy clients.
 
-use mcp_sansio::{Change, Revision};
+use mcp_sansio::{Change, ExchangeId, Revision};
 
 use super::host::{CONFIG, Host, bare, initialize, post};
 
@@ -124,12 +124,12 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
     let answered = host.call(&id, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
     assert_eq!(answered.trace(), "202\n\n");
     let session = host.sessions.get_mut(&id).unwrap();
-    let rest = session.rest(3);
+    let rest = session.rest(ExchangeId::new(3));
     assert!(
         rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
         "{rest:?}"
     );
-    assert_eq!(session.server.open_requests_of(3), 0);
+    assert_eq!(session.server.open_requests_of(ExchangeId::new(3)), 0);
     assert!(session.own.is_idle());
 }
 

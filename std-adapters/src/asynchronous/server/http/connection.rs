@@ -2,7 +2,6 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use mcp_sansio::http::codec::HttpError;
 use mcp_sansio::http::server::{Rejection, Route};
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{RequestHead, SingleValue};
-use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
+use mcp_sansio::{ErrorCode, ExchangeId, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
 use super::super::broadcast::Receiver;
@@ -163,7 +162,7 @@ where
                 Next::Busy => return self.refuse(&Rejection::service_unavailable()),
             };
         let held = &reserve_params.into_held();
-        let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
+        let messages = Messages::over_http(Frame::Complete(&body), &head, ExchangeId::new(1));
         match self.shared.endpoint.route(&head, &messages) {
             Route::Stateless => self.alone(messages, held, principal).await,
             Route::StatelessRevision(revision) => {
@@ -373,7 +372,13 @@ where
                 // There is room once the stream has been written; if its client does not read, this
                 // request times out.
                 let took = poll_fn(|cx| {
-                    instance.take_in(&shared.app, 0, &mut messages, held.as_ref(), &mut taken);
+                    instance.take_in(
+                        &shared.app,
+                        ExchangeId::SESSION,
+                        &mut messages,
+                        held.as_ref(),
+                        &mut taken,
+                    );
                     if taken.is_all {
                         return Poll::Ready(Ok::<_, io::Error>(true));
                     }

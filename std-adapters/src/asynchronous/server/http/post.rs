@@ -7,7 +7,7 @@ use std::task::Poll;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::Rejection;
-use mcp_sansio::{Frame, Messages};
+use mcp_sansio::{ExchangeId, Frame, Messages};
 
 use super::super::app::App;
 use super::super::context::{BodyReservation, Context};
@@ -40,7 +40,7 @@ where
 {
     let exchange = session.open_exchange(app.max_pending, options);
     let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
-    let attached = Attached { session, exchange: exchange.get() };
+    let attached = Attached { session, exchange };
     let mut taken = Taken::default();
     session.instance.take_in(app, attached.exchange, &mut messages, held, &mut taken);
     opened(sender);
@@ -86,7 +86,7 @@ where
 /// Connection of an exchange, while there is one.
 struct Attached<'s, F, const N: usize, const S: usize> {
     session: &'s Session<F, N, S>,
-    exchange: u32,
+    exchange: ExchangeId,
 }
 
 impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Waker};
 
-use mcp_sansio::{Instant, Messages, ServerEvent, TxBuffer};
+use mcp_sansio::{ExchangeId, Instant, Messages, ServerEvent, TxBuffer};
 
 use super::super::app::App;
 use super::super::broadcast::{Broadcaster, Receiver};
@@ -91,7 +91,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     pub(super) fn take_in<H, const N: usize>(
         &self,
         app: &App<H, N, S>,
-        exchange: u32,
+        exchange: ExchangeId,
         messages: &mut Messages<'_>,
         held: Option<&BodyReservation>,
         taken: &mut Taken,

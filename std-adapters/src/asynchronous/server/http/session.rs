@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Instant;
@@ -10,7 +9,7 @@ use std::time::Instant;
 use mcp_sansio::http::server::{
     BodyKind, EventId, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
 };
-use mcp_sansio::{Revision, TxBuffer};
+use mcp_sansio::{ExchangeId, Revision, TxBuffer};
 
 use super::super::app::App;
 use super::super::context::Context;
@@ -28,11 +27,11 @@ pub(super) struct Session<F, const N: usize, const S: usize> {
     streams: Mutex<Streams>,
 }
 
-/// Streams of a session: one for each open exchange, and the standalone GET stream, which has
-/// number 0.
+/// Streams of a session: one for each open exchange, with the same number, and the standalone GET
+/// stream, which has number 0.
 pub(super) struct Streams {
     pub(super) replay: ReplayBuffer<Vec<u8>>,
-    pub(super) lines: BTreeMap<u32, Line>,
+    pub(super) lines: BTreeMap<ExchangeId, Line>,
     own: StreamRecorder,
     /// Position of the GET stream in the replay buffer.
     pub(super) own_cursor: ReplayCursor,
@@ -91,28 +90,28 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     }
 
     /// Opens an exchange.
-    pub(super) fn open_exchange(&self, max_pending: usize, options: &HttpOptions) -> NonZeroU32 {
+    pub(super) fn open_exchange(&self, max_pending: usize, options: &HttpOptions) -> ExchangeId {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         // Wraps after four billion requests, when the first ones are long finished.
         streams.exchanges = streams.exchanges.checked_add(1).unwrap_or(1);
-        let exchange = NonZeroU32::new(streams.exchanges).unwrap_or(NonZeroU32::MIN);
-        let key = exchange.get();
+        let stream = streams.exchanges;
+        let exchange = ExchangeId::new(stream);
         let tx = TxBuffer::for_http_response(Vec::new(), max_pending);
         let tx = match state.server.legacy_revision() {
-            Some(Revision::V2025_11_25) => tx.with_priming_event(key, options.retry),
-            _ => tx.with_event_ids(key),
+            Some(Revision::V2025_11_25) => tx.with_priming_event(stream, options.retry),
+            _ => tx.with_event_ids(stream),
         };
-        state.outputs.open(key, tx);
+        state.outputs.open(exchange, tx);
         streams.lines.insert(
-            key,
-            Line { recording: StreamRecorder::new(key), is_detached: false, waker: None },
+            exchange,
+            Line { recording: StreamRecorder::new(stream), is_detached: false, waker: None },
         );
         exchange
     }
 
     /// Detaches the connection of an exchange, which is lost or has written everything.
-    pub(super) fn leave_exchange(&self, exchange: u32) {
+    pub(super) fn leave_exchange(&self, exchange: ExchangeId) {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
@@ -121,7 +120,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
                 .outputs
                 .of_exchange(exchange)
                 .is_none_or(|output| output.tx.pending().is_empty() && !output.tx.is_mid_frame());
-        if is_over && exchange != 0 {
+        if is_over && exchange != ExchangeId::SESSION {
             state.outputs.close(exchange);
             streams.lines.remove(&exchange);
             // Connections that replay the exchange reach its end.
@@ -140,9 +139,9 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let mut streams = self.streams();
         let cursor = streams.replay.read_after(after);
         let is_known = after.stream == 0
-            || streams.lines.contains_key(&after.stream)
+            || streams.lines.contains_key(&ExchangeId::new(after.stream))
             || streams.replay.has_stream(after.stream);
-        if let Some(line) = streams.lines.get_mut(&after.stream) {
+        if let Some(line) = streams.lines.get_mut(&ExchangeId::new(after.stream)) {
             line.is_detached = true;
             if let Some(waker) = line.waker.take() {
                 waker.wake();
@@ -181,9 +180,9 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             moved = true;
         }
         let state = &mut *state;
-        streams.lines.retain(|key, line| {
-            let is_open = state.server.open_requests_of(*key) > 0;
-            let output = state.outputs.at(*key);
+        streams.lines.retain(|exchange, line| {
+            let is_open = state.server.open_requests_of(*exchange) > 0;
+            let output = state.outputs.at(*exchange);
             let has_more = !output.tx.pending().is_empty();
             if line.is_detached {
                 if has_more
@@ -198,7 +197,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
                 output.tx.advance(usize::MAX);
                 let is_over = !is_open && !output.tx.is_mid_frame();
                 if is_over {
-                    state.outputs.close(*key);
+                    state.outputs.close(*exchange);
                     moved = true;
                 }
                 return !is_over;

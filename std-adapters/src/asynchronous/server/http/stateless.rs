@@ -6,7 +6,7 @@ use std::task::{self, Poll};
 use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::Messages;
+use mcp_sansio::{ExchangeId, Messages};
 
 use super::super::app::App;
 use super::super::context::{BodyReservation, Context};
@@ -43,7 +43,7 @@ where
         instance.inner.driver.begin_round();
         loop {
             if let Some(messages) = &mut messages {
-                instance.take_in(app, 1, messages, held, &mut taken);
+                instance.take_in(app, ExchangeId::new(1), messages, held, &mut taken);
             }
             let is_first = std::mem::take(&mut is_first);
             // Processing messages includes a round.
@@ -65,7 +65,7 @@ where
                 moved |= had;
                 drop(state);
                 if had {
-                    instance.inner.drained(0);
+                    instance.inner.drained(ExchangeId::SESSION);
                 }
             }
             if !sender.is_done() {

@@ -5,9 +5,9 @@ use std::io;
 use std::task::Poll;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::Revision;
 use mcp_sansio::http::server::EventId;
 use mcp_sansio::http::sse::ControlEvent;
+use mcp_sansio::{ExchangeId, Revision};
 
 use super::super::broadcast::Broadcaster;
 use super::options::HttpOptions;
@@ -75,7 +75,9 @@ where
                             }
                             // The stream of a request ends with its response.
                             Ok(None) => {
-                                if stream != 0 && !streams.lines.contains_key(&stream) {
+                                if stream != 0
+                                    && !streams.lines.contains_key(&ExchangeId::new(stream))
+                                {
                                     sender.end(&mut wire.out);
                                     moved = true;
                                 }
@@ -140,7 +142,7 @@ impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
         }
         drop(streams);
         // Counts as activity.
-        self.session.leave_exchange(0);
+        self.session.leave_exchange(ExchangeId::SESSION);
     }
 }
 
