@@ -1,5 +1,5 @@
-//! Frames to bytes: all of a frame or none of it, except that one longer than the buffer is written
-//! in pieces.
+//! Writing of frames: each completely or not at all, except that a frame longer than the buffer is
+//! written in parts.
 
 use crate::encode::{WriteError, Writer};
 use crate::error::SendError;
@@ -7,52 +7,50 @@ use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
 
-/// Holds finished frames until the transport takes them.
+/// Holds complete frames until the transport takes them.
 ///
-/// The core writes; the adapter sends [`pending`](Self::pending) and says how much with
-/// [`advance`](Self::advance).
+/// The core writes; the adapter sends [`pending`](Self::pending) and reports the number of sent
+/// bytes with [`advance`](Self::advance).
 #[derive(Debug)]
 pub struct TxBuffer<S: Storage + ?Sized> {
     head: usize,
     tail: usize,
-    /// A frame whose beginning has been written.
+    /// The frame whose beginning has been written and whose end has not.
     open: Option<OpenFrame>,
     framing: Framing,
     limit: usize,
     storage: S,
 }
 
-/// What session calls take: `&mut TxBuffer<[u8; 512]>` or any other becomes it by itself at the
-/// call.
+/// The buffer that session methods take: `&mut TxBuffer<[u8; 512]>` coerces to `&mut Tx`.
 pub type Tx<'s> = TxBuffer<dyn Storage + 's>;
 
 impl<S: Storage> TxBuffer<S> {
-    /// A buffer that uses all of `storage`, and never grows.
+    /// Creates a buffer that uses all of `storage` and never grows.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
     }
 
-    /// A buffer whose storage may grow up to `limit` bytes. Frames longer than that are written in
-    /// pieces.
+    /// Creates a buffer whose storage may grow up to `limit` bytes. Longer frames are written in
+    /// parts.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self { head: 0, tail: 0, open: None, framing: Framing::Lines, limit, storage }
     }
 
-    /// The same buffer for other frames than lines.
+    /// Changes the framing, which is lines by default.
     #[cfg(feature = "http")]
     pub(crate) const fn with_framing(mut self, framing: Framing) -> Self {
         self.framing = framing;
         self
     }
 
-    /// Makes a call until it is through: while it is [`Full`](SendError::Full), writes everything
-    /// out and repeats it.
+    /// Repeats `call` until it returns something other than
+    /// [`Full`](SendError::Full); before each repetition all pending bytes are written out.
     ///
-    /// `write` writes some of the bytes that it is given and returns their number, as
-    /// `std::io::Write::write` does. It has to wait until the transport takes at least one byte, or
-    /// to fail.
+    /// `write` writes some of the given bytes and returns their number, as `std::io::Write::write`
+    /// does. It must wait until the transport takes at least one byte, or fail.
     ///
     /// ```
     /// use mcp_sansio::types::Implementation;
@@ -74,8 +72,8 @@ impl<S: Storage> TxBuffer<S> {
     /// ```
     ///
     /// # Errors
-    /// Those of `write`, and those of `call` but `Full`. `Full` only if nothing is pending and there
-    /// is no room all the same: somebody else's frame is open
+    /// Those of `write`, and those of `call` except `Full`. `Full` is returned only if nothing is
+    /// pending and there is still no room, because a frame of another call is open
     /// ([`is_mid_frame`](Self::is_mid_frame)).
     pub fn send<R, E: From<SendError>>(
         &mut self,
@@ -92,11 +90,11 @@ impl<S: Storage> TxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> TxBuffer<S> {
-    /// Writes everything out that is [`pending`](Self::pending), with as many calls of `write` as
-    /// it takes. To be called before each wait for input.
+    /// Writes all [`pending`](Self::pending) bytes out, with as many calls of `write` as needed.
+    /// Call it before each wait for input.
     ///
     /// # Errors
-    /// Those of `write`; what it has taken before is gone from the buffer.
+    /// Those of `write`. Bytes that it took before are removed from the buffer.
     pub fn drain<E>(&mut self, mut write: impl FnMut(&[u8]) -> Result<usize, E>) -> Result<(), E> {
         while !self.pending().is_empty() {
             let written = write(self.pending())?;
@@ -105,13 +103,13 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         Ok(())
     }
 
-    /// What waits to be sent.
+    /// Returns the bytes that wait to be sent.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
         self.storage.bytes().get(self.head..self.tail).unwrap_or_default()
     }
 
-    /// Forgets the first `n` bytes of [`pending`](Self::pending), which the transport has taken.
+    /// Removes the first `n` bytes of [`pending`](Self::pending), which the transport has taken.
     pub fn advance(&mut self, n: usize) {
         self.head = self.head.saturating_add(n).min(self.tail);
         if self.head == self.tail {
@@ -120,20 +118,20 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
-    /// Whether nothing waits to be sent and no frame is open.
+    /// Returns whether nothing is pending and no frame is open.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.head == self.tail && self.open.is_none()
     }
 
-    /// Whether a frame has begun and not ended: only its writer can go on, all others get
-    /// [`SendError::Full`].
+    /// Returns whether a frame is open, that is partly written. Only the call that began it can
+    /// continue; all others return [`SendError::Full`].
     #[must_use]
     pub fn is_mid_frame(&self) -> bool {
         self.open.is_some()
     }
 
-    /// How many bytes fit before the buffer is full, growth included.
+    /// Returns the number of bytes that can be written before the buffer is full, growth included.
     #[must_use]
     pub fn room(&self) -> usize {
         let len = self.storage.bytes().len();
@@ -153,8 +151,7 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 }
 
 impl Tx<'_> {
-    /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may
-    /// go on with an open frame.
+    /// Writes one frame, in parts if necessary. Only the same writer may continue an open frame.
     pub(crate) fn frame(
         &mut self,
         writer_id: WriterId,
@@ -164,8 +161,7 @@ impl Tx<'_> {
         self.write(writer_id, revision, FramePart::Resumable, write)
     }
 
-    /// Writes the beginning of a frame that is fed by hand. Until [`finish`](Self::finish) nobody else
-    /// writes.
+    /// Writes the beginning of a streamed frame, which stays open until [`finish`](Self::finish).
     pub(crate) fn begin(
         &mut self,
         writer_id: WriterId,
@@ -175,7 +171,7 @@ impl Tx<'_> {
         self.write(writer_id, revision, FramePart::Begin, write)
     }
 
-    /// Writes the end of a frame that was fed by hand.
+    /// Writes the end of a streamed frame.
     pub(crate) fn finish(
         &mut self,
         writer_id: WriterId,
@@ -185,8 +181,8 @@ impl Tx<'_> {
         self.write(writer_id, revision, FramePart::End, write)
     }
 
-    /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces;
-    /// returns how much that was.
+    /// Writes as much of `json` into a streamed frame as fits, with line breaks replaced by spaces.
+    /// Returns the number of bytes written.
     pub(crate) fn write_part(
         &mut self,
         writer_id: WriterId,
@@ -206,16 +202,16 @@ impl Tx<'_> {
         }
         let tail = self.tail;
         let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
-        let mut fed = 0;
+        let mut written = 0;
         for (to, from) in out.iter_mut().zip(json) {
             *to = if matches!(from, b'\n' | b'\r') { b' ' } else { *from };
-            fed += 1;
+            written += 1;
         }
-        self.tail += fed;
-        if fed < json.len().min(1) { Err(SendError::Full) } else { Ok(fed) }
+        self.tail += written;
+        if written < json.len().min(1) { Err(SendError::Full) } else { Ok(written) }
     }
 
-    /// Writes one frame, whole or not at all.
+    /// Writes one frame, completely or not at all.
     pub(crate) fn whole_frame(
         &mut self,
         revision: Revision,
@@ -224,7 +220,7 @@ impl Tx<'_> {
         self.write(WriterId::UNKEYED, revision, FramePart::Whole, write)
     }
 
-    /// Writes a frame with something else around it, whole or not at all.
+    /// Writes one frame with other delimiters, completely or not at all.
     #[cfg(feature = "http")]
     pub(crate) fn whole_frame_with(
         &mut self,
@@ -234,28 +230,27 @@ impl Tx<'_> {
         self.write_with(delimiters, WriterId::UNKEYED, Revision::LATEST, FramePart::Whole, write)
     }
 
-    /// What comes may be answered by several frames.
+    /// Announces that the request body is a batch, which may cause several frames.
     pub(crate) fn expect_several(&mut self) {
         self.framing.expect_several();
     }
 
-    /// Whether the frame of this writer has begun and not ended.
+    /// Returns whether the open frame is of this writer.
     pub(crate) fn is_open(&self, writer_id: WriterId) -> bool {
         self.open.is_some_and(|open| open.writer_id == writer_id)
     }
 
-    /// Whether the frame of any writer has begun and not ended.
+    /// Returns whether a frame is open.
     pub(crate) fn has_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Breaks an open frame off: the line ends where it is.
+    /// Abandons the open frame, if it is of this writer: its line ends here.
     pub(crate) fn abandon(&mut self, writer_id: WriterId) -> Result<(), SendError> {
         if self.is_open(writer_id) { self.abandon_open() } else { Ok(()) }
     }
 
-    /// The same for a frame of what the application sends, whichever it is. `false` when none is
-    /// open.
+    /// Abandons the open frame, if the application sends it. Returns whether it did.
     pub(crate) fn abandon_application(&mut self) -> Result<bool, SendError> {
         if !self.open.is_some_and(|open| open.writer_id.is_application()) {
             return Ok(false);
@@ -267,17 +262,17 @@ impl Tx<'_> {
         let open = self.open.take();
         let Some(delimiters) = self.framing.abandoned() else { return Ok(()) };
         let mut nothing = |_: &mut Writer<'_>| Ok(());
-        let broken = self.write_with(
+        let result = self.write_with(
             delimiters,
             WriterId::UNKEYED,
             Revision::LATEST,
             FramePart::Whole,
             &mut nothing,
         );
-        if broken.is_err() {
+        if result.is_err() {
             self.open = open;
         }
-        broken
+        result
     }
 
     #[cfg_attr(small, inline(never))]
@@ -313,16 +308,16 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let begun =
+            let started =
                 if part == FramePart::End { Ok(()) } else { delimiters.write_start(&mut writer) };
-            let result = begun.and_then(|()| body.write(&mut writer));
+            let result = started.and_then(|()| body.write(&mut writer));
             let result = result.and_then(|()| {
                 if part == FramePart::Begin { Ok(()) } else { delimiters.write_end(&mut writer) }
             });
             let (total, status) = (writer.position(), writer.status());
             match result {
-                // What has begun cannot be taken back: its line ends here, or nobody could write
-                // any more.
+                // The written part cannot be taken back. Its line ends here; otherwise no other
+                // frame could be written.
                 Err(WriteError::Value) if self.open.is_some() => {
                     return self.abandon_open().and(Err(SendError::Value));
                 }
@@ -337,8 +332,8 @@ impl Tx<'_> {
                     self.framing.written(writer_id.is_response(), status, part != FramePart::Begin);
                     return Ok(());
                 }
-                // It does not fit. Make room and format again: in the steady state that never
-                // happens.
+                // It does not fit: make room and serialize again. This does not happen in the
+                // steady state.
                 _ => {}
             }
             if self.head > 0 {
@@ -363,7 +358,8 @@ impl Tx<'_> {
             if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
-            // Whether the value can be written to its end is known before its beginning leaves.
+            // Serialize to the end, so that errors are found before the beginning of the frame
+            // leaves.
             let value_fails = |result| matches!(result, Err(WriteError::Value));
             if self.open.is_none()
                 && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true)))
@@ -378,11 +374,10 @@ impl Tx<'_> {
     }
 }
 
-/// What a frame consists of; called again when room had to be made, so it must write the same each
-/// time.
+/// The content of a frame. It is written again when room had to be made, so it must write the same
+/// bytes each time.
 ///
-/// A trait of its own for closures: the `dyn` of theirs also has ways to call them by value, which
-/// would be made for each.
+/// Not `dyn FnMut`: its vtable also contains `call_once`, which costs code per closure.
 trait Body {
     fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
 }
@@ -393,21 +388,21 @@ impl<F: FnMut(&mut Writer<'_>) -> Result<(), WriteError>> Body for F {
     }
 }
 
-/// Who writes a frame.
+/// Identifies the writer of an open frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WriterId(u64);
 
 impl WriterId {
-    /// Answers that the machine gives by itself while it takes a frame.
+    /// A response that the state machine sends on its own when it receives a request.
     pub(crate) const AUTOMATIC_RESPONSE: Self = Self(1);
-    /// A ping that is due.
+    /// A keep-alive ping.
     pub(crate) const PING: Self = Self(2);
-    /// What opens a session.
+    /// `initialize` or `server/discover`.
     pub(crate) const CONNECT: Self = Self(3);
     const UNKEYED: Self = Self(0);
 
-    /// What the application sends: `hash` of what it is, so that two senders who take turns do not
-    /// write into one frame.
+    /// A message that the application sends. `hash` distinguishes messages, so that two senders
+    /// that take turns do not write into one frame.
     pub(crate) const fn application(hash: u32) -> Self {
         Self(1 << 32 | hash as u64)
     }
@@ -416,38 +411,38 @@ impl WriterId {
         self.0 >> 32 == 1
     }
 
-    /// What tells a `subscriptions/listen` of its beginning and its end before the result does.
+    /// The notifications of a `subscriptions/listen` request before its result.
     pub(crate) const fn subscription(slot: u16, serial: u32) -> Self {
         Self(1 << 60 | (slot as u64) << 32 | serial as u64)
     }
 
-    /// Whether it ends a request of the peer's; else it is a notification or a request of ours.
+    /// Returns whether the frame is a response; otherwise it is a notification or a call.
     const fn is_response(self) -> bool {
         self.0 == Self::AUTOMATIC_RESPONSE.0 || self.0 >= 1 << 62
     }
 
-    /// The cancellation of our request with this number.
+    /// The `notifications/cancelled` of the call with this number.
     pub(crate) const fn cancel(number: u32) -> Self {
         Self(1 << 61 | number as u64)
     }
 
-    /// The cancellation of our request with this number whose time is over: in other words than the
+    /// The `notifications/cancelled` of a call that timed out. Its reason differs from the
     /// application's.
     pub(crate) const fn timeout_cancel(number: u32) -> Self {
         Self(1 << 61 | 1 << 60 | number as u64)
     }
 
-    /// The error that ends the request in this slot when its time is over.
+    /// The error response to the request in this slot when it times out.
     pub(crate) const fn timeout_error(slot: u16, serial: u32) -> Self {
         Self(1 << 62 | (slot as u64) << 32 | serial as u64)
     }
 
-    /// The answer to the request in this slot.
+    /// The response to the request in this slot.
     pub(crate) const fn response(slot: u16, serial: u32) -> Self {
         Self(1 << 63 | (slot as u64) << 32 | serial as u64)
     }
 
-    /// The error in place of one that was broken off.
+    /// The error response in place of a response that was abandoned.
     pub(crate) const fn replacement(slot: u16, serial: u32) -> Self {
         Self(Self::response(slot, serial).0 | 1 << 62)
     }
@@ -456,37 +451,37 @@ impl WriterId {
 #[derive(Clone, Copy, Debug)]
 struct OpenFrame {
     writer_id: WriterId,
-    /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed
-    /// by hand.
+    /// Number of bytes written of the frame; of a streamed frame, only those of its end.
     sent: usize,
     mode: WriteMode,
 }
 
-/// How an open frame is written.
+/// The way in which an open frame is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WriteMode {
-    // None is zero: a buffer in a `static` is no part of a firmware's image.
+    // Nonzero discriminants keep the initial state all zero, so that a `static` buffer stays in
+    // `.bss`.
     Repeated = 1,
     Streamed = 2,
 }
 
 impl FramePart {
-    /// How what is open must have been begun for this to go on with it.
+    /// Returns the mode of the open frames that this part can continue.
     fn mode(self) -> WriteMode {
         if self == Self::End { WriteMode::Streamed } else { WriteMode::Repeated }
     }
 }
 
-/// What is written.
+/// The part of a frame that a call writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FramePart {
-    /// A frame, in pieces if it must be.
+    /// A whole frame, in several calls if it is longer than the buffer.
     Resumable,
-    /// A frame, or nothing.
+    /// A whole frame, in one call.
     Whole,
-    /// The beginning of a frame that is fed by hand.
+    /// The beginning of a streamed frame.
     Begin,
-    /// The end of one.
+    /// The end of a streamed frame.
     End,
 }
 

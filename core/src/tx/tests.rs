@@ -9,7 +9,7 @@ use crate::json::RawJson;
 const WRITER: WriterId = WriterId::response(3, 7);
 const OTHER_WRITER: WriterId = WriterId::response(3, 8);
 
-/// A frame in which everything is written that is written in its own way.
+/// Writes a frame with every kind of value that has code of its own.
 fn body(writer: &mut Writer<'_>) -> Result<(), WriteError> {
     writer.put(b"[")?;
     writer.string("text with \"escapes\" and \u{e9}\n")?;
@@ -37,8 +37,8 @@ fn whole() -> Vec<u8> {
     tx.pending().to_vec()
 }
 
-/// Sends what is pending, `most` bytes at a time, until the call succeeds.
-fn pieces(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
+/// Sends pending bytes, at most `most` at a time, until the call succeeds.
+fn in_parts(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
     let mut sent = Vec::new();
     for _ in 0..10_000 {
         let result = tx.frame(WRITER, Revision::LATEST, &mut body);
@@ -59,7 +59,7 @@ fn pieces(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_frame_is_the_same_in_pieces_of_any_size() {
+fn a_frame_has_the_same_bytes_in_parts_of_any_size() {
     let whole = whole();
     assert_eq!(whole.iter().filter(|b| matches!(b, b'\n' | b'\r')).count(), 1);
     assert_eq!(whole.last(), Some(&b'\n'));
@@ -68,13 +68,13 @@ fn a_frame_is_the_same_in_pieces_of_any_size() {
     {
         for most in [1, 64, usize::MAX] {
             assert_eq!(
-                pieces(&mut TxBuffer::new(&mut vec![0; size][..]), most),
+                in_parts(&mut TxBuffer::new(&mut vec![0; size][..]), most),
                 whole,
                 "{size} {most}"
             );
             #[cfg(feature = "alloc")]
             assert_eq!(
-                pieces(&mut TxBuffer::with_limit(Vec::new(), size), most),
+                in_parts(&mut TxBuffer::with_limit(Vec::new(), size), most),
                 whole,
                 "{size} {most}"
             );
@@ -83,7 +83,7 @@ fn a_frame_is_the_same_in_pieces_of_any_size() {
 }
 
 #[test]
-fn a_frame_begins_behind_what_is_pending_and_waits_where_it_does_not_fit() {
+fn a_frame_begins_behind_pending_bytes_or_waits_if_it_does_not_fit() {
     let whole = whole();
     for room in 0..=whole.len() {
         let mut storage = vec![0; whole.len() + 4];
@@ -104,7 +104,7 @@ fn a_frame_begins_behind_what_is_pending_and_waits_where_it_does_not_fit() {
 }
 
 #[test]
-fn others_wait_while_a_frame_is_open() {
+fn other_writers_wait_while_a_frame_is_open() {
     let mut tx = TxBuffer::new([0; 16]);
     let tx: &mut Tx<'_> = &mut tx;
     assert_eq!(tx.whole_frame(Revision::LATEST, &mut body), Err(SendError::TooLarge));
@@ -120,11 +120,11 @@ fn others_wait_while_a_frame_is_open() {
             && tx.is_mid_frame()
             && tx.pending().is_empty()
     );
-    assert_eq!(pieces(tx, 16), whole()[16..]);
+    assert_eq!(in_parts(tx, 16), whole()[16..]);
     assert!(!tx.is_mid_frame());
 }
 
-/// Storage that remembers how it has grown.
+/// Storage that records the sizes to which it has grown.
 #[derive(Default)]
 struct Growing {
     bytes: Vec<u8>,
@@ -149,7 +149,7 @@ impl Storage for Growing {
 }
 
 #[test]
-fn storage_grows_once_to_what_a_frame_needs_and_at_least_to_its_double() {
+fn storage_grows_once_to_the_size_needed_and_at_least_doubles() {
     let frame = |tx: &mut Tx<'_>, len: usize| {
         let text = "x".repeat(len - 3);
         assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| w.string(&text)), Ok(()));
@@ -172,39 +172,40 @@ fn storage_grows_once_to_what_a_frame_needs_and_at_least_to_its_double() {
             (frames.iter().sum(), limit - frames.iter().sum::<usize>())
         );
     }
-    // Fed bytes.
+    // Streamed parts.
     let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
-    let fed =
+    let write_part =
         |tx: &mut Tx<'_>, len: usize| assert_eq!(tx.write_part(WRITER, &vec![b'1'; len]), Ok(len));
     assert_eq!(
         (&mut tx as &mut Tx<'_>).begin(WRITER, Revision::LATEST, &mut |w| w.put(b"[")),
         Ok(())
     );
-    fed(&mut tx, 15);
+    write_part(&mut tx, 15);
     assert_eq!(tx.storage.sizes, [0; 0], "it fits");
-    fed(&mut tx, 1);
+    write_part(&mut tx, 1);
     assert_eq!(tx.storage.sizes, [1024]);
     tx.advance(usize::MAX);
-    fed(&mut tx, 5000);
+    write_part(&mut tx, 5000);
     assert_eq!(tx.storage.sizes, [1024, 5000]);
     assert_eq!((&mut tx as &mut Tx<'_>).write_part(WRITER, &[b'1'; 6000]), Ok(5000));
     assert_eq!(tx.storage.sizes, [1024, 5000, 10_000]);
 }
 
 #[test]
-fn an_open_frame_is_abandoned_or_goes_on_where_it_was() {
+fn an_open_frame_is_abandoned_or_continued() {
     let mut tx = TxBuffer::new([0; 16]);
     let tx: &mut Tx<'_> = &mut tx;
     assert_eq!(tx.abandon(WRITER), Ok(()));
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
     assert!(tx.is_mid_frame());
-    // No room for the end of the line: nothing happened, and the frame may still be finished.
+    // There is no room for the end of the line: nothing has changed, and the frame can still be
+    // finished.
     assert_eq!(tx.abandon(WRITER), Err(SendError::Full));
     assert_eq!(tx.abandon(OTHER_WRITER), Ok(()));
     assert!(tx.is_open(WRITER));
     let first: Vec<u8> = tx.pending().into();
     tx.advance(16);
-    assert_eq!([first, pieces(tx, 16)].concat(), whole());
+    assert_eq!([first, in_parts(tx, 16)].concat(), whole());
 
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
     assert!(tx.is_mid_frame());
@@ -215,7 +216,7 @@ fn an_open_frame_is_abandoned_or_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_value_that_fails_leaves_nothing_behind() {
+fn an_invalid_value_writes_nothing() {
     let mut tx = TxBuffer::new([0; 64]);
     let tx: &mut Tx<'_> = &mut tx;
     let mut failing =
@@ -225,7 +226,7 @@ fn a_value_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
-fn raw_json_that_is_no_string_is_no_key() {
+fn raw_json_other_than_a_string_is_not_a_key() {
     struct Keyed(RawJson<'static>);
     impl serde::Serialize for Keyed {
         fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -245,7 +246,7 @@ fn raw_json_that_is_no_string_is_no_key() {
 }
 
 #[test]
-fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
+fn an_invalid_value_is_reported_even_if_bytes_are_pending() {
     let mut failing =
         |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
     for size in [16, 64] {
@@ -259,7 +260,7 @@ fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
 }
 
 #[test]
-fn room_is_what_the_buffer_or_its_limit_has_left() {
+fn room_is_the_rest_of_the_buffer_or_of_its_limit() {
     let mut fixed = TxBuffer::new([0; 16]);
     assert!(fixed.room() == 16 && !fixed.is_mid_frame() && fixed.is_idle());
     let tx: &mut Tx<'_> = &mut fixed;
@@ -267,12 +268,12 @@ fn room_is_what_the_buffer_or_its_limit_has_left() {
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"123")), Ok(()));
     }
     assert_eq!(tx.room(), 8);
-    // Taken bytes make room, although they are not moved away yet.
+    // Sent bytes count as room, although the rest has not been moved yet.
     tx.advance(4);
     assert_eq!((tx.room(), tx.pending()), (12, &b"123\n"[..]));
     tx.advance(usize::MAX);
     assert_eq!(tx.room(), 16);
-    // Storage that grows has room up to the limit, or what it has already.
+    // Storage that grows has room up to its limit, or up to its length if that is greater.
     #[cfg(feature = "alloc")]
     for (len, limit, room) in [(0, 100, 100), (30, 100, 100), (30, 20, 30)] {
         assert_eq!(TxBuffer::with_limit(vec![0; len], limit).room(), room);
@@ -280,7 +281,7 @@ fn room_is_what_the_buffer_or_its_limit_has_left() {
 }
 
 #[test]
-fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its_end() {
+fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
     let (mut begin, mut end) =
         (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
     let mut tx = TxBuffer::new([0; 8]);
@@ -291,7 +292,7 @@ fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its
     assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
     assert_eq!(tx.write_part(OTHER_WRITER, b"1"), Err(SendError::NotAllowed));
     assert_eq!(tx.write_part(WRITER, b""), Ok(0));
-    // As much as fits, line breaks as spaces.
+    // Writes as much as fits, with line breaks as spaces.
     assert_eq!(tx.write_part(WRITER, b"1,\r\n2,3,4"), Ok(7));
     assert_eq!(tx.pending(), b"[1,  2,3");
     assert_eq!(
@@ -301,10 +302,10 @@ fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its
     tx.advance(6);
     assert_eq!((tx.write_part(WRITER, b",4,5"), tx.pending()), (Ok(4), &b",3,4,5"[..]));
     tx.advance(2);
-    // A piece that fits exactly, behind what waits, after what has been taken.
+    // This part fits exactly, behind pending bytes, after others were sent.
     assert_eq!((tx.write_part(WRITER, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
     tx.advance(usize::MAX);
-    // The end is longer than the buffer: once it has begun nothing more is fed.
+    // The end is longer than the buffer: once it has begun, no more parts are accepted.
     assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
     assert!(tx.is_mid_frame());
     assert_eq!(tx.write_part(WRITER, b"8"), Err(SendError::NotAllowed));
@@ -313,7 +314,7 @@ fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its
     assert!(tx.is_mid_frame());
     tx.advance(usize::MAX);
     assert_eq!((tx.finish(WRITER, Revision::LATEST, &mut end), tx.pending()), (Ok(()), &b"\n"[..]));
-    // A frame that is written from values is not fed.
+    // A frame that is not streamed accepts no parts.
     tx.advance(usize::MAX);
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
     assert!(tx.is_mid_frame());
@@ -323,7 +324,7 @@ fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its
 
 #[test]
 #[cfg(feature = "alloc")]
-fn storage_grows_for_what_is_fed_up_to_its_limit() {
+fn storage_grows_for_streamed_parts_up_to_its_limit() {
     let mut tx = TxBuffer::with_limit(Vec::new(), 3000);
     let tx: &mut Tx<'_> = &mut tx;
     assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")), Ok(()));
@@ -336,41 +337,41 @@ fn storage_grows_for_what_is_fed_up_to_its_limit() {
 }
 
 #[test]
-fn those_who_write_have_keys_of_their_own_that_say_what_they_write() {
+fn writer_ids_are_distinct_and_show_responses_and_application_messages() {
     let (most, last) = (u32::MAX, u16::MAX - 1);
-    let mut keys = vec![
+    let mut writers = vec![
         (WriterId::UNKEYED, false, false),
         (WriterId::AUTOMATIC_RESPONSE, false, true),
         (WriterId::PING, false, false),
     ];
-    keys.push((WriterId::CONNECT, false, false));
+    writers.push((WriterId::CONNECT, false, false));
     for number in [0, 1, most] {
-        keys.extend([
+        writers.extend([
             (WriterId::application(number), true, false),
             (WriterId::cancel(number), false, false),
         ]);
-        keys.push((WriterId::timeout_cancel(number), false, false));
+        writers.push((WriterId::timeout_cancel(number), false, false));
         for slot in [0, 1, last] {
-            keys.extend([
+            writers.extend([
                 (WriterId::subscription(slot, number), false, false),
                 (WriterId::timeout_error(slot, number), false, true),
             ]);
-            keys.extend([(WriterId::response(slot, number), false, true)]);
-            keys.extend([(WriterId::replacement(slot, number), false, true)]);
+            writers.extend([(WriterId::response(slot, number), false, true)]);
+            writers.extend([(WriterId::replacement(slot, number), false, true)]);
         }
     }
-    for (at, (writer_id, sent, response)) in keys.iter().enumerate() {
+    for (at, (writer_id, sent, response)) in writers.iter().enumerate() {
         assert_eq!(
             (writer_id.is_application(), writer_id.is_response()),
             (*sent, *response),
             "{writer_id:?}"
         );
-        assert!(keys.iter().skip(at + 1).all(|(other, ..)| other != writer_id), "{writer_id:?}");
+        assert!(writers.iter().skip(at + 1).all(|(other, ..)| other != writer_id), "{writer_id:?}");
     }
 }
 
 #[test]
-fn without_capacity_everything_is_too_large() {
+fn every_frame_is_too_large_for_an_empty_buffer() {
     let mut tx = TxBuffer::new([0; 0]);
     let tx: &mut Tx<'_> = &mut tx;
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::TooLarge));
