@@ -64,7 +64,7 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
                 }
             }
             Err(fault) => {
-                assert_eq!(reader.next_part().err(), Some(fault), "it stays so");
+                assert_eq!(reader.next_part().err(), Some(fault), "the error is permanent");
                 assert!(!reader.keeps_alive() && !reader.next_request());
                 read.fault = Some(fault);
                 return read;
@@ -117,7 +117,7 @@ pub fn responses<S: Storage>(
                 }
             }
             Err(fault) => {
-                assert_eq!(reader.next_part().err(), Some(fault), "it stays so");
+                assert_eq!(reader.next_part().err(), Some(fault), "the error is permanent");
                 read.fault = Some(fault);
                 return read;
             }
@@ -219,7 +219,7 @@ fn fill<'s>(
     rest: &mut &[u8],
     sizes: &mut impl Iterator<Item = &'s usize>,
 ) -> usize {
-    assert!(!spare.is_empty(), "more is wanted, and there is no room for it");
+    assert!(!spare.is_empty(), "the reader needs input, but has no room");
     let n = sizes.next().copied().unwrap_or(1).min(spare.len()).min(rest.len());
     let (now, later) = rest.split_at(n);
     spare[..n].copy_from_slice(now);

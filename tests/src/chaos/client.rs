@@ -85,7 +85,7 @@ impl ClientEnd {
             self.machine.set_era(Some(Era::Modern));
         }
         let Self { machine: client, line, .. } = self;
-        line.send(|tx| client.connect(at, tx)).expect("a beginning");
+        line.send(|tx| client.connect(at, tx)).expect("connecting starts");
         if state < 4 {
             return;
         }
@@ -113,7 +113,7 @@ impl ClientEnd {
         while !bytes.is_empty() {
             let spare = self.rx.spare();
             let n = spare.len().min(bytes.len());
-            assert!(n > 0, "no room, though no frame waits");
+            assert!(n > 0, "the buffer is full, but has no complete frame");
             spare[..n].copy_from_slice(&bytes[..n]);
             self.rx.commit(n);
             bytes = &bytes[n..];
@@ -200,7 +200,7 @@ impl Application<Client<'static, 4>> for App {
 
 impl App {
     fn end_call(&mut self) {
-        self.calls = self.calls.checked_sub(1).expect("a call ends twice");
+        self.calls = self.calls.checked_sub(1).expect("each call ends once");
     }
 }
 

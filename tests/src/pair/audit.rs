@@ -60,18 +60,21 @@ impl Audit {
             Speaker::Client => (&mut self.client, &mut self.server),
             Speaker::Server => (&mut self.server, &mut self.client),
         };
-        let id = message.get("id").map(|id| {
-            id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an id of nobody's: {text}"))
-        });
+        let id = message
+            .get("id")
+            .map(|id| id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an unknown id: {text}")));
         let method = message.get("method").map(|method| method.as_str().expect("a string"));
         let params = message.get("params");
         assert!(params.is_none_or(Value::is_object), "{speaker:?}: {text}");
         match (method, id) {
             (Some(method), Some(id)) => {
-                assert!(id > own.latest, "{speaker:?} uses an id again: {text}");
+                assert!(id > own.latest, "{speaker:?} reuses an id: {text}");
                 own.latest = id;
                 self.legacy |= method == "initialize";
-                assert!(speaker == Speaker::Client || self.legacy, "a modern server asks: {text}");
+                assert!(
+                    speaker == Speaker::Client || self.legacy,
+                    "a modern server sends a request: {text}"
+                );
                 let token = params.and_then(|params| params.pointer("/_meta/progressToken"));
                 if let Some(token) = token {
                     assert!(
@@ -89,7 +92,7 @@ impl Audit {
             (None, Some(id)) => {
                 assert!(
                     speaker == Speaker::Server || self.legacy,
-                    "a modern client answers: {text}"
+                    "a modern client sends a response: {text}"
                 );
                 let is_result = message["result"].is_object() && message.get("error").is_none();
                 let is_error =
@@ -101,16 +104,16 @@ impl Audit {
                 let asked = other
                     .asked
                     .get_mut(&id)
-                    .unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
-                assert!(!asked.answered, "{speaker:?} answers twice: {text}");
+                    .unwrap_or_else(|| panic!("{speaker:?}: no such request: {text}"));
+                assert!(!asked.answered, "{speaker:?} sends a second response: {text}");
                 asked.answered = true;
             }
             (Some("notifications/progress"), None) => {
                 let asked = other.tokens.get(&message["params"]["progressToken"].to_string());
                 let asked = asked.and_then(|id| other.asked.get_mut(id));
-                let asked = asked.unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
+                let asked = asked.unwrap_or_else(|| panic!("{speaker:?}: no such request: {text}"));
                 let progress = message["params"]["progress"].as_f64().expect("a number");
-                assert!(!asked.answered, "{speaker:?} reports to nobody: {text}");
+                assert!(!asked.answered, "{speaker:?} sends progress after the response: {text}");
                 assert!(
                     asked.progress.is_none_or(|last| last < progress),
                     "{speaker:?}: no progress: {text}"
@@ -118,7 +121,7 @@ impl Audit {
                 asked.progress = Some(progress);
             }
             (Some(_), None) => {}
-            (None, None) => panic!("{speaker:?}: no message: {text}"),
+            (None, None) => panic!("{speaker:?}: not a JSON-RPC message: {text}"),
         }
     }
 

@@ -105,7 +105,7 @@ impl<'c> ClientEnd<'c> {
             .waiting
             .iter()
             .position(|waiting| waiting.label == label)
-            .expect("nothing of that name");
+            .expect("a call with that label is open");
         let Waiting { call, .. } = self.app.waiting.remove(at);
         self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full")
     }
@@ -138,7 +138,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                     .waiting
                     .iter()
                     .position(|waiting| waiting.call == *call)
-                    .expect("it ends twice");
+                    .expect("each request ends once");
                 assert!(!client.is_call_open(*call));
                 let waiting = self.waiting.remove(at);
                 let label = waiting.label.clone();
@@ -194,7 +194,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
             }
             ClientEvent::Log { params } => format!("log {}", params.as_str()),
             ClientEvent::Request(request) => {
-                let question = request.input_request().expect("a question");
+                let question = request.input_request().expect("an input request");
                 self.log.push(format!("asked {}", name(&question)));
                 if self.deaf {
                     return self.asked.push(request.handle);
@@ -205,7 +205,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                         client.respond_error(request.handle, &RpcError::internal("never"), tx)
                     }),
                 }
-                .expect("an answer");
+                .expect("a response");
                 return;
             }
             ClientEvent::RequestCancelled { request, .. }
@@ -222,12 +222,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
 
 impl ClientApp {
     fn label(&self, call: Call) -> &str {
-        &self
-            .waiting
-            .iter()
-            .find(|waiting| waiting.call == call)
-            .expect("about a request that has ended")
-            .label
+        &self.waiting.iter().find(|waiting| waiting.call == call).expect("the call is open").label
     }
 
     /// Retries a call with the input responses.
@@ -243,7 +238,10 @@ impl ClientApp {
         let answers: Vec<(String, InputResponse<'_>)> = questions
             .iter()
             .map(|(key, request)| {
-                (key.chars().collect(), answer(&request.expect("a question")).expect("an answer"))
+                (
+                    key.chars().collect(),
+                    answer(&request.expect("an input request")).expect("a response"),
+                )
             })
             .collect();
         let answers: Vec<(&str, InputResponse<'_>)> =

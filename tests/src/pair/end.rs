@@ -39,7 +39,7 @@ impl<M: Endpoint, A: Application<M>> End<M, A> {
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
             for n in 0.. {
-                assert!(n < 10_000, "a frame without end");
+                assert!(n < 10_000, "handling a frame does not terminate");
                 let event =
                     line.send(|tx| machine.next_event(now, &mut messages, tx)).expect("only Full");
                 let Some(event) = event else { break };
@@ -59,6 +59,6 @@ impl<M: Endpoint, A: Application<M>> End<M, A> {
             let Some(event) = event else { return };
             app.event(machine, line, now, &event);
         }
-        panic!("there is always another deadline");
+        panic!("handle_timeout does not terminate");
     }
 }

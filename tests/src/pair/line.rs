@@ -44,7 +44,7 @@ impl Line {
             let result = call(&mut self.tx);
             match result {
                 Err(SendError::Full) => {
-                    assert!(!self.tx.pending().is_empty(), "no room, and nothing to drain");
+                    assert!(!self.tx.pending().is_empty(), "Full, but nothing is pending");
                     self.drain(usize::MAX);
                 }
                 other => return other,

@@ -86,7 +86,7 @@ pub(super) fn ask_with(
     options: CallOptions,
 ) {
     let now = stage.instant();
-    stage.client.request(now, label, method, params, options).expect("it may ask");
+    stage.client.request(now, label, method, params, options).expect("the request is allowed");
 }
 
 pub(super) fn tool(stage: &mut Stage<'_>, label: &str, name: &str, options: CallOptions) {

@@ -94,7 +94,7 @@ impl<'c> Application<Machine<'c>> for ServerApp {
                     .asked
                     .iter()
                     .position(|(asked, _)| asked == call)
-                    .expect("an answer to nothing");
+                    .expect("an unexpected response");
                 let (_, parent) = self.asked.remove(at);
                 let words = match outcome {
                     CallOutcome::Result(result) => result.as_str().to_owned(),
@@ -137,7 +137,7 @@ impl ServerApp {
                         tx,
                     )
                 })
-                .expect("an answer");
+                .expect("a response");
             return;
         }
         let second_page = request.cursor().is_some_and(|cursor| cursor == "2");
@@ -194,7 +194,7 @@ impl ServerApp {
             Method::ToolsCall => return self.tool(server, line, now, request),
             _ => line.send(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
         };
-        answered.expect("an answer");
+        answered.expect("a response");
     }
 
     fn tool(
@@ -252,7 +252,7 @@ impl ServerApp {
                 server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)
             }),
         };
-        answered.expect("an answer");
+        answered.expect("a response");
     }
 
     /// Asks for one input a round; the request state counts the rounds.
@@ -269,9 +269,9 @@ impl ServerApp {
             .flat_map(|what| what.elements())
             .filter_map(RawJson::as_string)
             .collect();
-        let round = request
-            .request_state()
-            .map_or(0, |state| state.as_plain().and_then(|n| n.parse().ok()).expect("our state"));
+        let round = request.request_state().map_or(0, |state| {
+            state.as_plain().and_then(|n| n.parse().ok()).expect("the request state is ours")
+        });
         let heard = request.input_response("k").map_or("nothing", |answer| answer.as_str());
         let Some(next) = what.get(round) else {
             return line.send(|tx| server.respond(handle, &TextResult::new(heard), tx));
@@ -316,7 +316,7 @@ impl ServerApp {
             Err(error) => {
                 assert_eq!(error, SendError::NotAllowed);
                 let error = RpcError::internal("The client cannot be asked that");
-                _ = line.send(|tx| server.respond_error(handle, &error, tx)).expect("an answer");
+                _ = line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
             }
         }
     }

@@ -73,7 +73,10 @@ impl<'c> Stage<'c> {
     /// Connects the client.
     pub fn open(&mut self) {
         let now = self.instant();
-        self.client.line.send(|tx| self.client.machine.connect(now, tx)).expect("a beginning");
+        self.client
+            .line
+            .send(|tx| self.client.machine.connect(now, tx))
+            .expect("connecting starts");
         self.run();
     }
 
@@ -120,7 +123,7 @@ impl<'c> Stage<'c> {
 
     /// Advances the clock and runs.
     pub fn wait(&mut self, time: Duration) {
-        self.now += u64::try_from(time.as_millis()).expect("less than an age");
+        self.now += u64::try_from(time.as_millis()).expect("the time fits 64 bits");
         self.run();
     }
 
@@ -132,7 +135,7 @@ impl<'c> Stage<'c> {
         };
         for text in std::mem::take(&mut line.said) {
             self.audit.line(speaker, &text);
-            let message: Value = serde_json::from_slice(&text).expect("it was read already");
+            let message: Value = serde_json::from_slice(&text).expect("the line is JSON");
             let offer = message["params"]["protocolVersion"]
                 .as_str()
                 .or(message["result"]["protocolVersion"].as_str());

@@ -58,7 +58,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "done" => match (self.server.open_requests(), self.server.open_calls()) {
                 (0, 0) => Ok("Ok".into()),
                 (requests, calls) => {
-                    Err(format!("{requests} requests and {calls} of ours are in flight"))
+                    Err(format!("{requests} requests and {calls} calls are in flight"))
                 }
             },
             _ if subject.starts_with('?') => {
@@ -68,10 +68,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                         self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx)),
                     )),
                     "open" => Ok(self.server.is_call_open(call).to_string()),
-                    _ => Err(format!("no such action: {text}")),
+                    _ => Err(format!("unknown action: {text}")),
                 }
             }
-            _ => Err(format!("no such action: {text}")),
+            _ => Err(format!("unknown action: {text}")),
         }
     }
 
@@ -144,7 +144,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                     other => return Ok(outcome(other.map(|_| "Ok"))),
                 }
             },
-            _ => return Err(format!("no such action: {text}")),
+            _ => return Err(format!("unknown action: {text}")),
         };
         Ok(outcome(answered))
     }
@@ -218,7 +218,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "prompts" => Change::prompts(),
             "resources" => Change::resources(),
             "resource" => Change::resource(uri),
-            _ => return Err(format!("no such change: {kind}")),
+            _ => return Err(format!("unknown change: {kind}")),
         };
         loop {
             match self.bench.wire.send(|tx| self.server.publish(&mut change, tx)) {
@@ -297,7 +297,7 @@ fn client_capabilities(words: &str) -> Result<ClientFeatures, String> {
             "SAMPLING_CONTEXT" => C::SAMPLING_CONTEXT,
             "ELICITATION_FORM" => C::ELICITATION_FORM,
             "ELICITATION_URL" => C::ELICITATION_URL,
-            _ => return Err(format!("{word} is no capability")),
+            _ => return Err(format!("{word} is not a capability")),
         }))
     })
 }

@@ -46,13 +46,13 @@ impl Claims {
         if equal {
             Ok(())
         } else {
-            Err(format!("something else was sent\n  expected > {expected}\n       got > {line}"))
+            Err(format!("other output\n  expected > {expected}\n       got > {line}"))
         }
     }
 
     pub(super) fn claim_event(&mut self, expected: &str) -> Result<(), String> {
         let Some(event) = self.events.pop_front() else {
-            return Err(format!("nothing happened\n  expected ! {expected}"));
+            return Err(format!("no event\n  expected ! {expected}"));
         };
         if event.is(expected) {
             return Ok(());

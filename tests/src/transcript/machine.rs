@@ -89,7 +89,7 @@ pub(super) trait Play {
                 let got = self.act(text)?;
                 let usual = matches!(got.as_str(), "Sent" | "Ok" | "true");
                 if outcome.as_ref().map_or(!usual, |expected| *expected != got) {
-                    return Err(format!("the outcome is {got}: {text}"));
+                    return Err(format!("the outcome was {got}: {text}"));
                 }
             }
             Kind::Output(_) | Kind::Event(_) => {}
@@ -149,7 +149,7 @@ pub(super) trait Play {
                 Err(error) => panic!("next_event: {error}"),
             }
         }
-        panic!("a call is repeated for ever");
+        panic!("a repeated call does not terminate");
     }
 
     fn clock(&mut self, now: Instant) -> Result<(), String> {
@@ -168,11 +168,11 @@ pub(super) trait Play {
         let claims = &self.bench().claims;
         let idle = claims.lines.is_empty() && claims.events.is_empty();
         if !idle && due.is_none_or(|due| due > now) {
-            return Err(format!("poll_timeout said {due:?}"));
+            return Err(format!("poll_timeout returned {due:?}"));
         }
         match self.parts().0.poll_timeout() {
             Some(due) if due <= now => {
-                Err(format!("poll_timeout says {due:?} when all was handled"))
+                Err(format!("poll_timeout returns {due:?} after all deadlines were handled"))
             }
             _ => Ok(()),
         }

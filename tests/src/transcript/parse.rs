@@ -82,7 +82,7 @@ impl Transcript {
     ) -> Result<(), String> {
         let kind = if let Some(option) = text.strip_prefix("config: ") {
             if !self.steps.is_empty() {
-                return Err("configuration goes to the top".into());
+                return Err("`config:` lines must be at the top".into());
             }
             if let Some((name, value)) =
                 option.strip_prefix("let ").and_then(|rest| rest.split_once(" = "))
@@ -221,7 +221,7 @@ fn unescape(text: &str) -> Result<Vec<u8>, String> {
                 let digits = std::str::from_utf8(digits).map_err(|_| "\\xHH")?;
                 u8::from_str_radix(digits, 16).map_err(|_| "\\xHH")?
             }
-            _ => return Err("an escape that is none".into()),
+            _ => return Err("an invalid escape".into()),
         });
     }
     Ok(out)

@@ -20,9 +20,7 @@ pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, 
         (4, 2) => Player::<4, 2>::play(transcript, &setup, way),
         (8, 8) => Player::<8, 8>::play(transcript, &setup, way),
         (100, 8) => Player::<100, 8>::play(transcript, &setup, way),
-        (n, s) => {
-            Err(format!("{}: size {n} {s} is none of those that are compiled in", transcript.name))
-        }
+        (n, s) => Err(format!("{}: size {n} {s} is not compiled in", transcript.name)),
     }
 }
 
@@ -73,7 +71,7 @@ impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
             || self.bench.claims.lines.len() != 1
             || self.bench.claims.events.len() != 2
         {
-            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
+            return Err(format!("the session was not opened:{}", self.bench.claims.rest()));
         }
         self.bench.claims = Claims::default();
         Ok(())

@@ -108,7 +108,7 @@ impl<'t> Setup<'t> {
                     self.catalog.ok_or("there is no catalog yet")?.cache(ttl, scope(words.next())?),
                 );
             }
-            _ => return Err("no such option".into()),
+            _ => return Err("unknown option".into()),
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ fn capability(word: &str) -> Result<ServerFeatures, String> {
             .iter()
             .find(|(name, _)| *name == word)
             .map(|(_, one)| *one)
-            .ok_or_else(|| format!("{word} is no capability")),
+            .ok_or_else(|| format!("{word} is not a capability")),
     }
 }
 

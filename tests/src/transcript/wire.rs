@@ -83,13 +83,13 @@ impl Wire {
                 other => return other,
             }
         }
-        panic!("a call is repeated for ever");
+        panic!("a repeated call does not terminate");
     }
 
     /// Drains some bytes.
     pub(super) fn drain(&mut self) {
         let pending = self.tx.pending();
-        assert!(!pending.is_empty(), "the output buffer is full and has nothing in it");
+        assert!(!pending.is_empty(), "Full, but nothing is pending");
         let n = self.drain.min(pending.len());
         self.sent.extend_from_slice(&pending[..n]);
         self.tx.advance(n);

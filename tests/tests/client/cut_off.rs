@@ -49,7 +49,7 @@ fn cut_off(
     (client, call, String::from_utf8(sent).unwrap())
 }
 
-fn the_line_is_broken_and_its_id_is_nobodys(
+fn the_line_is_cut_off_and_its_id_is_unused(
     mut client: Client<'static, 2>,
     call: mcp_sansio::Call,
     sent: &str,
@@ -75,7 +75,7 @@ fn the_line_is_broken_and_its_id_is_nobodys(
 }
 
 #[test]
-fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
+fn an_abandoned_request_frees_the_line_and_its_id_is_unused() {
     let (client, call, sent) = cut_off(
         &[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         |client, tx| {
@@ -84,7 +84,7 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
             assert_eq!(client.abort_frame(tx), Ok(()));
         },
     );
-    the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
+    the_line_is_cut_off_and_its_id_is_unused(client, call, &sent);
 }
 
 #[test]
@@ -122,5 +122,5 @@ fn parameters_that_fail_half_way_cut_the_line_off_as_well() {
         failing.0.set(9);
         assert_eq!(send(client, &failing, tx), Err(SendError::Value));
     });
-    the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
+    the_line_is_cut_off_and_its_id_is_unused(client, call, &sent);
 }

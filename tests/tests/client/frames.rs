@@ -39,7 +39,7 @@ fn rpc_03_rpc_04_rpc_14_a_clients_requests_have_integer_ids_and_notifications_no
 }
 
 #[test]
-fn rpc_05_rpc_06_prog_01_prog_02_no_id_of_a_client_comes_twice() {
+fn rpc_05_rpc_06_prog_01_prog_02_a_client_uses_each_id_once() {
     for (name, lines) in played() {
         let (mut last, mut tokens) = (0, BTreeSet::new());
         for (_, line) in lines {
@@ -61,7 +61,7 @@ fn rpc_05_rpc_06_prog_01_prog_02_no_id_of_a_client_comes_twice() {
 }
 
 #[test]
-fn rpc_08_rpc_09_rpc_10_every_answer_of_a_client_has_one_of_result_and_error() {
+fn rpc_08_rpc_09_rpc_10_every_response_of_a_client_has_either_result_or_error() {
     let mut seen = 0;
     for (revision, line, message) in answers() {
         assert_ne!(
@@ -90,12 +90,15 @@ fn rpc_11_rpc_12_rpc_16_every_error_of_a_client_has_a_code_and_one_short_sentenc
 }
 
 #[test]
-fn rpc_13_rpc_07_an_answer_of_a_client_has_the_id_of_a_request() {
+fn rpc_13_rpc_07_a_response_of_a_client_has_the_id_of_a_request() {
     for (name, text) in transcript::client_texts() {
         let asked: BTreeSet<String> =
             text.lines().filter(|line| line.starts_with('<')).flat_map(ids_in).collect();
-        for (_, line) in
-            &played().iter().find(|(played, _)| *played == name).expect("it was played").1
+        for (_, line) in &played()
+            .iter()
+            .find(|(played, _)| *played == name)
+            .expect("the transcript was played")
+            .1
         {
             let message = value(line);
             if message.get("method").is_none() {
@@ -108,10 +111,10 @@ fn rpc_13_rpc_07_an_answer_of_a_client_has_the_id_of_a_request() {
 }
 
 #[test]
-fn rpc_18_prog_10_a_client_answers_nothing_and_reports_nothing_under_2026_07_28() {
+fn rpc_18_prog_10_a_client_sends_no_response_and_no_progress_under_2026_07_28() {
     let mut seen = 0;
     for (_, line, message) in lines().filter(|(revision, ..)| revision.is_modern()) {
-        let method = message["method"].as_str().unwrap_or_else(|| panic!("an answer: {line}"));
+        let method = message["method"].as_str().unwrap_or_else(|| panic!("a response: {line}"));
         assert!(
             !method.starts_with("notifications/") || method == "notifications/cancelled",
             "{line}"
@@ -126,7 +129,11 @@ fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_the_required_members
     let mut seen = 0;
     for (name, text) in transcript::client_texts() {
         let nameless = text.contains("config: nameless");
-        let lines = &played().iter().find(|(played, _)| *played == name).expect("it was played").1;
+        let lines = &played()
+            .iter()
+            .find(|(played, _)| *played == name)
+            .expect("the transcript was played")
+            .1;
         for (revision, line) in lines {
             let message = value(line);
             let meta = &message["params"]["_meta"];
@@ -227,8 +234,11 @@ fn meta_15_meta_16_server_info_does_not_change_behaviour() {
             let other = Transcript::parse(name, &text.replace(usual, server_info))
                 .and_then(|t| transcript::play_once(&t));
             let other = other.unwrap_or_else(|fault| panic!("{fault}"));
-            let usual =
-                &played().iter().find(|(played, _)| played == name).expect("it was played").1;
+            let usual = &played()
+                .iter()
+                .find(|(played, _)| played == name)
+                .expect("the transcript was played")
+                .1;
             assert_eq!(&other, usual, "{name} with {server_info}");
             compared += other.len();
         }

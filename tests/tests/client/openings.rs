@@ -22,7 +22,7 @@ fn a_second_response_to_a_replaced_call_is_unexpected() {
 }
 
 #[test]
-fn an_older_revision_is_offered_than_the_one_that_was_refused() {
+fn a_client_offers_an_older_revision_than_the_refused_one() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
@@ -34,13 +34,13 @@ fn an_older_revision_is_offered_than_the_one_that_was_refused() {
 }
 
 #[test]
-fn a_server_that_was_taken_for_a_legacy_one_is_probed() {
+fn a_server_assumed_to_be_legacy_is_probed() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
     assert_eq!(peer.hears(&refused(1, r#"{"supported":["2026-07-28"]}"#)), [""; 0]);
     assert!(peer.sent().contains(r#""id":2,"method":"server/discover""#));
-    assert_eq!(peer.client.open_calls(), 1, "the offer is over");
+    assert_eq!(peer.client.open_calls(), 1, "the call of connecting has ended");
     assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
     // The era is forgotten, so the next connection probes again.
     assert!(peer.client.close().is_none());
@@ -48,7 +48,7 @@ fn a_server_that_was_taken_for_a_legacy_one_is_probed() {
 }
 
 #[test]
-fn a_client_of_legacy_revisions_alone_offers_one_whatever_is_assumed() {
+fn a_legacy_client_sends_initialize_whatever_era_is_set() {
     static LEGACY: ClientConfig<'static> = CONFIG.revisions(Revisions::only(Revision::V2025_06_18));
     for era in [None, Some(Era::Legacy), Some(Era::Modern)] {
         let mut peer = Peer::new(&LEGACY);
@@ -130,7 +130,7 @@ fn time_02_an_open_frame_is_finished_whatever_the_time() {
 }
 
 #[test]
-fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
+fn a_partly_sent_pong_does_not_disturb_connecting() {
     for (era, method) in [(None, "server/discover"), (Some(Era::Legacy), "initialize")] {
         let mut peer = Peer::new(&CONFIG);
         peer.client.set_era(era);
@@ -142,7 +142,7 @@ fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
             Err(SendError::Full)
         ));
         assert!(peer.tx.is_mid_frame());
-        assert_eq!(peer.at(20), Ok(String::new()), "nothing is due");
+        assert_eq!(peer.at(20), Ok(String::new()), "no deadline has passed");
         let rest = peer.finish(|client, tx| {
             client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())
         });
@@ -152,12 +152,12 @@ fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
 }
 
 #[test]
-fn late_answers_are_remembered_as_far_as_the_table_is_large() {
+fn late_responses_are_recognized_up_to_the_table_size() {
     fn check<const N: usize>() {
         let mut client: Client<'static, N> = Client::with_table_sizes(&CONFIG);
         let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
         client.set_era(Some(Era::Modern));
-        client.connect(now, &mut tx).expect("it opens");
+        client.connect(now, &mut tx).expect("connecting starts");
         for round in 0..3 {
             for _ in 0..N {
                 let call = client
@@ -168,7 +168,7 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
                         CallOptions::new(),
                         &mut tx,
                     )
-                    .expect("there is room");
+                    .expect("the buffer has room");
                 tx.advance(usize::MAX);
                 assert_eq!(client.cancel_call(call, None, &mut tx), Ok(true));
                 tx.advance(usize::MAX);
@@ -177,8 +177,9 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
                 let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
                 for late in [true, false] {
                     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
-                    let event =
-                        client.next_event(now, &mut messages, &mut tx).expect("there is room");
+                    let event = client
+                        .next_event(now, &mut messages, &mut tx)
+                        .expect("the buffer has room");
                     assert_eq!(event.is_none(), late, "{id} of {N}: {event:?}");
                 }
             }
@@ -198,12 +199,13 @@ fn a_late_discovery_is_reported_only_after_the_probe_timed_out() {
     for (era, events) in [(Era::Legacy, &["UnexpectedDiscovery"][..]), (Era::Modern, &[])] {
         let mut peer = Peer::new(&CONFIG);
         peer.client.set_era(Some(era));
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+            .expect("connecting starts");
         if era == Era::Legacy {
             assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
         let call = peer.call_with_timeout(1000);
-        let id = peer.client.id(call).expect("it waits");
+        let id = peer.client.id(call).expect("the call is open");
         assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
         assert_eq!(peer.hears(&discovery(id)), events, "{era:?}");
     }
@@ -238,7 +240,7 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
 }
 
 #[test]
-fn a_resource_without_a_name_has_not_changed() {
+fn a_resource_update_without_a_uri_is_a_plain_notification() {
     let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     let updated = |params| {
         format!(
@@ -256,7 +258,7 @@ fn instructions_are_handed_over() {
     let mut client: Client<'static, 2> = Client::with_table_sizes(&CONFIG);
     let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
     client.set_era(Some(Era::Legacy));
-    client.connect(now, &mut tx).expect("it opens");
+    client.connect(now, &mut tx).expect("connecting starts");
     let answer =
         handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
@@ -297,7 +299,7 @@ impl Peer {
                 _ => None,
             })
         });
-        ended.expect("no other error")
+        ended.expect("only Full is expected")
     }
 }
 

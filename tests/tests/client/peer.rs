@@ -29,7 +29,8 @@ impl Peer {
 
     /// Connects; returns the method of the first request.
     pub(super) fn open(&mut self) -> String {
-        self.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        self.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+            .expect("connecting starts");
         let sent = self.sent();
         let (_, method) = sent.split_once(r#""method":""#).expect("a method");
         method.split('"').next().expect("a method").to_owned()
@@ -39,7 +40,8 @@ impl Peer {
     pub(super) fn connected(config: &'static ClientConfig<'static>, revision: Revision) -> Self {
         let mut peer = Self::new(config);
         peer.client.set_era(Some(revision.era()));
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+            .expect("connecting starts");
         if !revision.is_modern() {
             assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
@@ -54,7 +56,7 @@ impl Peer {
             .finish(|client, tx| {
                 client.request(now, "tools/call", &CallToolParams::new("t"), options, tx)
             })
-            .expect("it is sent");
+            .expect("the request is sent");
         self.sent();
         call
     }
@@ -62,7 +64,7 @@ impl Peer {
     /// Sends a call; returns its handle and the response to it.
     pub(super) fn call_and_response(&mut self) -> (Call, String) {
         let call = self.call(CallOptions::new());
-        let id = self.client.id(call).expect("it waits");
+        let id = self.client.id(call).expect("the call is open");
         (call, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#))
     }
 
@@ -79,7 +81,7 @@ impl Peer {
                 other => return other,
             }
         }
-        panic!("it never ends");
+        panic!("the loop does not terminate");
     }
 
     /// Handles a line; returns the names of the events.

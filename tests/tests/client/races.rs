@@ -20,23 +20,23 @@ fn canc_06_canc_22_a_response_to_a_call_being_cancelled_is_late() {
         };
         assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::Full));
         assert!(peer.tx.is_mid_frame());
-        assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
-        assert!(peer.client.is_call_open(call), "until its cancellation is out");
+        assert!(peer.hears(&answer).is_empty(), "no event: the application has cancelled the call");
+        assert!(peer.client.is_call_open(call), "the call is open until its cancellation is sent");
         assert_eq!(peer.finish(cancel), Ok(true));
         assert!(
             peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_call_open(call)
         );
-        assert!(peer.hears(&answer).is_empty(), "as late as the first");
+        assert!(peer.hears(&answer).is_empty(), "the second response is late, too");
         assert_eq!(
             peer.hears(&answer),
             ["Violation(UnexpectedResponse)"],
-            "nobody answers three times"
+            "a third response is a violation"
         );
     }
 }
 
 #[test]
-fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
+fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::connected(&CONFIG, revision);
         let (call, answer) = peer.call_and_response();
@@ -56,9 +56,10 @@ fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
 }
 
 #[test]
-fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
+fn ver_13_a_probe_response_while_initialize_is_sent_is_late() {
     let mut peer = Peer::new(&CONFIG);
-    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+        .expect("connecting starts");
     peer.sent();
     peer.now = Instant::from_millis(10_000);
     let now = peer.now;
@@ -68,7 +69,7 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
     assert_eq!(
         peer.hears(discovered),
         ["UnexpectedDiscovery"],
-        "what has begun is finished, and the application is told"
+        "the open frame is finished, and an event follows"
     );
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
@@ -76,7 +77,7 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
 }
 
 #[test]
-fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_cancelled() {
+fn canc_05_a_begun_response_of_the_client_is_finished_despite_cancellation() {
     let mut peer = Peer::connected(&CONFIG, Revision::V2025_11_25);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let request = peer.request.expect("a request");
@@ -90,7 +91,7 @@ fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_canc
     assert!(peer.hears(cancelled).is_empty());
     assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(()));
     assert!(peer.sent().ends_with("file:///another\"}]}}\n"));
-    assert_eq!(peer.hears(cancelled).len(), 0, "and it is over");
+    assert_eq!(peer.hears(cancelled).len(), 0, "the request has ended");
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                     Step::Cancel => {
                         ends += usize::from(
                             peer.finish(|client, tx| client.cancel_call(call, None, tx))
-                                .expect("no other error"),
+                                .expect("only Full is expected"),
                         );
                     }
                     Step::Answer => {
@@ -118,11 +119,14 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                     }
                     Step::Progress => {
                         let report = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
-                        assert!(peer.hears(report).is_empty(), "it was not asked for");
+                        assert!(peer.hears(report).is_empty(), "no progress was requested");
                     }
                     Step::ServerCancels => {
                         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
-                        assert!(peer.hears(cancel).is_empty(), "the request is not the server's");
+                        assert!(
+                            peer.hears(cancel).is_empty(),
+                            "the server cannot cancel this request"
+                        );
                     }
                     Step::Time => {
                         peer.now = Instant::from_millis(peer.now.as_millis() + 60_000);
@@ -130,7 +134,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                         let timed_out = peer.finish(|client, tx| {
                             client.handle_timeout(now, tx).map(|event| event.is_some())
                         });
-                        ends += usize::from(timed_out.expect("no other error"));
+                        ends += usize::from(timed_out.expect("only Full is expected"));
                     }
                 }
                 told += peer.sent().matches("notifications/cancelled").count();
@@ -149,15 +153,16 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
 }
 
 #[test]
-fn after_an_opening_that_failed_the_client_can_be_opened_again() {
+fn a_client_can_connect_again_after_connecting_failed() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.set_era(Some(Era::Legacy));
     for id in [1, 2] {
-        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+            .expect("connecting starts");
         assert_eq!(
             peer.client.connect(Instant::from_millis(0), &mut peer.tx),
             Err(SendError::NotAllowed),
-            "it is opening"
+            "the client is connecting"
         );
         assert!(peer.sent().contains(r#""method":"initialize""#));
         // An invalid response.
@@ -167,12 +172,13 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
         );
         assert_eq!(peer.hears(&handshake(id)), ["Violation(UnexpectedResponse)"]);
     }
-    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx))
+        .expect("connecting starts");
     assert_eq!(peer.hears(&handshake(3)), ["Connected"]);
 }
 
 #[test]
-fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
+fn a_probe_response_after_connecting_as_modern_is_late() {
     // A server known to be modern is not probed, so a response to a cancelled call is not a
     // discovery.
     let mut peer = Peer::connected(&CONFIG, Revision::V2026_07_28);

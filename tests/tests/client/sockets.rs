@@ -90,12 +90,12 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
     let (mut client, mut rx, mut tx) =
         (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
     let (mut sent, mut events, now) = (String::new(), Vec::new(), Instant::from_millis(0));
-    send(&mut line, &mut sent, &mut tx, |tx| client.connect(now, tx)).expect("it opens");
+    send(&mut line, &mut sent, &mut tx, |tx| client.connect(now, tx)).expect("connecting starts");
     while events.last() != Some(&"answer") {
         let spare = rx.spare();
         let end = spare.len().min(piece);
         let read = line.read(&mut spare[..end]).expect("the server writes");
-        assert!(read > 0, "the server is gone: {events:?}");
+        assert!(read > 0, "the server closed the connection: {events:?}");
         rx.commit(read);
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
@@ -131,7 +131,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
         }
     }
     drop(line);
-    serving.join().expect("no panic").expect("it ends well");
+    serving.join().expect("no panic").expect("the server succeeds");
     (sent, events)
 }
 

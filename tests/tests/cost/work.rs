@@ -70,7 +70,7 @@ fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
     }
     assert!(
         failed.is_empty(),
-        "four times as much costs more than {LIMIT} times as many instructions: {failed:#?}"
+        "four times the input takes more than {LIMIT} times the instructions: {failed:#?}"
     );
 }
 

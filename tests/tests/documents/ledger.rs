@@ -34,7 +34,7 @@ fn ledger_is_well_formed() {
 #[test]
 fn ledger_names_tests_that_exist_and_carry_the_id() {
     report(
-        "tests/ledger.tsv names wrong tests",
+        "tests/ledger.tsv has invalid test names",
         &wrong_proofs(&read(LEDGER).rows, &Tests::find(&root())),
     );
 }
@@ -58,11 +58,11 @@ fn ledger_equals_the_requirements() {
 }
 
 #[test]
-fn ledger_has_no_row_left_to_do() {
+fn ledger_has_no_open_row() {
     let ledger = read(LEDGER);
     say(&summary(&ledger.rows));
     report(
-        "tests/ledger.tsv has rows that no test proves yet",
+        "tests/ledger.tsv has rows without a test",
         &left_to_do(&ledger.rows, &Tests::find(&root())),
     );
 }
@@ -72,7 +72,7 @@ fn ledger_has_no_row_left_to_do() {
 #[test]
 fn every_defect_has_tests_that_carry_its_id() {
     report(
-        "tests/defects.tsv has defects that no test proves mended",
+        "tests/defects.tsv has defects without a test",
         &unproven_defects(DEFECTS, &Tests::find(&root())),
     );
 }
@@ -150,7 +150,7 @@ fn parse_state(text: &str) -> Result<State<'_>, String> {
         let (list, later) = split_later(rest, "; later: ")?;
         let names: Vec<&str> = list.split(", ").collect();
         if let Some(bad) = names.iter().find(|name| !is_identifier(name)) {
-            return Err(format!("{bad:?} is no name of a test"));
+            return Err(format!("{bad:?} is not a test name"));
         }
         if names.iter().collect::<BTreeSet<_>>().len() != names.len() {
             return Err("a test is named twice".into());
@@ -182,7 +182,7 @@ fn split_later<'t>(text: &'t str, separator: &str) -> Result<(&'t str, Vec<&'t s
 fn parts(list: &str) -> Result<Vec<&str>, String> {
     let parts: Vec<&str> = list.split(", ").collect();
     match parts.iter().find(|part| !PARTS.contains(part)) {
-        Some(bad) => Err(format!("later: {bad:?} is none of {}", PARTS.join(", "))),
+        Some(bad) => Err(format!("later: {bad:?} is not one of {}", PARTS.join(", "))),
         None => Ok(parts),
     }
 }

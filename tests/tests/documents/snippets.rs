@@ -20,23 +20,23 @@ fn cust_03_each_transport_documents_its_binding() {
 }
 
 #[test]
-fn the_readme_shows_the_echo_server_as_it_is() {
+fn the_readme_shows_the_source_of_the_echo_server() {
     let source = include_str!("../../../examples/src/echo_server.rs");
     let (_, code) = source.split_once("\n\n").expect("a line of documentation, and the code");
     assert!(
         include_str!("../../../README.md").contains(code.trim_end()),
-        "the README shows another echo server than examples/src/echo_server.rs"
+        "the README differs from examples/src/echo_server.rs"
     );
-    assert!(code.lines().count() <= 30, "the smallest server has become too long");
+    assert!(code.lines().count() <= 30, "the smallest server has more than 30 lines");
 }
 
 #[test]
-fn the_readme_shows_the_smallest_client_as_it_is() {
+fn the_readme_shows_the_source_of_the_smallest_client() {
     let source = include_str!("../../../examples/src/call_tool.rs");
     let (_, code) = source.split_once("\n\n").expect("a line of documentation, and the code");
     assert!(
         include_str!("../../../README.md").contains(code.trim_end()),
-        "the README shows another client than examples/src/call_tool.rs"
+        "the README differs from examples/src/call_tool.rs"
     );
-    assert!(code.lines().count() <= 40, "the smallest client has become too long");
+    assert!(code.lines().count() <= 40, "the smallest client has more than 40 lines");
 }

@@ -44,7 +44,7 @@ impl Device {
         self.session
             .post_fields(&post, None, &mut |name, value| head.push_field(name, value))
             .expect("nothing is repeated");
-        let len = head.finish(BodyLength::Known(body.len() as u64)).expect("it fits");
+        let len = head.finish(BodyLength::Known(body.len() as u64)).expect("the head fits");
         self.tx.advance(usize::MAX);
         (exchange, String::from_utf8(out[..len].to_vec()).expect("ASCII"))
     }
@@ -139,7 +139,9 @@ fn take(
     frame: Frame<'_>,
 ) {
     let mut messages = Messages::new(frame);
-    while let Some(event) = client.next_event(NOW, &mut messages, answers).expect("there is room") {
+    while let Some(event) =
+        client.next_event(NOW, &mut messages, answers).expect("the buffer has room")
+    {
         said.push(match event {
             ClientEvent::Connected(opened) => format!("opened {}", opened.revision.as_str()),
             ClientEvent::ConnectFailed(error) => format!("not opened: {error}"),
@@ -243,7 +245,7 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
 }
 
 #[test]
-fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
+fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
     let mut device = Device::new();
     device.client.set_era(Some(Era::Legacy));
     device.client.connect(NOW, &mut device.tx).unwrap();
@@ -320,7 +322,7 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     assert!(device.client.cancel_call(call, None, &mut device.tx).unwrap());
     let post = OutgoingMessage::parse(device.tx.pending()).unwrap();
     assert_eq!(post.cancelled_request(), exchange.request_id());
-    assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");
+    assert!(exchange.is_modern(), "a modern exchange sends no cancellation");
     assert_eq!(
         device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])),
         Err(SendError::Value)

@@ -433,7 +433,7 @@ fn invalid_responses_are_refused() {
 }
 
 #[test]
-fn a_connection_is_used_again_only_when_nothing_unasked_came() {
+fn a_connection_is_not_reused_after_unrequested_bytes() {
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     let two = [ok, ok].concat();
     // The second response came before its request.

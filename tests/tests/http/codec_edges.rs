@@ -65,7 +65,7 @@ fn the_line_of_a_response_has_its_reason() {
 }
 
 #[test]
-fn a_head_says_how_long_the_body_is() {
+fn a_head_declares_the_length_of_the_body() {
     for (body, field) in [
         (BodyLength::Absent, ""),
         (BodyLength::UntilClose, ""),
@@ -80,7 +80,7 @@ fn a_head_says_how_long_the_body_is() {
 }
 
 #[test]
-fn a_field_that_is_pushed_keeps_the_same_rules() {
+fn pushed_fields_obey_the_same_rules() {
     for (name, value, is_good) in [
         ("x", "", true),
         ("x", "a b\t\u{80}", true),
@@ -237,7 +237,7 @@ fn each_request_may_be_as_long_as_the_limits_say() {
 }
 
 #[test]
-fn only_a_body_that_is_to_come_in_http_1_1_is_waited_for() {
+fn expect_100_continue_applies_to_http_1_1_with_a_body() {
     for (bytes, expected) in [
         (
             "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1",
@@ -269,7 +269,7 @@ fn a_line_in_front_of_a_request_is_empty_or_a_request() {
 }
 
 #[test]
-fn a_reader_has_the_room_that_it_was_given() {
+fn a_reader_uses_exactly_the_given_room() {
     assert!(RequestReader::new(Vec::new()).spare().is_empty());
     assert!(ResponseReader::new(Vec::new()).spare().is_empty());
     // Without room every head is too long.

@@ -9,7 +9,7 @@ use mcp_sansio::http::server::{
 use mcp_sansio::{Frame, Messages, Revision, Revisions, SendError, Storage, TxBuffer};
 
 #[test]
-fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_one() {
+fn an_unsupported_version_is_refused_in_a_session_and_handled_outside_of_one() {
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let usual = [
         ("host", "localhost"),
@@ -121,7 +121,7 @@ fn a_ring_holds_events_that_fit_exactly_and_no_part_of_longer_ones() {
 }
 
 #[test]
-fn a_cursor_says_whether_it_is_inside_of_an_event_and_goes_on_at_the_oldest() {
+fn a_cursor_reports_whether_it_is_inside_an_event_and_continues_at_the_oldest() {
     let mut replay = ReplayBuffer::new([0; 64]);
     let mut recording = StreamRecorder::new(1);
     let mut waits = replay.read_stream(1);

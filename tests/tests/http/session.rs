@@ -194,7 +194,7 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
 }
 
 #[test]
-fn a_response_means_what_its_status_and_its_type_say() {
+fn a_response_is_interpreted_by_its_status_and_content_type() {
     const OTHER: (&str, &str) = ("content-type", "text/plain");
     let request = |session: &mut HttpSession| session.begin_post(&post(LEGACY));
     let notification = |session: &mut HttpSession| session.begin_post(&post(NOTIFICATION));
@@ -305,9 +305,9 @@ fn the_end_of_a_body_decides_the_next_step() {
     let mut session = initialized(Some("a"), "2025-11-25");
     // After each failure the delay doubles, up to 32 seconds, eight times.
     let mut exchange = session.begin_post(&post(LEGACY));
-    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost, "no stream yet");
+    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost, "no stream was open");
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
-    assert_eq!(exchange.end_of_body(None, None), NextStep::Lost, "no id to go on from");
+    assert_eq!(exchange.end_of_body(None, None), NextStep::Lost, "no event id to resume from");
     let waits: Vec<_> = (0..9).map(|_| exchange.end_of_body(Some("7"), None)).collect();
     assert_eq!(
         waits,
@@ -317,7 +317,7 @@ fn the_end_of_a_body_decides_the_next_step() {
             .chain([NextStep::Lost])
             .collect::<Vec<_>>()
     );
-    assert_eq!(exchange.end_of_body(Some("8"), None), seconds(1), "another event");
+    assert_eq!(exchange.end_of_body(Some("8"), None), seconds(1), "a new event resets the count");
     assert_eq!(exchange.end_of_body(Some("8"), Some(Duration::from_secs(90))), seconds(90));
     // A response that is not a stream is not resumed, whatever came before it.
     assert_eq!(reply(&mut session, &mut exchange, 503, &[]), ResponseKind::ErrorStatus(503));

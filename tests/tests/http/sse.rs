@@ -216,7 +216,7 @@ fn sse_03_ids_and_times_outlive_a_stream_and_half_an_event_does_not() {
 }
 
 #[test]
-fn sse_11_noise_never_panics_and_means_the_same_in_any_chunking() {
+fn sse_11_noise_never_panics_and_reads_the_same_in_any_chunking() {
     let mut seed = 1u64;
     let mut next = move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

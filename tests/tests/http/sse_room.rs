@@ -67,7 +67,7 @@ fn a_buffer_of_any_size_keeps_the_ends_of_data() {
 }
 
 #[test]
-fn a_buffer_that_is_too_short_is_full_and_nothing_worse() {
+fn a_buffer_that_is_too_short_fills_up_without_a_panic() {
     for cap in 0..32 {
         let mut storage = vec![0; cap];
         let mut reader = EventReader::new(&mut storage[..]);
@@ -125,7 +125,7 @@ fn half_of_the_buffer_is_kept_of_the_beginning_of_data_and_a_quarter_of_its_end(
 }
 
 #[test]
-fn a_line_that_means_nothing_leaves_its_room() {
+fn an_ignored_line_frees_its_room() {
     let mut reader = EventReader::new([0; 64]);
     for _ in 0..3 {
         put(&mut reader, &[b':'; 64]);
@@ -207,7 +207,7 @@ fn storage_grows_when_a_quarter_is_left_and_up_to_its_limit() {
 }
 
 #[test]
-fn nothing_of_a_stream_is_left_in_the_next() {
+fn a_new_stream_starts_without_state_of_the_previous_one() {
     for half in [
         "data: half\n",
         "data: half",

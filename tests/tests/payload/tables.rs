@@ -201,7 +201,7 @@ fn all_members_of_params_are_found_however_many_there_are() {
             members.join(",")
         );
         let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
-        let message = messages.next_message().expect("a message").expect("a good one");
+        let message = messages.next_message().expect("a message").expect("the message is valid");
         let MessageKind::Request { params, .. } = message.kind else { panic!("{message:?}") };
         for n in 0..count {
             assert_eq!(
@@ -429,9 +429,14 @@ fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
         let bytes: Vec<u8> = (0..len).map(|n| (n * 73) as u8).collect();
         let contents = ResourceContents::blob("file:///a", &bytes).mime_type("x/y");
         let mut out = [0; 1024];
-        let ours =
-            to_slice(&contents, Revision::LATEST, &mut out).expect("it can be written").as_str();
-        assert_eq!(ours, serde_json::to_string(&contents).expect("it can be written"), "{len}");
+        let ours = to_slice(&contents, Revision::LATEST, &mut out)
+            .expect("the value can be written")
+            .as_str();
+        assert_eq!(
+            ours,
+            serde_json::to_string(&contents).expect("the value can be written"),
+            "{len}"
+        );
         // Piece by piece, through buffers that are too small.
         let read: ResourceContents<'_> = raw(ours).to().expect("what was written");
         let ResourceData::Blob(blob) = read.data else { panic!("{read:?}") };
@@ -440,7 +445,7 @@ fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
 }
 
 #[test]
-fn a_time_is_told_in_milliseconds_rounded_up() {
+fn a_time_is_written_in_milliseconds_rounded_up() {
     use std::time::Duration;
     for (nanos, expected) in
         [(0, 5), (1, 6), (1_000_000, 6), (1_000_001, 7), (999_000_001, 1005), (1_000_000_000, 1005)]

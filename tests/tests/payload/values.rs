@@ -21,7 +21,7 @@ fn string(text: &str) -> JsonStr<'_> {
 }
 
 fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> String {
-    to_slice(value, revision, &mut [0; 4096]).expect("it can be written").as_str().to_owned()
+    to_slice(value, revision, &mut [0; 4096]).expect("the value can be written").as_str().to_owned()
 }
 
 fn latest<T: Serialize + ?Sized>(value: &T) -> String {
@@ -29,7 +29,7 @@ fn latest<T: Serialize + ?Sized>(value: &T) -> String {
 }
 
 #[test]
-fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
+fn a_list_from_a_slice_equals_a_list_from_json() {
     let (own, read) = (List::new(&[3u8, 5]), raw("[3, 5]").to::<List<'_, u8>>().unwrap());
     for list in [
         own,
@@ -54,7 +54,7 @@ fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
 }
 
 #[test]
-fn a_map_of_ones_own_and_a_map_of_a_message_hold_the_same() {
+fn a_map_from_a_slice_equals_a_map_from_json() {
     let (own, read) =
         (Map::new(&[("a", 3u8), ("b", 5)]), raw(r#"{"a":3, "b":5}"#).to::<Map<'_, u8>>().unwrap());
     for map in [own, read] {
@@ -111,7 +111,11 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
         let own = Blob::new(&bytes);
         let text = latest(&own);
         let read: Blob<'_> = raw(&text).to().unwrap();
-        assert_eq!(text, serde_json::to_string(&own).unwrap(), "ours and another serializer's");
+        assert_eq!(
+            text,
+            serde_json::to_string(&own).unwrap(),
+            "the core's output equals serde_json's"
+        );
         for blob in [own, read, Blob::from(&bytes[..])] {
             assert_eq!(blob.decoded_len(), Ok(len));
             assert_eq!(blob.decode_to(&mut [0; 145]).unwrap(), bytes);
@@ -269,7 +273,7 @@ const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
 ];
 
 #[test]
-fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_blocks() {
+fn a_conversation_given_as_json_is_written_for_each_revision_like_typed_blocks() {
     let messages: Vec<SamplingMessage<'_>> = TURNS.iter().map(|(message, _)| *message).collect();
     let own = CreateMessageParams::new(&messages, 100);
     let newest = latest(&own);
@@ -306,7 +310,7 @@ fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_bloc
 }
 
 #[test]
-fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_typed_blocks() {
+fn a_sampling_result_given_as_json_is_written_for_each_revision_like_typed_blocks() {
     for (message, _) in TURNS {
         let own = CreateMessageResult::new(Role::Assistant, message.content, "m");
         let newest = latest(&own);
@@ -332,7 +336,7 @@ fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_type
 }
 
 #[test]
-fn a_conversation_uses_tools_as_it_must() {
+fn each_tool_use_in_a_conversation_needs_its_result() {
     const USE: SamplingMessageContentBlock<'_> =
         SamplingMessageContentBlock::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
     const RESULT: SamplingMessageContentBlock<'_> =
@@ -443,13 +447,13 @@ impl std::fmt::Debug for OwnedJsonOf<'_> {
         write!(
             f,
             "{:?}",
-            mcp_sansio::OwnedJson::new(self.0, Revision::LATEST).expect("it can be written")
+            mcp_sansio::OwnedJson::new(self.0, Revision::LATEST).expect("the value can be written")
         )
     }
 }
 
 #[test]
-fn a_field_to_choose_from_has_a_title_a_description_and_a_default() {
+fn a_selection_field_has_a_title_a_description_and_a_default() {
     let choices = [Text::new("a")];
     let plain = SingleSelectEnumSchema::untitled(&choices)
         .title("T")

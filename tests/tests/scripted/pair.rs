@@ -32,7 +32,7 @@ A+C     i A   i!C   i C   i!C   p!    i C   pi C  pi C  i!C   pi A
 A+E     i A   i!A   i!A   i!A   p E   i A   p E   p E   i A   p E";
 
 #[test]
-fn every_set_of_revisions_meets_every_other_as_the_table_says() {
+fn every_pair_of_revision_sets_connects_as_in_the_table() {
     let mut cells = 0;
     for (theirs, ours, expected) in cells_of(TABLE) {
         let server = SERVER.revisions(revisions(theirs));
@@ -42,12 +42,12 @@ fn every_set_of_revisions_meets_every_other_as_the_table_says() {
         let (frames, event) = meaning(expected, theirs, ours);
         assert_eq!(
             stage.frames, frames,
-            "the frames when a server of {theirs} meets a client of {ours}"
+            "frames between a server of {theirs} and a client of {ours}"
         );
         assert_eq!(
             stage.client.app.log,
             [event],
-            "what a client of {ours} says of a server of {theirs}"
+            "event of a client of {ours} for a server of {theirs}"
         );
         let opened = expected.split_once(' ').map(|(_, letter)| revision(letter));
         assert_eq!(stage.client.machine.revision(), opened);
@@ -77,7 +77,7 @@ fn the_negotiated_era_is_kept_for_the_next_connection() {
 }
 
 #[test]
-fn a_server_that_is_another_by_now_is_found_out_again() {
+fn a_server_of_another_era_is_detected_after_reconnecting() {
     let (legacy, modern) = (SERVER.revisions(D), SERVER.revisions(E));
     let mut stage = Stage::new(&legacy, &CLIENT, 64, 7);
     stage.open();
@@ -98,7 +98,7 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     stage
         .client
         .request(now, "list", "tools/list", "{}", CallOptions::new())
-        .expect("open at once");
+        .expect("connecting starts");
     stage.run();
     assert_eq!(stage.frames, ["> tools/list", "< error -32022"]);
     stage.reconnect();
@@ -115,11 +115,10 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
 }
 
 #[test]
-fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers_nothing_given_up()
-{
+fn a_server_silent_to_the_probe_is_assumed_legacy_and_one_silent_to_everything_fails() {
     let mut stage = Stage::new(&SERVER, &CLIENT, 64, 7);
     let now = stage.instant();
-    stage.client.line.send(|tx| stage.client.machine.connect(now, tx)).expect("a beginning");
+    stage.client.line.send(|tx| stage.client.machine.connect(now, tx)).expect("connecting starts");
     for (seconds, frames, log) in [
         (9, &["> server/discover"][..], &[][..]),
         (2, &["> server/discover", "> initialize 2025-11-25"], &[]),
@@ -149,7 +148,7 @@ fn each_side_finds_out_whether_the_other_is_alive() {
     stage.wait(Duration::from_secs(5));
     assert_eq!(stage.frames, ["> ping", "< result"]);
     stage.wait(Duration::from_secs(4));
-    assert_eq!(stage.frames.len(), 2, "the server was spoken to four seconds ago");
+    assert_eq!(stage.frames.len(), 2, "the last message was four seconds ago");
     stage.wait(Duration::from_secs(1));
     assert_eq!(stage.frames[2..], ["> ping", "< result"]);
     // The server is silent.
@@ -170,7 +169,7 @@ fn each_side_finds_out_whether_the_other_is_alive() {
 }
 
 #[test]
-fn a_question_that_the_application_leaves_unanswered_expires() {
+fn a_server_request_without_a_response_expires() {
     let client = CLIENT.revisions(D).request_timeout(Duration::from_secs(3));
     let mut stage = Stage::new(&SERVER, &client, 64, 7);
     stage.open();
@@ -288,7 +287,7 @@ fn meaning(cell: &str, theirs: &str, ours: &str) -> (Vec<String>, String) {
             (vec![first(), result(letter)], none(format!("\"{}\"", revision(letter))))
         }
         ("p!", "") => (vec![probe, "< error -32022".into()], none(listed())),
-        _ => panic!("no meaning: {cell:?}"),
+        _ => panic!("invalid cell: {cell:?}"),
     }
 }
 

@@ -22,7 +22,7 @@ fn all_transcripts_go_as_they_are_written() {
 }
 
 #[test]
-fn a_transcript_fails_when_a_line_of_it_is_missing_or_different() {
+fn a_transcript_fails_if_a_line_is_missing_or_different() {
     let (mut faults, mut tried) = (Vec::new(), 0);
     for (name, text) in transcript::texts().into_iter().chain(transcript::client_texts()) {
         let lines: Vec<&str> = text.lines().collect();

@@ -47,7 +47,7 @@ fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: us
         if input.is_empty() {
             return lines;
         }
-        assert!(read(rx, &mut input, chunk) > 0, "no room, and no frame");
+        assert!(read(rx, &mut input, chunk) > 0, "the buffer is full, but has no complete frame");
     }
 }
 
@@ -72,7 +72,7 @@ fn frames_and_spare<S: Storage + ?Sized>(
         if input.is_empty() {
             return lines;
         }
-        assert!(read(rx, &mut input, chunk) > 0, "no room, and no frame");
+        assert!(read(rx, &mut input, chunk) > 0, "the buffer is full, but has no complete frame");
     }
 }
 
@@ -162,7 +162,7 @@ fn bytes_that_are_not_utf_8_are_lent_as_they_are() {
 }
 
 #[test]
-fn stdio_10_the_longest_line_is_what_the_buffer_holds_with_its_newline() {
+fn stdio_10_the_longest_line_fills_the_buffer_with_its_newline() {
     for size in 1..=64 {
         for len in (1..=3 * size)
             .filter(|&len: &usize| size < 20 || len % 5 == 0 || len.abs_diff(size) < 3)
@@ -270,7 +270,7 @@ fn random_input(random: &mut Random, size: usize) -> String {
 }
 
 #[test]
-fn frames_are_what_a_split_at_newlines_gives() {
+fn frames_equal_a_split_at_newlines() {
     for seed in 1..=rounds() {
         let mut random = Random(seed);
         let size = 2 + random.below(if seed % 3 == 0 { 200 } else { 16 });
@@ -305,7 +305,10 @@ fn frames_are_what_a_split_at_newlines_gives() {
                 break;
             }
             let most = 1 + random.below(2 * size);
-            assert!(read(&mut rx, &mut bytes, most) > 0, "no room, and no frame");
+            assert!(
+                read(&mut rx, &mut bytes, most) > 0,
+                "the buffer is full, but has no complete frame"
+            );
         }
         check(&lines, &expected, size);
         let rest = input.len() - input.rfind('\n').map_or(0, |end| end + 1);
@@ -394,13 +397,13 @@ fn an_oversized_frame_cannot_be_taken_back() {
         read(&mut rx, &mut &b"\n"[..], 1);
         assert!(matches!(rx.next_frame(), Some(Frame::Oversized { prefix: b"a li", .. })));
         rx.unread();
-        assert_eq!(rx.next_frame(), None, "what was kept of it is no frame");
+        assert_eq!(rx.next_frame(), None, "the kept part is not a frame");
         assert_eq!(frames(&mut rx, b"next\n", 1), [complete("next")]);
     }
 }
 
 #[test]
-fn a_full_buffer_gives_its_frames_before_it_takes_more() {
+fn a_full_buffer_returns_its_frames_before_it_reads_more() {
     let mut rx = RxBuffer::new([0; 8]);
     let mut input: &[u8] = b"a\nb\nc\nd\ne\n";
     assert_eq!(read(&mut rx, &mut input, 99), 8);
@@ -515,7 +518,7 @@ fn storage_that_refuses_to_grow_is_used_as_it_is() {
 }
 
 #[test]
-fn a_buffer_without_capacity_takes_nothing_and_gives_nothing() {
+fn a_buffer_without_capacity_reads_nothing_and_returns_no_frame() {
     let mut rx = RxBuffer::new([0; 0]);
     for _ in 0..3 {
         assert!(rx.spare().is_empty());
@@ -574,6 +577,6 @@ fn an_empty_tx_buffer_has_nothing_pending_and_all_its_room() {
     assert_eq!(TxBuffer::with_limit([0; 8], 100).room(), 8, "an array does not grow");
     assert_eq!(TxBuffer::with_limit(Vec::new(), 100).room(), 100);
     assert_eq!(TxBuffer::with_limit(vec![0; 8], 0).room(), 8);
-    assert_eq!(TxBuffer::new(Vec::new()).room(), 0, "without a limit nothing grows");
+    assert_eq!(TxBuffer::new(Vec::new()).room(), 0, "without a limit the storage does not grow");
     assert!(RxBuffer::new(Vec::new()).spare().is_empty());
 }

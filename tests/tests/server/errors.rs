@@ -3,7 +3,7 @@
 use mcp_sansio::{ErrorCode, Revision, SendError, Violation};
 
 #[test]
-fn err_01_each_refusal_has_the_code_that_json_rpc_means() {
+fn err_01_each_refusal_has_its_json_rpc_code() {
     for (violation, code) in VIOLATIONS {
         assert_eq!(violation.code().number(Revision::V2025_11_25), code, "{violation:?}");
         let modern = if violation == Violation::UnsupportedVersion { -32022 } else { code };

@@ -109,7 +109,7 @@ fn x1_a_modern_request_declares_its_own_extensions() {
 }
 
 #[test]
-fn x1_a_server_asks_about_sixteen_extensions_at_most() {
+fn x1_a_server_registers_at_most_sixteen_extensions() {
     const IDS: [&str; MAX_EXTENSIONS + 1] = [
         "a.b/0", "a.b/1", "a.b/2", "a.b/3", "a.b/4", "a.b/5", "a.b/6", "a.b/7", "a.b/8", "a.b/9",
         "a.b/10", "a.b/11", "a.b/12", "a.b/13", "a.b/14", "a.b/15", "a.b/16",

@@ -35,7 +35,7 @@ fn rpc_03_rpc_04_rpc_14_requests_have_integer_ids_and_notifications_none() {
 }
 
 #[test]
-fn rpc_08_rpc_09_rpc_10_every_answer_has_one_of_result_and_error() {
+fn rpc_08_rpc_09_rpc_10_every_response_has_either_result_or_error() {
     for (revision, line, message) in answers() {
         assert_ne!(
             message.get("result").is_some(),
@@ -61,7 +61,7 @@ fn rpc_11_rpc_12_every_error_has_a_code_and_a_message() {
 }
 
 #[test]
-fn rpc_13_an_answer_has_an_id_unless_none_could_be_read() {
+fn rpc_13_a_response_has_an_id_unless_it_could_not_be_read() {
     for (revision, line, message) in answers() {
         let unreadable = message["id"].is_null();
         let code = message["error"]["code"].as_i64();
@@ -151,7 +151,7 @@ fn canc_11_canc_20_a_server_cancels_only_its_own_calls_and_subscriptions() {
 }
 
 #[test]
-fn cap_23_cap_24_nothing_is_told_that_was_not_declared() {
+fn cap_23_cap_24_no_notification_is_sent_without_its_capability() {
     for (text, lines) in played() {
         let declared = text
             .lines()

@@ -12,7 +12,7 @@ use mcp_sansio::{
 };
 
 #[test]
-fn a_notification_is_sent_where_the_revision_and_the_client_know_it() {
+fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
     let complete = "notifications/elicitation/complete";
     let url = r#"{"elicitation":{"url":{}}}"#;
     for (revision, capabilities, method, allowed) in [
@@ -56,7 +56,7 @@ fn log_messages_name_their_logger() {
 }
 
 #[test]
-fn a_change_is_resumed_where_it_stood() {
+fn publishing_a_change_resumes_at_its_position() {
     let mut peer = Peer::of("2025-11-25", "{}", 512);
     for id in ["\"one\"", "\"two\"", "\"three\""] {
         peer.listen(id);
@@ -229,7 +229,7 @@ fn output_of_an_exchange_is_marked_as_such() {
     assert_eq!(
         (peer.server.exchange(five), peer.server.exchange_of_call(of_nine)),
         (ExchangeId::SESSION, ExchangeId::SESSION),
-        "they are over"
+        "the requests have ended"
     );
     for (ms, exchange) in [(999, None), (1000, Some(ExchangeId::SESSION))] {
         assert_eq!(peer.server.due_exchange(Instant::from_millis(ms)), exchange, "{ms} ms");

@@ -77,7 +77,7 @@ fn c5_a_form_has_at_most_100_fields() {
 }
 
 #[test]
-fn b8_a_schema_with_a_key_twice_is_found() {
+fn b8_a_schema_with_a_duplicate_key_is_an_error() {
     let check = |schema: &str| {
         let schema = owned(schema);
         let tools = [Tool::new("t", schema.as_raw())];
@@ -97,7 +97,7 @@ fn b8_a_schema_with_a_key_twice_is_found() {
 
 #[test]
 #[should_panic(expected = "two members of an object have the same key")]
-fn b8_json_in_a_programs_text_has_no_key_twice() {
+fn b8_json_literals_have_no_duplicate_keys() {
     let _ = RawJson::from_static(r#"{"a":[{"minimum":0,"minimum":1}]}"#);
 }
 
@@ -152,7 +152,7 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
 }
 
 #[test]
-fn d_a_schema_check_has_a_budget_and_looks_at_each_of_two_equal_keys() {
+fn d_schema_validation_has_a_budget_and_checks_both_of_two_equal_keys() {
     let check = |schema: &str, content: &str| {
         let (schema, content) = (owned(schema), owned(content));
         let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());

@@ -15,7 +15,7 @@ const CLIENT: ClientConfig = ClientConfig::new(Implementation::new("c", "1"), Cl
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
 #[test]
-fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
+fn a_servers_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
     let config = SERVER.ping_interval(Duration::from_secs(2)).call_timeout(Duration::from_secs(3));
     let (mut server, mut line) = (Server::new(&config), Line::new());
     let hear = |server: &mut Server<'_>, line: &mut Line, text: &str| {
@@ -47,7 +47,7 @@ fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
 }
 
 #[test]
-fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
+fn a_clients_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
     let config = CLIENT.revisions(Revisions::LEGACY).ping_interval(Duration::from_secs(2));
     let (mut client, mut line) = opened(&config);
     let options = CallOptions::new().timeout(Duration::from_secs(3));
@@ -57,7 +57,7 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
     assert_eq!(client.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());
     assert!(line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap().is_none());
-    assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
+    assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "a deadline is left");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
     assert!(
         matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) if ended == call),
@@ -71,7 +71,7 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
 }
 
 #[test]
-fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
+fn a_cancellation_with_a_reason_is_finished_with_that_reason() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = opened(&config);
     let call = line
@@ -93,7 +93,7 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
 }
 
 #[test]
-fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
+fn a_timeouts_cancellation_keeps_its_reason_when_the_application_cancels() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = opened(&config);
     let call = line
@@ -103,18 +103,21 @@ fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
     assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());
     line.drain();
-    assert_eq!(client.cancel_call(call, Some("why not"), &mut line.tx), Err(SendError::Full));
+    assert_eq!(
+        client.cancel_call(call, Some("no longer needed"), &mut line.tx),
+        Err(SendError::Full)
+    );
     let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
     assert!(
         matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::TimedOut, .. })),
         "{event:?}"
     );
-    assert_eq!(client.cancel_call(call, Some("why not"), &mut line.tx), Ok(false));
+    assert_eq!(client.cancel_call(call, Some("no longer needed"), &mut line.tx), Ok(false));
     line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
 }
 
 #[test]
-fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
+fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
     let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
     client.set_era(Some(Era::Modern));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
@@ -136,7 +139,7 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
 }
 
 #[test]
-fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
+fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = (Client::new(&config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
@@ -159,7 +162,7 @@ fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
 }
 
 #[test]
-fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
+fn connecting_does_not_time_out_while_its_last_message_is_sent() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = (Client::new(&config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
@@ -176,7 +179,7 @@ fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
 }
 
 #[test]
-fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer() {
+fn an_invalid_probe_response_while_initialize_is_sent_keeps_the_same_offer() {
     let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
@@ -231,7 +234,7 @@ impl Line {
                 }
             }
         }
-        panic!("a call is repeated for ever");
+        panic!("a repeated call does not terminate");
     }
 
     fn is(&self, lines: &[&str]) {

@@ -10,7 +10,7 @@ use mcp_sansio::{
 use mcp_sansio_tests::delivery::respond;
 
 #[test]
-fn canc_07_cancellations_and_answers_may_cross_in_any_order() {
+fn canc_07_cancellations_and_responses_may_cross_in_any_order() {
     let mut orders = 0;
     for revision in Revision::ALL {
         permutations(&mut STEPS.to_vec(), 0, &mut |order| {
@@ -39,7 +39,7 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
             assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Ok(true));
             peer.sent();
         }
-        peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).expect("an answer");
+        peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).expect("a response");
     }
     assert_eq!(peer.server.open_calls(), 0);
 }
@@ -107,7 +107,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 ended +=
                     events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
                 if !peer.sent().is_empty() {
-                    return Err("a cancellation was answered".into());
+                    return Err("a response to a cancelled request".into());
                 }
             }
             Step::Respond => {

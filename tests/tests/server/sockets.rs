@@ -48,7 +48,7 @@ fn cust_02_cust_04_cust_05_modern_requests_are_the_same_over_sockets() {
 }
 
 #[test]
-fn cust_06_listens_and_cancellations_are_told_apart_by_id_over_sockets() {
+fn cust_06_listens_and_cancellations_are_matched_by_id_over_sockets() {
     let listen = |id: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#
@@ -118,7 +118,7 @@ fn everywhere(lines: &[String]) -> String {
         output.clone(),
         handle,
     )
-    .expect("it ends well");
+    .expect("the server succeeds");
     let expected = String::from_utf8(output.0.lock().expect("alone").clone()).expect("UTF-8");
     for piece in [usize::MAX, 1] {
         let (client, server) = UnixStream::pair().expect("a pair of sockets");
@@ -176,7 +176,7 @@ where
     end(&client).expect("the input ends");
     let mut sent = String::new();
     client.read_to_string(&mut sent).expect("the server writes and closes");
-    serving.join().expect("no panic").expect("it ends well");
+    serving.join().expect("no panic").expect("the server succeeds");
     sent
 }
 

@@ -75,7 +75,7 @@ fn sta_02_conversations_that_are_interleaved_go_as_if_alone() {
 }
 
 #[test]
-fn sta_03_sta_05_a_retry_goes_on_wherever_it_arrives() {
+fn sta_03_sta_05_a_retry_continues_on_any_connection() {
     let meta = meta(r#"{"roots":{}}"#);
     let call = |id: u32, more: &str| {
         format!(
@@ -159,7 +159,7 @@ impl Peer {
                     let question = RawJson::from_static(
                         r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"7"}"#,
                     );
-                    let question = question.to().expect("a question");
+                    let question = question.to().expect("an input request");
                     match self.server.input_required(request.handle, &question, &mut tx) {
                         Err(mcp_sansio::SendError::NotAllowed) => self.server.respond(
                             request.handle,

@@ -12,7 +12,7 @@ const CANCEL: &str =
 const PING: &str = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
 
 #[test]
-fn an_answer_fed_by_hand_equals_one_that_is_responded() {
+fn a_response_written_in_pieces_equals_one_of_respond() {
     for size in [1, 2, 7, 30, 64, 400, 4000] {
         let mut wire = Wire::new(size);
         let request = wire.request();
@@ -53,7 +53,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
 }
 
 #[test]
-fn an_answer_whose_source_fails_is_abandoned() {
+fn a_response_whose_source_fails_is_abandoned() {
     let mut wire = Wire::new(48);
     let request = wire.request();
     wire.begin(request);
@@ -70,7 +70,7 @@ fn an_answer_whose_source_fails_is_abandoned() {
 }
 
 #[test]
-fn the_calls_come_in_their_order() {
+fn begin_write_and_finish_must_be_called_in_order() {
     let mut wire = Wire::new(4000);
     let request = wire.request();
     let Wire { server, tx, .. } = &mut wire;

@@ -55,7 +55,7 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
 }
 
 #[test]
-fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() {
+fn time_01_a_timeout_error_that_is_partly_sent_cannot_be_cancelled() {
     let mut peer = Peer::session(16);
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
@@ -89,7 +89,7 @@ fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() 
 }
 
 #[test]
-fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
+fn canc_05_a_begun_response_is_finished_despite_cancellation() {
     let mut peer = Peer::session(16);
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
@@ -166,7 +166,7 @@ fn two_senders_in_turns_do_not_write_into_one_frame() {
 }
 
 #[test]
-fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
+fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
     let mut peer = Peer::session(16);
     let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let listen = format!(
@@ -203,7 +203,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
 }
 
 #[test]
-fn full_means_that_nothing_happened() {
+fn an_operation_that_returns_full_has_no_effect() {
     let mut peer = Peer::session(100);
     let filler = TextResult::new("filler");
     let first =

@@ -1,4 +1,4 @@
-//! The blocking server against clients that keep it from its work, and handlers that panic.
+//! The blocking server against clients that flood or block it, and handlers that panic.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
     ServerFeatures::TOOLS.with(ServerFeatures::LOGGING),
 );
 
-/// Input that is there at once, and then again and again, as long as a count says.
+/// Input that is available at once, and is repeated as often as a count says.
 struct Repeated {
     first: VecDeque<u8>,
     again: Vec<u8>,
@@ -80,14 +80,14 @@ fn call(id: u32, tool: &str) -> String {
     format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
 }
 
-/// Panics in every way that a handler can.
+/// Handler that panics in each of its functions.
 #[derive(Default)]
 struct Panicking {
     told: Vec<bool>,
     job: Option<RequestHandle>,
 }
 
-/// A result that is longer than what can wait for the client, with something in it that panics.
+/// A result that is longer than the output buffer, and panics while it is serialized.
 struct Long {
     panics: bool,
 }
@@ -114,7 +114,7 @@ impl Handler for Panicking {
                 panic!("answered");
             }
             Some("half") => {
-                // What was written of it has left when the rest panics.
+                // The first part has been sent when the rest panics.
                 let mut result = Long { panics: false };
                 let _ = ctx.send(|server, tx| {
                     let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
@@ -150,7 +150,7 @@ impl Handler for Panicking {
     }
 }
 
-/// By reference, so that the test can look at it afterwards.
+/// Forwards by reference, so that the test can inspect the handler afterwards.
 impl Handler for &mut Panicking {
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
         (**self).on_event(event, ctx)
@@ -183,7 +183,7 @@ fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
 fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
     let tools = ["at once", "answered", "half", "value", "well", "job"];
     let lines: String = tools.iter().zip(1..).map(|(tool, id)| call(id, tool)).collect();
-    // An event that is no request, at the end.
+    // The last event is not a request.
     let lines = lines
         + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n"
         + &call(7, "well");
@@ -196,7 +196,7 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
         (said(2).len(), said(2)[0]["result"]["content"][0]["text"].as_str()),
         (1, Some("answered"))
     );
-    // The line that had begun is no message; what follows it is.
+    // The begun line is not a message; the next line is.
     assert_eq!(
         (messages.iter().filter(|message| message.is_null()).count(), said(3)),
         (1, vec![&internal(3)])
@@ -208,13 +208,13 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
             (1, Some("well"))
         );
     }
-    // The job of `woken` is answered by the handler, or by its event before.
+    // The handler responds to the job of `woken`, or has done so at the event before.
     assert_eq!((said(6).len(), said(6)[0]["result"]["isError"].as_bool()), (1, Some(true)));
     assert_eq!(handler.told, [true, true, true, true, false]);
 }
 
 #[test]
-fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
+fn f9_a_handler_that_panics_at_each_wake_is_paused() {
     struct Woken(Arc<AtomicUsize>);
     impl Handler for Woken {
         fn on_event(&mut self, _: ServerEvent<'_>, _: &mut Context<'_, '_>) -> Result<(), Error> {
@@ -232,7 +232,7 @@ fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
     let begun = std::time::Instant::now();
     let input = Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") };
     blocking::serve_on::<64, 64>(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
-    // Once, and once for each second that the machine needed.
+    // Once, and once more for each second that the test took.
     assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
 }
 
@@ -259,14 +259,14 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
         }
         fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
             self.1 += 1;
-            // At its own pace, so that the deadline comes while the flood goes on.
+            // Paced, so that the deadline passes during the flood.
             std::thread::sleep(Duration::from_millis(1));
             Ok(())
         }
     }
     let config = CONFIG.request_timeout(Duration::from_millis(50));
     let mut job = Job(None, 0);
-    // A long line has made a large buffer; then there is no end of blank lines.
+    // A long line has grown the buffer; then endless blank lines follow.
     let first = format!("{}{}\n", call(1, "wait"), " ".repeat(1 << 20));
     let mut input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
     input.longest = Arc::default();
@@ -326,7 +326,7 @@ fn s8_the_longest_duration_is_never() {
     }
 }
 
-/// Never ends, and counts how often it was read.
+/// Endless input that counts its reads.
 struct Endless(Arc<AtomicUsize>);
 
 impl Read for Endless {
@@ -336,7 +336,7 @@ impl Read for Endless {
     }
 }
 
-/// Waits until the thread has read as often as it may, and a little longer.
+/// Waits until the thread has read up to its limit, and a little longer.
 fn settled(reads: &AtomicUsize, least: usize) -> usize {
     for _ in 0..10_000 {
         if reads.load(Relaxed) >= least {
@@ -352,7 +352,7 @@ fn settled(reads: &AtomicUsize, least: usize) -> usize {
 fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     let reads = Arc::new(AtomicUsize::new(0));
     let mut input = Threaded::new(Endless(Arc::clone(&reads)));
-    // Four wait, and the fifth is to be put to them.
+    // Four lines wait, and the fifth is to be queued.
     assert_eq!(settled(&reads, 5), 5);
     assert_eq!(input.read(&mut [0; 1]).unwrap(), 1);
     assert_eq!(settled(&reads, 6), 6);
@@ -361,7 +361,7 @@ fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     let reads = Arc::new(AtomicUsize::new(0));
     let mut streams = ThreadedStreams::new("endless", Endless(Arc::clone(&reads)), io::sink());
     assert_eq!(settled(&reads, 2), 2);
-    // One of them is passed on, and its buffer is read into again.
+    // One of them is taken, and its buffer is reused.
     let mut into = vec![0; 64 << 10];
     while streams.transfer(&[], &mut into, Some(Duration::from_secs(10))).unwrap().read == 0 {}
     assert_eq!(settled(&reads, 3), 3);

@@ -54,7 +54,7 @@ pub(crate) const ALL: [Feature; 30] = [
             }
             s.client.run_for(Duration::from_millis(50))?;
         }
-        Err(Wrong("the call went on".to_owned()))
+        Err(Wrong("the call was not cancelled".to_owned()))
     }),
     ("silent_after_cancel", |s| {
         // A late response is dropped silently.

@@ -199,7 +199,7 @@ impl Report {
             _ => self.say(
                 feature,
                 revision.as_str(),
-                Err(Wrong("the offers do not say whether it is there".to_owned())),
+                Err(Wrong("the offers have no entry for it".to_owned())),
             ),
         }
         false

@@ -158,7 +158,7 @@ impl Session {
 }
 
 pub(crate) fn value(raw: RawJson<'_>) -> Value {
-    serde_json::from_str(raw.as_str()).expect("what the core scanned is JSON")
+    serde_json::from_str(raw.as_str()).expect("the core has validated the JSON")
 }
 
 struct Recorder(Arc<Mutex<Vec<Seen>>>);
@@ -171,7 +171,7 @@ impl Recorder {
 
 impl Handler for Recorder {
     fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let asked = serde_json::to_value(question.request).expect("a question is JSON");
+        let asked = serde_json::to_value(question.request).expect("an input request is JSON");
         self.saw("question", asked);
         question.respond(&match question.request {
             InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),

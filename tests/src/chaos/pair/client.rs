@@ -211,7 +211,7 @@ impl Role for ClientApp {
         assert_eq!(end.machine.open_requests(), end.app.asked.len());
         // `initialize` or `server/discover`, or a ping.
         let more = end.machine.open_calls() - end.app.calls.len();
-        assert!(more <= 1, "{more} requests that nobody made");
+        assert!(more <= 1, "{more} unexpected requests");
     }
 
     fn finish(&self) -> Option<Act> {
@@ -242,10 +242,10 @@ impl End<ClientApp> {
                 .calls
                 .iter()
                 .position(|waiting| waiting.call == call)
-                .expect("it ends twice");
+                .expect("each request ends once");
             self.app.gone.push(self.app.calls.remove(at).call);
         }
-        assert!(self.app.calls.is_empty(), "without an end: {:?}", self.app.calls);
+        assert!(self.app.calls.is_empty(), "calls without an outcome: {:?}", self.app.calls);
         assert_eq!(
             (self.machine.open_calls(), self.machine.open_requests(), self.machine.poll_timeout()),
             (0, 0, None)

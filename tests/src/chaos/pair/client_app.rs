@@ -80,9 +80,9 @@ impl ClientApp {
                             client.revision() == Some(Revision::LATEST)
                                 && input.round() < client.config().max_rounds
                         );
-                        let state = input
-                            .state()
-                            .map(|state| state.as_plain().expect("our state").to_owned());
+                        let state = input.state().map(|state| {
+                            state.as_plain().expect("the request state is ours").to_owned()
+                        });
                         let answers = input.raw_requests().is_some();
                         self.again.push(Again {
                             kind: waiting.kind,
@@ -103,11 +103,11 @@ impl ClientApp {
                     CallOutcome::TimedOut => {
                         assert!(
                             waiting.deadline.is_some_and(|deadline| deadline <= self.latest),
-                            "too early: {waiting:?}, {now}"
+                            "timed out too early: {waiting:?}, {now}"
                         );
                         self.given_up += 1;
                     }
-                    CallOutcome::Closed => panic!("closed by whom?"),
+                    CallOutcome::Closed => panic!("outcome Closed without a call of close"),
                     _ => {}
                 }
             }
@@ -116,7 +116,10 @@ impl ClientApp {
                 let waiting = self.waiting(*call);
                 assert!(waiting.wants_progress);
                 let done = params.get("progress").and_then(RawJson::as_f64).expect("a number");
-                assert!(waiting.progress.is_none_or(|last| last < done), "no progress");
+                assert!(
+                    waiting.progress.is_none_or(|last| last < done),
+                    "the progress did not increase"
+                );
                 waiting.progress = Some(done);
                 if prolongs && !waiting.is_listen {
                     waiting.deadline = Some(now.saturating_add(waiting.timeout).min(waiting.limit));
@@ -130,7 +133,10 @@ impl ClientApp {
             }
             ClientEvent::Changed { listen, .. } => match listen {
                 Some(call) => {
-                    assert!(self.waiting(*call).listening, "a change before the acknowledgement")
+                    assert!(
+                        self.waiting(*call).listening,
+                        "a change notification before the acknowledgement"
+                    )
                 }
                 None => assert!(client.revision().is_some_and(|revision| !revision.is_modern())),
             },
@@ -143,8 +149,11 @@ impl ClientApp {
             }
             ClientEvent::RequestCancelled { request, .. }
             | ClientEvent::RequestTimedOut { request } => {
-                let at =
-                    self.asked.iter().position(|asked| asked == request).expect("it ends twice");
+                let at = self
+                    .asked
+                    .iter()
+                    .position(|asked| asked == request)
+                    .expect("each request ends once");
                 self.asked.remove(at);
                 assert!(!client.is_request_open(*request));
             }
@@ -152,7 +161,9 @@ impl ClientApp {
             ClientEvent::Violation(violation) => match violation {
                 // The client remembers as many ids as it has slots for calls, and one or two of
                 // connecting.
-                Violation::UnexpectedResponse => assert!(self.given_up > 1, "an answer to nothing"),
+                Violation::UnexpectedResponse => {
+                    assert!(self.given_up > 1, "an unexpected response")
+                }
                 Violation::TooLong => assert!(!roomy),
                 // Connecting failed, and the connection is not closed yet.
                 Violation::UnexpectedRequest => assert!(self.failed),
@@ -169,14 +180,15 @@ impl ClientApp {
     }
 
     fn waiting(&mut self, call: Call) -> &mut Waiting {
-        self.calls
-            .iter_mut()
-            .find(|waiting| waiting.call == call)
-            .expect("about a request that is over")
+        self.calls.iter_mut().find(|waiting| waiting.call == call).expect("the call is open")
     }
 
     fn forget(&mut self, call: Call) -> Waiting {
-        let at = self.calls.iter().position(|waiting| waiting.call == call).expect("it ends twice");
+        let at = self
+            .calls
+            .iter()
+            .position(|waiting| waiting.call == call)
+            .expect("each request ends once");
         self.gone.push(call);
         self.calls.remove(at)
     }

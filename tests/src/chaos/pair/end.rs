@@ -233,7 +233,7 @@ impl<P: Role> End<P> {
             let wrote = self.line.tx.pending().len() > before;
             // A frame that has begun is continued whatever the time is.
             let nothing = matches!(event, Ok(None)) && !wrote;
-            assert!(!idle || nothing || self.going_on, "due at {due:?}, but handled at {now}");
+            assert!(!idle || nothing || self.going_on, "the deadline {due:?} was handled at {now}");
             self.going_on &= event.is_err();
             if let Some(event) = event? {
                 self.events += 1;
@@ -241,13 +241,13 @@ impl<P: Role> End<P> {
             } else if !wrote {
                 if !intrudes && now < u64::MAX / 4 {
                     let due = self.machine.poll_timeout().is_some_and(|due| due <= at);
-                    assert!(!due, "due, and nothing is done");
+                    assert!(!due, "a passed deadline had no effect");
                     self.app.after_timeouts(now);
                 }
                 return Ok(());
             }
         }
-        panic!("there is always another deadline");
+        panic!("handle_timeout does not terminate");
     }
 
     fn check(&self) {
@@ -300,18 +300,21 @@ fn attempt<M: Endpoint, R>(
     let result = call(machine, &mut line.tx);
     let written = &line.tx.pending()[before..];
     let ends = written.iter().filter(|byte| **byte == b'\n').count();
-    assert!(!intrudes || written.is_empty(), "a call wrote into the frame of another");
+    assert!(!intrudes || written.is_empty(), "a call wrote into the open frame of another");
     line.wrote_part = result.is_err() && line.tx.is_mid_frame() && !written.is_empty();
     match &result {
         Ok(_) => {
-            assert!(ends <= 1 && (written.is_empty() || written.ends_with(b"\n")), "not one frame")
+            assert!(
+                ends <= 1 && (written.is_empty() || written.ends_with(b"\n")),
+                "the output is not one frame"
+            )
         }
         Err(SendError::Full) if line.wrote_part => {
-            assert_eq!(ends, 0, "a part of a frame ends a line")
+            assert_eq!(ends, 0, "a partial frame ends a line")
         }
         Err(error) => {
-            assert!(written.is_empty(), "{error:?}, but something was written");
-            assert_eq!(state(machine), was, "{error:?}, but something happened");
+            assert!(written.is_empty(), "{error:?}, but output was written");
+            assert_eq!(state(machine), was, "{error:?}, but the state changed");
             assert!(
                 *error != SendError::Full || !line.tx.is_idle(),
                 "Full, but nothing is pending"

@@ -31,12 +31,16 @@ impl ServerApp {
             | ServerEvent::RequestTimedOut { request } => {
                 assert!(
                     !server.is_request_open(*request) && self.forget(*request),
-                    "it ends twice"
+                    "each request ends once"
                 );
             }
             ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
             ServerEvent::CallFinished { call, .. } => {
-                let at = self.calls.iter().position(|open| open == call).expect("it ends twice");
+                let at = self
+                    .calls
+                    .iter()
+                    .position(|open| open == call)
+                    .expect("each request ends once");
                 self.calls.remove(at);
             }
             ServerEvent::Violation(violation) => match violation {

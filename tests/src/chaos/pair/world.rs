@@ -124,7 +124,7 @@ impl<'d> World<'d> {
                 return self.over();
             }
         }
-        panic!("there is no end");
+        panic!("the script does not terminate");
     }
 
     /// Whether every frame has been read.

@@ -75,12 +75,12 @@ impl Application {
                 assert!(!server.is_request_open(*request));
             }
             ServerEvent::RequestTimedOut { request } => {
-                drop(self.forget(*request).expect("a listen has no deadline"))
+                drop(self.forget(*request).expect("only requests have deadlines"))
             }
             ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
             ServerEvent::CallFinished { call, .. } => {
                 let known = self.calls.iter().position(|known| known == call);
-                self.calls.remove(known.expect("an answer to what was not asked"));
+                self.calls.remove(known.expect("the response belongs to an open call"));
             }
             _ => {}
         }
@@ -96,7 +96,7 @@ impl Application {
             return None;
         }
         let at = self.jobs.iter().position(|job| job.handle == request);
-        Some(self.jobs.remove(at.expect("an event about a request that is not open")))
+        Some(self.jobs.remove(at.expect("the request is open")))
     }
 }
 
@@ -122,7 +122,7 @@ impl World<'_> {
             12 => self.end_listen(),
             13 => self.input_required(),
             14 => self.notify(),
-            _ => self.flog_a_dead_horse(),
+            _ => self.use_ended_handles(),
         }
     }
 
@@ -254,7 +254,7 @@ impl World<'_> {
                 }
             }
         }
-        panic!("a call is repeated for ever");
+        panic!("a repeated call does not terminate");
     }
 
     /// Writes a response piece by piece; its source may fail.
@@ -322,7 +322,7 @@ impl World<'_> {
             );
             return false;
         }
-        let job = self.application.forget(handle).expect("a listen was answered");
+        let job = self.application.forget(handle).expect("the response belongs to an open request");
         if let Some(id) = job.id {
             let line = String::from_utf8_lossy(&self.ledger.last);
             assert!(
@@ -399,7 +399,7 @@ impl World<'_> {
                 Err(error) => return assert_eq!(error, SendError::Full),
             }
         }
-        panic!("more were told than listen");
+        panic!("more notifications than subscribers");
     }
 
     fn notify(&mut self) {
@@ -491,11 +491,11 @@ impl World<'_> {
                 Err(error) => return assert_eq!(error, SendError::Full),
             }
         }
-        panic!("a listen does not end");
+        panic!("ending a listen does not terminate");
     }
 
     /// Calls with the handle of a request that has ended do nothing.
-    fn flog_a_dead_horse(&mut self) {
+    fn use_ended_handles(&mut self) {
         let Some(handle) = self.application.gone.last().copied() else { return };
         let now = self.instant();
         let progress = Progress::of(1);

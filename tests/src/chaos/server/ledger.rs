@@ -141,7 +141,7 @@ impl Ledger {
                 if let Some(id) = message.id {
                     assert!(
                         !self.asked.iter().any(|asked| asked == id.get()),
-                        "asked twice: {}",
+                        "two requests with the same id: {}",
                         text()
                     );
                     self.asked.push(id.get().to_owned());
@@ -150,7 +150,7 @@ impl Ledger {
             }
             (None, Some(result), None) => {
                 assert!(result.get().starts_with('{'), "{}", text());
-                self.answer(message.id.expect("a result without an id").get(), line);
+                self.answer(message.id.expect("a response has an id").get(), line);
             }
             (None, None, Some(error)) => {
                 let error: Value = from_str(error.get()).unwrap();
@@ -160,7 +160,7 @@ impl Ledger {
                     None => self.answers += 1,
                 }
             }
-            _ => panic!("no message: {}", text()),
+            _ => panic!("not a JSON-RPC message: {}", text()),
         }
     }
 
@@ -168,7 +168,7 @@ impl Ledger {
         self.answers += 1;
         let owed = self.owed.get_mut(id).filter(|owed| **owed > 0);
         let Some(owed) = owed else {
-            panic!("nobody asked for this, or it was answered: {}", String::from_utf8_lossy(line))
+            panic!("a response without an open request: {}", String::from_utf8_lossy(line))
         };
         *owed -= 1;
     }

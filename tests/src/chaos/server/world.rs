@@ -158,7 +158,7 @@ impl<'d> World<'d> {
 
     /// Checks what holds between calls.
     fn settled(&mut self) {
-        assert!(self.ledger.is_whole(), "a line was left without its end");
+        assert!(self.ledger.is_whole(), "an incomplete line was left");
         assert_eq!(self.server.open_requests(), self.application.open());
         assert!(self.application.all_open(&self.server));
     }
@@ -202,7 +202,7 @@ impl<'d> World<'d> {
                     let none_is = self.now > u64::MAX / 4 || due.is_none_or(|due| due > now);
                     assert!(
                         none_is || self.ledger.last_is_ping(),
-                        "due at {due:?}, now is {now:?}"
+                        "the deadline {due:?} has passed at {now:?}"
                     );
                     if none_is {
                         return;
@@ -211,7 +211,7 @@ impl<'d> World<'d> {
                 Err(error) => return assert_eq!(error, SendError::Full),
             }
         }
-        panic!("time does not end");
+        panic!("handling timeouts does not terminate");
     }
 
     // --- Output.
@@ -227,7 +227,7 @@ impl<'d> World<'d> {
         let (before, was) = (self.tx.pending().to_vec(), state(&self.server));
         let result = call(&mut self.server, &mut self.tx);
         let written =
-            self.tx.pending().strip_prefix(&before[..]).expect("what was pending has changed");
+            self.tx.pending().strip_prefix(&before[..]).expect("pending bytes are unchanged");
         let lines = written.iter().filter(|b| **b == b'\n').count();
         // An abandoned response adds a line end.
         let more = self.in_batch || self.ledger.broken;
@@ -237,10 +237,10 @@ impl<'d> World<'d> {
         match &result {
             Ok(_) => assert!(
                 self.by_hand || written.is_empty() || written.ends_with(b"\n"),
-                "an end is missing"
+                "the line end is missing"
             ),
             Err(SendError::Full) if wrote_part => {
-                assert!(!written.ends_with(b"\n"), "a part of a frame ends a line")
+                assert!(!written.ends_with(b"\n"), "a partial frame ends a line")
             }
             // The value turned out to be invalid after its beginning was written.
             Err(SendError::Value) if !self.ledger.is_whole() => {
@@ -249,15 +249,18 @@ impl<'d> World<'d> {
             // Earlier messages of the batch may have been responded to.
             Err(SendError::Full) if more => {}
             Err(error) => {
-                assert!(written.is_empty(), "{error:?}, but something was written");
-                assert_eq!(state(&self.server), was, "{error:?}, but something happened");
+                assert!(written.is_empty(), "{error:?}, but output was written");
+                assert_eq!(state(&self.server), was, "{error:?}, but the state changed");
                 assert!(
                     *error != SendError::Full || !self.tx.is_idle(),
                     "Full, but nothing is pending"
                 );
             }
         }
-        assert!(!self.intruding || written.is_empty(), "somebody wrote into the frame of another");
+        assert!(
+            !self.intruding || written.is_empty(),
+            "a call wrote into the open frame of another"
+        );
         if !written.is_empty() {
             self.show(format_args!("-> {}", String::from_utf8_lossy(written).escape_debug()));
         }
@@ -285,7 +288,7 @@ impl<'d> World<'d> {
                     return Err(SendError::Full);
                 }
                 Err(SendError::Full) => {
-                    assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
+                    assert!(!self.tx.pending().is_empty(), "Full, but nothing is pending");
                     if begun && self.script.once_in(4) {
                         self.break_in(writer);
                     }
@@ -294,13 +297,13 @@ impl<'d> World<'d> {
                 other => {
                     assert!(
                         self.by_hand || self.ledger.is_whole(),
-                        "the call is over, the line is not"
+                        "the call has returned, but its line is incomplete"
                     );
                     return other;
                 }
             }
         }
-        panic!("a call is repeated for ever");
+        panic!("a repeated call does not terminate");
     }
 
     pub(super) fn break_in(&mut self, writer: Writer) {
@@ -339,11 +342,11 @@ impl<'d> World<'d> {
                 self.take_frames(rx);
                 assert!(
                     self.frame.is_some() || !rx.spare().is_empty(),
-                    "no room, though no frame waits"
+                    "the buffer is full, but has no complete frame"
                 );
             }
         }
-        panic!("the input does not end");
+        panic!("reading the input does not terminate");
     }
 
     /// Splits the same bytes into lines, independently.
@@ -361,9 +364,9 @@ impl<'d> World<'d> {
     fn take_frames(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         loop {
             let Some(frame) = rx.next_frame() else {
-                assert!(self.frame.is_none(), "a frame that was given back is gone");
+                assert!(self.frame.is_none(), "an unread frame was lost");
                 self.lines.retain(|heard| !is_blank(&heard.line));
-                assert!(self.lines.is_empty(), "a line was not lent: {:?}", self.lines);
+                assert!(self.lines.is_empty(), "lines without a frame: {:?}", self.lines);
                 return;
             };
             let mut messages = match self.frame.take() {
@@ -396,7 +399,7 @@ impl<'d> World<'d> {
     /// Finds the line of a frame.
     fn which(&mut self, frame: Frame<'_>) -> Heard {
         loop {
-            let heard = self.lines.pop_front().expect("a frame of nothing");
+            let heard = self.lines.pop_front().expect("each frame is one of the lines");
             self.show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
             match frame {
                 Frame::Complete(line)
@@ -468,7 +471,7 @@ impl<'d> World<'d> {
                 heard.line = line;
             }
         }
-        panic!("a frame without end");
+        panic!("handling a frame does not terminate");
     }
 
     /// Reads a line while another frame is open. A message that needs a response is not taken.
@@ -499,7 +502,7 @@ impl<'d> World<'d> {
                 }
             }
         }
-        panic!("a frame without end");
+        panic!("handling a frame does not terminate");
     }
 
     pub(super) fn job(&mut self) -> Option<Job> {

@@ -103,11 +103,11 @@ pub(super) const STEPS: &[Step] = &[
             let uris = ["m://a".into(), "m://c".into()];
             let filter =
                 SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
-            stage.client.listen(now, "one", &filter).expect("it may listen");
+            stage.client.listen(now, "one", &filter).expect("the listen is allowed");
             stage.run();
             let filter =
                 SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true);
-            stage.client.listen(now, "two", &filter).expect("it may listen");
+            stage.client.listen(now, "two", &filter).expect("the listen is allowed");
             stage.run();
             for change in [
                 Change::resource("m://a"),
@@ -286,7 +286,7 @@ pub(super) const STEPS: &[Step] = &[
             ask(stage, "ping", "ping", "{}");
             let now = stage.instant();
             let End { machine: server, line, app, .. } = &mut stage.server;
-            app.ask(server, line, now, "ping", None).expect("it may ping");
+            app.ask(server, line, now, "ping", None).expect("the ping is allowed");
         },
         expect: "
             c ping: {}

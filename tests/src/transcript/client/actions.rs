@@ -88,7 +88,7 @@ impl<const N: usize> Player<'_, N> {
             },
             _ if subject.starts_with('?') => self.act_on_call(subject, rest),
             _ if subject.starts_with('#') => self.act_on_request(subject, rest),
-            _ => Err(format!("no such action: {text}")),
+            _ => Err(format!("unknown action: {text}")),
         }
     }
 
@@ -126,7 +126,7 @@ impl<const N: usize> Player<'_, N> {
                 self.calls.extend(call);
                 Ok(outcome(call.map(|_| "Ok")))
             }
-            _ => Err(format!("no such action: {text}")),
+            _ => Err(format!("unknown action: {text}")),
         }
     }
 
@@ -156,7 +156,7 @@ impl<const N: usize> Player<'_, N> {
                 wire.send(|tx| client.progress(now, request, &progress, tx))
             }
             "open" => return Ok(client.is_request_open(request).to_string()),
-            _ => return Err(format!("no such action: {text}")),
+            _ => return Err(format!("unknown action: {text}")),
         }))
     }
 }
@@ -185,7 +185,7 @@ fn params_and_options(text: &str) -> Result<(RawJson<'_>, CallOptions), String> 
                 )
             }
             "log" => options.log_level(level(words.next().unwrap_or_default())?),
-            _ => return Err(format!("no such option: {word}")),
+            _ => return Err(format!("unknown option: {word}")),
         };
     }
     Ok((params, options))

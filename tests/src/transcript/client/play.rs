@@ -22,7 +22,7 @@ pub(in super::super) fn play(
         2 => Player::<2>::play(transcript, &setup, way),
         4 => Player::<4>::play(transcript, &setup, way),
         8 => Player::<8>::play(transcript, &setup, way),
-        n => Err(format!("{}: size {n} is none of those that are compiled in", transcript.name)),
+        n => Err(format!("{}: size {n} is not compiled in", transcript.name)),
     }
 }
 
@@ -78,7 +78,7 @@ impl<'c, const N: usize> Play for Player<'c, N> {
         )?;
         self.collect()?;
         if self.client.revision() != Some(revision) || self.bench.claims.events.len() != 1 {
-            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
+            return Err(format!("the session was not opened:{}", self.bench.claims.rest()));
         }
         self.bench.claims = Claims::default();
         Ok(())

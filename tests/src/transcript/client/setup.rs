@@ -77,7 +77,7 @@ impl<'t> Setup<'t> {
             "result_types" => self.result_types = words.collect(),
             "nameless" => config.send_client_info = false,
             "log_level" => config.log_level = Some(level(value)?),
-            _ => return Err("no such option".into()),
+            _ => return Err("unknown option".into()),
         }
         Ok(())
     }
@@ -99,7 +99,9 @@ fn capabilities(words: &str) -> Result<ClientFeatures, String> {
         "all" => Ok(NAMES.iter().fold(all, |all, (_, one)| all.with(*one))),
         _ => {
             let known = NAMES.iter().find(|(name, _)| *name == word);
-            known.map(|(_, one)| all.with(*one)).ok_or_else(|| format!("{word} is no capability"))
+            known
+                .map(|(_, one)| all.with(*one))
+                .ok_or_else(|| format!("{word} is not a capability"))
         }
     })
 }

@@ -53,7 +53,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                         Err(SendError::Value),
                         "{bad}"
                     );
-                    assert!(client.is_request_open(request.handle), "it can still be answered");
+                    assert!(client.is_request_open(request.handle), "a response is still possible");
                     assert_eq!(
                         client.respond(request.handle, &ListRootsResult::new(&roots[..1]), tx),
                         Ok(())
@@ -68,7 +68,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
                 assert_eq!((answered, small.is_idle()), (Err(SendError::Value), true), "{bad}");
             });
-            assert_eq!(sent.len(), 1, "nothing of the refused answer was sent");
+            assert_eq!(sent.len(), 1, "no part of the refused result was sent");
         }
         // Nor on a retry.
         let answers = [("k", InputResponse::ListRoots(ListRootsResult::new(&roots)))];
@@ -179,7 +179,7 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
         peer.is_asked("sampling/createMessage", params, |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
             let Ok(InputRequest::CreateMessage(question)) = request.input_request() else {
-                panic!("a question")
+                panic!("expected an input request")
             };
             assert_eq!(
                 (question.messages.len(), request.params.raw().as_str().contains(text)),
@@ -237,14 +237,14 @@ fn samp_16_hints_on_blocks_go_back_as_they_came() {
     let message = SamplingMessage::new(Role::Assistant, SamplingMessageContent::many(&blocks));
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
         let mut out = [0; 512];
-        let written = to_slice(&message, revision, &mut out).expect("it can be written");
+        let written = to_slice(&message, revision, &mut out).expect("the value can be written");
         let written: Value = serde_json::from_str(written.as_str()).expect("JSON");
         assert_eq!(written["content"][0]["_meta"], json!({"cache": {"x": 1}}), "{written}");
     }
 }
 
 #[test]
-fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
+fn samp_19_prm_12_results_have_one_or_several_blocks_by_revision() {
     let blocks = [
         SamplingMessageContentBlock::Text(TextContent::new("a")),
         SamplingMessageContentBlock::Text(TextContent::new("b")),
@@ -271,7 +271,7 @@ fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
 }
 
 #[test]
-fn elic_18_elic_19_an_answer_is_checked_against_the_form_before_it_is_sent() {
+fn elic_18_elic_19_a_result_is_validated_by_the_form_before_it_is_sent() {
     let form = json!({"message": "?", "requestedSchema": {"type": "object", "required": ["age"],
         "properties": {"age": {"type": "integer", "minimum": 0}, "mail": {"type": "string", "format": "email"}}}});
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
@@ -315,14 +315,10 @@ fn elic_21_a_form_has_default_values() {
     let form: RequestedSchema<'_> = raw(schema).to().expect("a form");
     let mut out = [0; 256];
     let defaults =
-        to_slice(&form.defaults(), Revision::LATEST, &mut out).expect("they can be written");
+        to_slice(&form.defaults(), Revision::LATEST, &mut out).expect("the values can be written");
     let expected = json!({"name": "Ada", "age": 36, "ratio": 0.5, "news": false, "size": "M", "color": "r", "tags": ["b"], "old": "x"});
     assert_eq!(serde_json::from_str::<Value>(defaults.as_str()).expect("JSON"), expected);
-    assert_eq!(
-        form.validate_content(defaults),
-        Ok(()),
-        "what is filled in already may be sent as it is"
-    );
+    assert_eq!(form.validate_content(defaults), Ok(()), "the defaults are a valid result");
 }
 
 #[test]

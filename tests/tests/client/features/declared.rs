@@ -34,7 +34,7 @@ fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
         assert!(!Icon::new(bad).has_allowed_scheme(), "{bad}");
     }
     let escaped: Icon<'_> = raw(r#"{"src":"j\u0061vascript:alert(1)"}"#).to().expect("an icon");
-    assert!(!escaped.has_allowed_scheme(), "by meaning");
+    assert!(!escaped.has_allowed_scheme(), "escapes are resolved");
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
 }
 
 #[test]
-fn root_07_samp_18_a_client_offers_neither_roots_nor_samples_unless_told_to() {
+fn root_07_samp_18_a_client_declares_roots_and_sampling_only_if_configured() {
     let declared = |revision: Revision, capabilities: ClientFeatures| {
         let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
             .revisions(Revisions::only(revision));
         let (mut client, mut tx) = (Client::new(&config), TxBuffer::new([0; 1024]));
-        client.connect(Instant::from_millis(0), &mut tx).expect("it opens");
+        client.connect(Instant::from_millis(0), &mut tx).expect("connecting starts");
         let sent: Value = serde_json::from_slice(tx.pending()).expect("JSON");
         let key = if revision.is_modern() {
             "io.modelcontextprotocol/clientCapabilities"

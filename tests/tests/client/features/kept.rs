@@ -19,11 +19,11 @@ fn follow(
     let mut request = peer.does(|client, tx| {
         client
             .request(NOW, method, &PaginatedParams::new(), CallOptions::new(), tx)
-            .expect("it is sent");
+            .expect("the request is sent");
     });
     for page in pages {
         let Some(sent) = request.pop() else {
-            panic!("no more was asked for than {} pages", cursors.len())
+            panic!("more requests than {} pages", cursors.len())
         };
         cursors.push(sent["params"]["cursor"].clone());
         request = peer.hears(
@@ -40,12 +40,14 @@ fn follow(
                         .map(|item| item.as_str().to_owned()),
                 );
                 if let Some(next) = PaginatedParams::next_page(page) {
-                    client.request(NOW, method, &next, CallOptions::new(), tx).expect("it is sent");
+                    client
+                        .request(NOW, method, &next, CallOptions::new(), tx)
+                        .expect("the request is sent");
                 }
             },
         );
     }
-    assert!(request.is_empty(), "no page follows the last");
+    assert!(request.is_empty(), "no request follows the last page");
     (items.iter().map(|item| serde_json::from_str(item).expect("JSON")).collect(), cursors)
 }
 
@@ -91,25 +93,23 @@ fn page_08_an_empty_cursor_is_one_and_only_its_absence_is_the_end() {
 }
 
 #[test]
-fn page_07_a_cursor_goes_back_byte_for_byte() {
+fn page_07_a_cursor_is_returned_byte_for_byte() {
     let page = r#"{"tools":[],"nextCursor":"a\u00e9\/\ud83e\udd80\""}"#;
     let mut out = [0; 64];
     let next = PaginatedParams::next_page(raw(page)).expect("another page");
-    let sent = mcp_sansio::to_slice(&next, Revision::LATEST, &mut out).expect("it can be written");
+    let sent =
+        mcp_sansio::to_slice(&next, Revision::LATEST, &mut out).expect("the value can be written");
     assert_eq!(sent.as_str(), r#"{"cursor":"a\u00e9\/\ud83e\udd80\""}"#);
 }
 
 #[test]
-fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as_it_says() {
+fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_its_ttl() {
     let received = Instant::from_millis(1_000);
     let fresh = |result: &str, at: u64| {
         CacheHint::from_result(raw(result)).is_fresh(received, Instant::from_millis(at))
     };
     assert!(fresh(r#"{"ttlMs":500}"#, 1_000) && fresh(r#"{"ttlMs":500}"#, 1_499));
-    assert!(
-        !fresh(r#"{"ttlMs":500}"#, 1_500),
-        "stale: to be asked for again when it is needed next"
-    );
+    assert!(!fresh(r#"{"ttlMs":500}"#, 1_500), "the result is stale");
     for stale in [
         r#"{"ttlMs":0}"#,
         "{}",
@@ -141,7 +141,7 @@ fn cache_14_a_scope_other_than_public_is_private() {
 }
 
 #[test]
-fn cache_15_a_change_says_whose_answers_are_stale() {
+fn cache_15_a_change_notification_names_the_stale_results() {
     let kept = [
         ("tools/list", "{}"),
         ("tools/list", r#"{"cursor":"2"}"#),
@@ -199,7 +199,7 @@ fn sub_06_the_acknowledged_filter_is_compared_with_the_requested_one() {
     ] {
         let mut peer = Peer::new(Revision::LATEST);
         let sent = peer.does(|client, tx| {
-            client.listen(NOW, &wanted, CallOptions::new(), tx).expect("it is sent");
+            client.listen(NOW, &wanted, CallOptions::new(), tx).expect("the request is sent");
         });
         let meta = json!({"io.modelcontextprotocol/subscriptionId": sent[0]["id"]});
         let params = json!({"notifications": granted, "_meta": meta});
@@ -211,5 +211,8 @@ fn sub_06_the_acknowledged_filter_is_compared_with_the_requested_one() {
         });
         assert_eq!(verdict, Some(all), "{granted}");
     }
-    assert!(SubscriptionFilter::new().is_subset(&SubscriptionFilter::new()), "nothing was wanted");
+    assert!(
+        SubscriptionFilter::new().is_subset(&SubscriptionFilter::new()),
+        "an empty filter is a subset"
+    );
 }

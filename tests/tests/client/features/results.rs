@@ -20,7 +20,7 @@ fn comp_07_arguments_that_are_known_go_along_from_2025_06_18_on() {
         let sent = peer.does(|client, tx| {
             client
                 .request(NOW, "completion/complete", &params, CallOptions::new(), tx)
-                .expect("it is sent");
+                .expect("the request is sent");
         });
         let context =
             (revision >= Revision::V2025_06_18).then(|| json!({"arguments": {"owner": "me"}}));
@@ -45,7 +45,7 @@ fn tool_14_structured_content_has_the_type_of_the_revision() {
                 expected,
                 "{content} in {revision}"
             );
-            assert_eq!(read(revision, ""), None, "absent is not null");
+            assert_eq!(read(revision, ""), None, "an absent member is not null");
         }
     }
 }
@@ -116,7 +116,7 @@ fn tool_06_tools_are_called_by_the_name_that_was_listed() {
         let sent = peer.does(|client, tx| {
             client
                 .request(NOW, "tools/call", &CallToolParams::new(name), CallOptions::new(), tx)
-                .expect("it is sent");
+                .expect("the request is sent");
         });
         assert_eq!(sent[0]["params"]["name"], name);
     }
@@ -184,7 +184,7 @@ fn res_05_no_such_resource_is_understood_in_both_codes() {
                     CallOptions::new(),
                     tx,
                 )
-                .expect("it is sent");
+                .expect("the request is sent");
         });
         let mut verdict = None;
         peer.hears(
@@ -197,7 +197,7 @@ fn res_05_no_such_resource_is_understood_in_both_codes() {
                 verdict = Some(error.is_resource_not_found());
             },
         );
-        verdict.expect("an answer")
+        verdict.expect("a response")
     };
     for revision in REVISIONS {
         assert!(verdict(revision, json!({"code": -32002, "message": "Resource not found"})));
@@ -221,7 +221,7 @@ fn err_01_err_09_errors_of_the_server_have_their_own_type() {
             let sent = peer.does(|client, tx| {
                 client
                     .request(NOW, "tools/list", &PaginatedParams::new(), CallOptions::new(), tx)
-                    .expect("it is sent");
+                    .expect("the request is sent");
             });
             let mut seen = None;
             let error = json!({"code": code, "message": "m", "data": [1]});
@@ -240,10 +240,10 @@ fn err_01_err_09_errors_of_the_server_have_their_own_type() {
             assert_eq!(
                 seen,
                 Some((code, Some("[1]".to_owned()))),
-                "the code means what the server said, in {revision}"
+                "the error has the server's code, in {revision}"
             );
         }
     }
-    assert_ne!(ConnectError::TimedOut.to_string(), "", "what fails at the beginning can be shown");
+    assert_ne!(ConnectError::TimedOut.to_string(), "", "every connect error has a message");
     assert_eq!(Peer::new(Revision::LATEST).client.era(), Some(Era::Modern));
 }

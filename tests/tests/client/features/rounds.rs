@@ -19,7 +19,7 @@ fn questions() -> serde_json::Value {
 }
 
 #[test]
-fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
+fn mrtr_16_mrtr_17_mrtr_22_each_input_response_has_the_key_of_its_request() {
     let mut peer = Peer::new(Revision::LATEST);
     let params = json!({"name": "t", "arguments": {"a": 1}});
     let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
@@ -29,10 +29,10 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
         };
         let mut answers = Vec::new();
         for (key, question) in input.requests().iter() {
-            let answer = match question.expect("a question") {
-                InputRequest::Elicit(ElicitParams::Form(form)) => {
-                    InputResponse::Elicit(form.accept(raw(r#"{"name":"Ada"}"#)).expect("it fits"))
-                }
+            let answer = match question.expect("an input request") {
+                InputRequest::Elicit(ElicitParams::Form(form)) => InputResponse::Elicit(
+                    form.accept(raw(r#"{"name":"Ada"}"#)).expect("the content is valid"),
+                ),
                 InputRequest::CreateMessage(request) => {
                     assert_eq!(request.max_tokens, 9);
                     let text = SamplingMessageContent::text("!");
@@ -52,7 +52,7 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
         let answers = InputResponses::new(&answers);
         let mut out = [0; 512];
         let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out)
-            .expect("they can be written");
+            .expect("the values can be written");
         assert!(input.missing_response(json).is_none());
         let text = params.to_string();
         client
@@ -64,7 +64,7 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
                 CallOptions::new(),
                 tx,
             )
-            .expect("it is sent");
+            .expect("the request is sent");
     });
     let expected = json!({
         "form": {"action": "accept", "content": {"name": "Ada"}},
@@ -97,21 +97,21 @@ fn mrtr_17_missing_input_responses_are_named() {
             assert_eq!(
                 missing(r#"{"model":{},"f\u006frm":{},"wh\u00e9re":{}}"#),
                 None,
-                "keys are compared by meaning"
+                "keys are compared after resolving escapes"
             );
         },
     );
 }
 
 #[test]
-fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
+fn mrtr_18_mrtr_19_the_request_state_is_returned_byte_for_byte_through_any_buffer() {
     for state in [r#""""#, r#""{\"a\":1}""#, r#""\u00e9\/\ud83e\udd80\\""#, r#""é🦀 'x'""#] {
         for size in [1, 7, 64, 4096] {
             let mut peer = Peer::new(Revision::LATEST);
             let sent = peer.does(|client, tx| {
                 client
                     .request(NOW, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
-                    .expect("it is sent");
+                    .expect("the request is sent");
             });
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"input_required","requestState":{state}}}}}"#,

@@ -21,7 +21,7 @@ fn sch_01_sch_02_results_are_read_by_the_dialect_of_their_schema() {
         assert_eq!(found.as_deref(), Some("a: is of a type that the schema does not allow"));
     }
     let old = format!(r#"{{"$schema":"http://json-schema.org/draft-07/schema#",{rest}"#);
-    assert_eq!(fault(&old, r#"{"a":1}"#), None, "beside a reference nothing counts in draft-07");
+    assert_eq!(fault(&old, r#"{"a":1}"#), None, "draft-07 ignores keywords beside a reference");
 }
 
 #[test]
@@ -65,5 +65,5 @@ fn sch_10_a_servers_schema_costs_bounded_time_and_no_stack() {
     let schema = |depth: usize| format!(r#"{{"type":"object","properties":{}}}"#, nested(depth));
     let deep = usize::try_from(mcp_sansio::MAX_DEPTH).expect("a small number") - 3;
     assert_eq!(fault(&schema(deep), r#"{"a":{"a":{}}}"#), None);
-    assert!(RawJson::parse(&schema(deep + 10)).is_err(), "it does not even become a schema");
+    assert!(RawJson::parse(&schema(deep + 10)).is_err(), "RawJson refuses the nesting");
 }

@@ -36,7 +36,7 @@ impl Peer {
     pub(crate) fn new(revision: Revision) -> Self {
         let mut peer = Self { client: Client::new(&CONFIG), ids: 0 };
         peer.client.set_era(Some(revision.era()));
-        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("it opens"));
+        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
         if revision.era() == Era::Legacy {
             let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
             let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
@@ -79,7 +79,7 @@ impl Peer {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         self.does(|client, tx| {
             while let Some(event) =
-                client.next_event(NOW, &mut messages, tx).expect("there is room")
+                client.next_event(NOW, &mut messages, tx).expect("the buffer has room")
             {
                 handle(client, event, tx);
             }
@@ -96,7 +96,9 @@ impl Peer {
     ) -> Vec<Value> {
         let params = params.to_string();
         let sent = self.does(|client, tx| {
-            client.request(NOW, method, &raw(&params), CallOptions::new(), tx).expect("it is sent");
+            client
+                .request(NOW, method, &raw(&params), CallOptions::new(), tx)
+                .expect("the request is sent");
         });
         self.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), handle)
     }

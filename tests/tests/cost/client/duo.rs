@@ -287,7 +287,7 @@ impl Seen {
                 }
                 CallOutcome::EndedByServer => self.ended_by_server += 1,
                 CallOutcome::TimedOut => self.timed_out += 1,
-                _ => panic!("an end that was not foreseen"),
+                _ => panic!("unexpected outcome"),
             },
             ClientEvent::Progress { .. } => self.progress += 1,
             ClientEvent::Listening { .. } => self.listening += 1,
@@ -299,7 +299,7 @@ impl Seen {
                 _ = up.send(|tx| client.respond(request.handle, &answer, tx)).unwrap();
             }
             ClientEvent::Violation(_) => self.violations += 1,
-            _ => panic!("an event that was not foreseen"),
+            _ => panic!("unexpected event"),
         }
     }
 }

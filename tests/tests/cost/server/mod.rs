@@ -139,7 +139,7 @@ fn a_legacy_session_allocates_nothing() {
 }
 
 #[test]
-fn neither_do_answers_that_are_streamed_through_64_bytes() {
+fn responses_streamed_through_64_bytes_allocate_nothing() {
     for revision in LEGACY {
         check(revision, &mut Peer::<64>::new(), |peer| legacy(peer, revision));
     }
@@ -152,7 +152,7 @@ fn a_modern_conversation_allocates_nothing() {
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_allocation_counter_counts() {
     assert!(measure(|| drop(std::hint::black_box(Box::new(1)))).count_total > 0);
 }
 

@@ -144,7 +144,7 @@ impl<const TX: usize> Peer<TX> {
 
     pub(crate) fn progress(&mut self) {
         let Self { server, outside, now, .. } = self;
-        let Some(request) = outside.slow else { panic!("nothing is slow") };
+        let Some(request) = outside.slow else { panic!("no slow request is open") };
         for done in 1..4 {
             *now += 10;
             let progress = Progress::of(f64::from(done) / 3.0).total(1).message("on \"the\" way");
@@ -156,7 +156,7 @@ impl<const TX: usize> Peer<TX> {
 
     pub(crate) fn log(&mut self) {
         let Self { server, outside, .. } = self;
-        let Some(request) = outside.slow else { panic!("nothing is slow") };
+        let Some(request) = outside.slow else { panic!("no slow request is open") };
         let data = mcp_sansio::Json(("a text", 1.5, [true, false], Some('x'), "\u{1}"));
         let message = LogMessage::new(LoggingLevel::Error, &data).logger("arrays");
         outside.may_be_too_large(|tx| server.log(request, &message, tx));
@@ -172,7 +172,7 @@ impl<const TX: usize> Peer<TX> {
 
     pub(crate) fn end_listen(&mut self) {
         let Self { server, outside, .. } = self;
-        let request = outside.listening.take().expect("nothing listens");
+        let request = outside.listening.take().expect("no listen is open");
         while outside.send(|tx| server.end_listen(request, tx)).unwrap().is_more() {}
     }
 

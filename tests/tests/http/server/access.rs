@@ -81,7 +81,7 @@ fn content_is_negotiated_before_anything_else_is_looked_at() {
 }
 
 #[test]
-fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_whatever_they_ask() {
+fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_request() {
     let mut host = Host::new();
     let session = host.open("2025-11-25");
     let with = |field: (&'static str, &'static str)| {
@@ -106,7 +106,7 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_whatever_they
             assert!(!answer.body.contains("\"id\""));
         }
     }
-    assert_eq!(host.sessions.len(), 1, "nothing was done");
+    assert_eq!(host.sessions.len(), 1, "no session was opened");
     assert_eq!(
         host.send(&post(
             &[("Origin", "http://localhost:3000"), ("Mcp-Session-Id", &session)],

@@ -63,7 +63,7 @@ fn hdr_25_hdr_26_hdr_28_hdr_30_hdr_31_hdr_33_method_and_name_are_repeated() {
 }
 
 #[test]
-fn hdr_11_hdr_23_hdr_24_hdr_25_hdr_27_hdr_28_arguments_are_repeated_where_the_tool_wants_it() {
+fn hdr_11_hdr_23_hdr_24_hdr_25_hdr_27_hdr_28_arguments_are_mirrored_where_the_tool_declares_it() {
     let mut host = Host::new();
     for (arguments, fields) in [
         ("{}", &[][..]),

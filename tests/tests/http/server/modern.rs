@@ -5,7 +5,7 @@ use mcp_sansio::types::TextResult;
 use mcp_sansio::{Delivery, Progress};
 
 #[test]
-fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_the_answer_is() {
+fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_the_kind_of_response() {
     let mut host = Host::new();
     let answer =
         host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
@@ -154,7 +154,7 @@ fn two_clients_may_use_one_id_at_once() {
 }
 
 #[test]
-fn a_request_without_version_and_session_is_told_how_to_begin() {
+fn the_error_for_a_request_without_version_and_session_names_both_ways_to_start() {
     let mut host = Host::new();
     let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#));
     assert_eq!(answer.error(), (400, -32600));

@@ -33,7 +33,7 @@ fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_id
 }
 
 #[test]
-fn sse_04_missed_events_of_a_stream_are_replayed_and_none_of_another() {
+fn sse_04_only_missed_events_of_the_same_stream_are_replayed() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let whole = host.tool(&id, 2, "progress").body;
@@ -55,7 +55,7 @@ fn sse_04_missed_events_of_a_stream_are_replayed_and_none_of_another() {
 }
 
 #[test]
-fn a_connection_that_is_lost_after_any_byte_can_be_taken_up_again() {
+fn a_stream_can_be_resumed_after_a_loss_at_any_byte() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
     let answer = host.tool(&id, 2, "slow");

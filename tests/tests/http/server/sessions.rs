@@ -8,7 +8,7 @@ const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialize
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 
 #[test]
-fn sess_01_sess_02_sess_12_an_id_is_issued_with_the_answer_to_initialize_and_only_there() {
+fn sess_01_sess_02_sess_12_only_the_response_to_initialize_issues_an_id() {
     let mut host = Host::new();
     let answer = host.send(&initialize("2025-11-25"));
     let id = answer.field("mcp-session-id").unwrap().to_owned();
@@ -150,11 +150,11 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
         "200\ncontent-type: text/event-stream\ncache-control: no-cache, no-transform\nx-accel-buffering: no\n\n\
          id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{}}\n\n"
     );
-    assert_eq!(host.send(&get).body, "", "it is told once");
+    assert_eq!(host.send(&get).body, "", "the message is sent once");
     let session = host.sessions.get_mut(&id).unwrap();
     let open = session.open.remove(0);
     assert_eq!(session.finish(open).json()["result"]["content"][0]["text"], "done");
-    assert_eq!(host.send(&get).body, "", "answers are for the request");
+    assert_eq!(host.send(&get).body, "", "responses belong to the request's stream");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
 }
 
 #[test]
-fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted()
+fn bat_01_bat_04_bat_05_bat_06_rpc_13_responses_to_a_batch_are_events_and_one_of_notifications_is_accepted()
  {
     let mut host = Host::new();
     let id = host.open("2025-03-26");
@@ -196,7 +196,7 @@ fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of
 }
 
 #[test]
-fn errors_of_legacy_requests_are_told_with_200() {
+fn errors_of_legacy_requests_have_status_200() {
     let mut host = Host::new();
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = host.open(version);

@@ -3,7 +3,7 @@
 use super::host::{Host, modern};
 
 #[test]
-fn an_answer_of_any_length_goes_through_a_buffer_of_any_size() {
+fn a_response_of_any_length_fits_through_a_buffer_of_any_size() {
     let whole =
         Host::new().send(&modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]));
     assert!(
@@ -30,7 +30,7 @@ fn an_answer_of_any_length_goes_through_a_buffer_of_any_size() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_finished_cuts_a_body_and_is_passed_by_in_a_stream() {
+fn an_unfinished_response_cuts_a_body_and_is_skipped_in_a_stream() {
     let mut host = Host::new();
     let answer =
         host.send(&modern("tools/call", r#"{"name":"broken"}"#, &[("Mcp-Name", "broken")]));

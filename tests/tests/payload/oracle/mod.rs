@@ -28,7 +28,7 @@ use serde_json::Value;
 fn written<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = vec![0; 1 << 16];
     let raw =
-        mcp_sansio::to_slice(value, Revision::LATEST, &mut out).expect("our serializer failed");
+        mcp_sansio::to_slice(value, Revision::LATEST, &mut out).expect("the value can be written");
     raw.as_str().to_owned()
 }
 

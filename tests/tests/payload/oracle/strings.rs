@@ -7,7 +7,7 @@ use super::random::{Random, rounds, spell_string, text};
 use super::{has_lone_surrogate, raw, written};
 
 fn string(json: &str) -> JsonStr<'_> {
-    raw(json).as_string().unwrap_or_else(|| panic!("no string: {json}"))
+    raw(json).as_string().unwrap_or_else(|| panic!("not a string: {json}"))
 }
 
 fn means(json: &str, meaning: &str) {

@@ -21,7 +21,7 @@ fn agrees(text: &str) {
         Err(_) if has_lone_surrogate(text) || ours.as_ref().is_ok_and(|_| nears_infinity(raw)) => {}
         Err(theirs) => assert!(
             ours.is_err() && serde_json::to_value(raw).is_err(),
-            "theirs says {theirs}: {text}"
+            "serde_json fails: {theirs}: {text}"
         ),
     }
 }
@@ -72,14 +72,14 @@ fn walks(raw: RawJson<'_>, value: &Value) {
 }
 
 #[test]
-fn corpus_means_what_it_means_to_the_oracle() {
+fn corpus_values_equal_those_of_the_oracle() {
     for text in GOOD.iter().chain(NUMBERS) {
         agrees(text);
     }
 }
 
 #[test]
-fn random_values_mean_what_they_were_spelled_from() {
+fn random_values_equal_those_they_were_written_from() {
     for seed in 0..rounds() {
         let mut random = Random::new(seed);
         let value = value(&mut random, 4);
@@ -91,7 +91,7 @@ fn random_values_mean_what_they_were_spelled_from() {
 }
 
 #[test]
-fn mutations_mean_what_they_mean_to_the_oracle() {
+fn values_of_mutations_equal_those_of_the_oracle() {
     for seed in 0..rounds() * 2 {
         agrees(&mutated(&mut Random::new(seed ^ 0x5555)));
     }

@@ -116,7 +116,7 @@ fn floats_make_the_round_trip_to_the_last_bit() {
         assert_eq!(raw(&ours).to::<f64>().unwrap().to_bits(), double.to_bits(), "{ours}");
         assert_eq!(raw(&ours).as_f64().unwrap().to_bits(), double.to_bits(), "{ours}");
         let read: Value = serde_json::from_str(&ours).unwrap();
-        assert!(near(&read, &json!(double)), "{ours}: a float stays one");
+        assert!(near(&read, &json!(double)), "{ours}: the value is still a float");
 
         let single = f32::from_bits(random.next() as u32);
         if single.is_finite() {

@@ -44,7 +44,7 @@ fn samp_03_results_of_tools_stand_alone() {
 }
 
 #[test]
-fn samp_04_each_use_of_a_tool_is_answered_at_once() {
+fn samp_04_each_tool_use_has_its_result_in_the_next_message() {
     let unanswered = |message| Err(SamplingError::MissingToolResult { message });
     assert_eq!(
         conversation(json!([["user", text("hi")], ["assistant", used("1")]])),
@@ -402,15 +402,15 @@ fn elic_20_formats_and_ranges() {
 }
 
 #[test]
-fn elic_22_content_is_any_number_and_goes_with_accept() {
+fn elic_22_content_may_be_any_number_and_requires_accept() {
     let answer: ElicitResult =
-        raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("an answer");
+        raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("a response");
     assert_eq!(
         (answer.action, answer.content.and_then(|content| content.get("a")?.as_f64())),
         (ElicitAction::Accept, Some(1.5))
     );
     let answer: ElicitResult =
-        raw(r#"{"action":"decline","content":null}"#).to().expect("an answer");
+        raw(r#"{"action":"decline","content":null}"#).to().expect("a response");
     assert!(answer.content.is_none());
     assert_eq!(
         written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST),
@@ -436,7 +436,7 @@ fn root_02_roots_are_files() {
 }
 
 #[test]
-fn questions_and_answers_travel_in_results() {
+fn input_requests_are_in_results_and_input_responses_in_params() {
     let questions = [
         ("who", InputRequest::Elicit(ElicitParams::form("Who?", RequestedSchema::new(&[])))),
         ("roots", InputRequest::ListRoots),
@@ -467,7 +467,7 @@ fn questions_and_answers_travel_in_results() {
     let params = CallToolParams::new("n").input_responses(InputResponses::new(&answers));
     let text = written(&params, Revision::LATEST).to_string();
     let params: CallToolParams = raw(&text).to().expect("params");
-    let answers = params.input_responses.expect("they are there");
+    let answers = params.input_responses.expect("the members are present");
     assert!(
         matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept)
     );

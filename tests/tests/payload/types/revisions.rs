@@ -48,7 +48,7 @@ fn expect<T: Serialize + Copy>(name: &str, value: T, keys: &str) {
         }
         compared += usize::from(compare_with_schema(name, revision, &found, &mut faults));
     }
-    assert!(compared > 0 || shared("schema").is_none(), "no schema of {name}");
+    assert!(compared > 0 || shared("schema").is_none(), "missing schema of {name}");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -83,7 +83,7 @@ fn compare_with_schema(
     let Some(directory) = shared("schema") else { return false };
     let text = std::fs::read_to_string(directory.join(format!("{revision}.json")))
         .expect("a schema of each revision");
-    let schema: Value = serde_json::from_str(&text).expect("it is JSON");
+    let schema: Value = serde_json::from_str(&text).expect("the schema is JSON");
     let types = schema.get("$defs").or(schema.get("definitions")).expect("definitions of types");
     // Parameters without a type of their own are a member of the request.
     let request = name

@@ -36,8 +36,8 @@ fn texts_compare_and_show_themselves_by_meaning() {
         (None, Some("café \"A\"/"))
     );
     let mut buffer = [0; 64];
-    let kept =
-        mcp_sansio::to_slice(&json, Revision::LATEST, &mut buffer).expect("it can be written");
+    let kept = mcp_sansio::to_slice(&json, Revision::LATEST, &mut buffer)
+        .expect("the value can be written");
     assert_eq!(kept.as_str(), r#""caf\u00e9 \"A\"\/""#, "escapes are copied as they are");
     assert_eq!(serde_json::to_value(json).expect("a value"), json!("café \"A\"/"));
 }
@@ -56,7 +56,7 @@ fn lists_are_read_element_by_element() {
     assert_eq!(
         written(&list, Revision::V2024_11_05)[2]["x"],
         json!([1.5]),
-        "what was read is written as it was"
+        "a value is written as it was read"
     );
     assert!(
         raw(r#"{"a":1}"#).to::<List<Tool>>().is_err() && raw("null").to::<List<Tool>>().is_err()
@@ -99,7 +99,7 @@ fn numbers_have_no_floating_point_in_them() {
 }
 
 #[test]
-fn objects_are_objects_and_nothing_is_twice() {
+fn objects_must_be_objects_without_duplicate_keys() {
     for wrong in [
         r#"{"name":"a","inputSchema":null}"#,
         r#"{"name":"a","inputSchema":[]}"#,
@@ -297,7 +297,7 @@ fn prm_12_content_that_a_revision_does_not_know_leaves_a_notice() {
     assert_eq!(
         serde_json::to_value(blocks[0]).expect("a value")["type"],
         "audio",
-        "a foreign serializer is told everything"
+        "another serializer gets all members"
     );
 }
 
@@ -362,7 +362,7 @@ fn meta_01_unknown_keys_pass_untouched() {
     let meta = r#"{"io.modelcontextprotocol/unknown":{"a":[1.0,"\u00e9"]},"com.example/b":null}"#;
     let text = format!(r#"{{"name":"a","inputSchema":{{}},"_meta":{meta}}}"#);
     let tool: Tool = raw(&text).to().expect("a tool");
-    assert_eq!(tool.meta.expect("it is there").as_str(), meta);
+    assert_eq!(tool.meta.expect("the member is present").as_str(), meta);
     assert_eq!(written(&tool, Revision::V2025_06_18)["_meta"], value_of(raw(meta)));
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> V
 }
 
 pub(crate) fn value_of(text: RawJson<'_>) -> Value {
-    serde_json::from_str(text.as_str()).expect("what RawJson holds is JSON")
+    serde_json::from_str(text.as_str()).expect("RawJson holds valid JSON")
 }
 
 pub(crate) fn raw(text: &str) -> RawJson<'_> {

@@ -62,7 +62,7 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
             if roots.iter().all(Root::is_valid) {
                 Ok::<_, String>(roots.len())
             } else {
-                Err("a root is no file".into())
+                Err("a root is not a file".into())
             }
         });
         Ok((who, what.transpose()?, places.transpose()?))
@@ -120,7 +120,7 @@ fn keys(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn mrtr_23_answers_are_read_by_their_kind() {
+fn mrtr_23_input_responses_are_read_by_their_kind() {
     let mut peer = Peer::new(Revision::LATEST);
     let first = peer.ask("tools/call", json!({"name": "t"}), attempt);
     assert_eq!(keys(&first), ["what", "where", "who"]);
@@ -146,7 +146,7 @@ fn mrtr_23_answers_are_read_by_their_kind() {
 }
 
 #[test]
-fn mrtr_24_answers_that_do_not_fit_are_invalid_params() {
+fn mrtr_24_invalid_input_responses_are_invalid_params() {
     for (key, wrong) in [
         ("who", json!({})),
         ("who", json!({"action": "maybe"})),
@@ -189,7 +189,7 @@ fn mrtr_25_superfluous_input_responses_are_ignored() {
 }
 
 #[test]
-fn mrtr_26_answers_that_are_missing_are_asked_for_again() {
+fn mrtr_26_missing_input_responses_are_requested_again() {
     let mut peer = Peer::new(Revision::LATEST);
     for missing in ["who", "what", "where"] {
         let mut answers = good();
@@ -204,7 +204,7 @@ fn mrtr_26_answers_that_are_missing_are_asked_for_again() {
 }
 
 #[test]
-fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
+fn mrtr_06_mrtr_15_no_state_is_kept_after_input_required() {
     static CONFIG: mcp_sansio::ServerConfig<'static> =
         super::support::CONFIG.request_timeout(std::time::Duration::from_secs(5));
     let mut peer: Peer =
@@ -231,7 +231,7 @@ fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
     let (event, sent) =
         through(64, |tx| peer.server.handle_timeout(Instant::from_millis(1_000_000), tx));
     assert!(event.is_none() && sent.is_empty());
-    assert!(format!("{:?}", peer.server).len() <= before + 200, "the server has not grown");
+    assert!(format!("{:?}", peer.server).len() <= before + 200, "the server keeps no state");
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn elic_18_elic_20_content_is_validated_by_the_form() {
                 let ServerEvent::CallFinished { outcome: CallOutcome::Result(answer), .. } = event else { panic!("{event:?}") };
                 verdict = Some(name(answer));
             });
-            match (verdict.expect("an answer"), reason) {
+            match (verdict.expect("a response"), reason) {
                 (Ok(_), None) => {}
                 (Err(found), Some(field)) => assert!(found.contains(field), "{content}: {found}"),
                 (other, _) => panic!("{content} in {revision}: {other:?}"),

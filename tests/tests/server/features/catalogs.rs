@@ -207,7 +207,7 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                         name.strip_prefix(if key == "name" { "u:" } else { "" }).expect("a name")
                     })
                     .collect();
-                assert_eq!(one.0, expected, "the order is the catalog's");
+                assert_eq!(one.0, expected, "entries are in the order of the catalog");
             }
         }
         // A cursor is valid for its own list only.
@@ -369,11 +369,7 @@ fn templates_match_and_give_their_variables() {
     );
     assert_eq!(variables("u:{a}.json", r#""u:x.json""#), only("x"));
     assert_eq!(variables("file:///{+a}", r#""file:///x/y?z""#), only("x/y?z"));
-    assert_eq!(
-        variables("u:{a}", r#""u:%2e%2e""#),
-        only("%2e%2e"),
-        "as it was written: nothing is decoded"
-    );
+    assert_eq!(variables("u:{a}", r#""u:%2e%2e""#), only("%2e%2e"), "variables are not decoded");
     for (template, uri) in [
         ("row://{a}/{b}", r#""row://users/""#),
         ("row://{a}/{b}", r#""row:///7""#),

@@ -149,7 +149,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                 break;
             }
         }
-        assert!(told && gone, "neither waits for ever: {size}");
+        assert!(told && gone, "both frames are sent: {size}");
         sent.extend_from_slice(tx.pending());
         let ids: Vec<Value> = lines(&sent)
             .iter()
@@ -161,7 +161,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
 }
 
 #[test]
-fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
+fn sub_09_sub_10_the_end_of_a_listen_is_its_last_message_through_any_buffer() {
     for size in [1, 20, 64, 4096] {
         let mut server: Server<'static> = Server::new(&CONFIG);
         let line = listen(json!("id"), &["u:a"]);

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
 
 #[test]
-fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
+fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
     static RESTLESS: ServerConfig<'static> =
         CONFIG.ping_interval(Duration::from_secs(1)).request_timeout(Duration::from_secs(3));
     for revision in REVISIONS {
@@ -45,7 +45,7 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
             }
         }
         assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
-        assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client is not even pinged");
+        assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client gets no ping");
     }
     // The adapters forward requests of the application and make none of their own. Clients only
     // respond.
@@ -79,11 +79,11 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
 }
 
 #[test]
-fn samp_07_context_is_not_asked_for_by_default() {
+fn samp_07_context_is_not_requested_by_default() {
     let params = CreateMessageParams::new(&[], 1);
     let mut buffer = [0; 256];
     for revision in REVISIONS {
-        let written = to_slice(&params, revision, &mut buffer).expect("it can be written");
+        let written = to_slice(&params, revision, &mut buffer).expect("the value can be written");
         assert!(written.get("includeContext").is_none() && params.include_context.is_none());
     }
     assert!(include_str!("../../../../core/src/types/sampling/mod.rs").contains(
@@ -137,7 +137,7 @@ fn first_asked(
 }
 
 #[test]
-fn questions_are_asked_by_their_types_as_by_their_enumeration() {
+fn input_requests_by_type_equal_those_by_enum() {
     const FIELDS: [Field<'static>; 1] = [Field::required("name", StringSchema::new().schema())];
     const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
     const BROKEN: [Field<'static>; 1] =

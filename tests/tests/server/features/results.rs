@@ -126,7 +126,7 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
             }
         }
         assert_eq!(call(json!({"n": 0}))["result"]["content"][0]["text"], "ran");
-        assert_eq!(runs, 1, "the tool ran only with what fits");
+        assert_eq!(runs, 1, "the tool ran only with valid arguments");
     }
 }
 
@@ -265,7 +265,7 @@ fn decode(text: &str) -> Vec<u8> {
             bits << 6
                 | ALPHABET.iter().position(|known| known == byte).expect("the alphabet") as u32
         }) << (6 * padding);
-        assert_eq!(bits & ((1 << (8 * padding)) - 1), 0, "what is not used is zero");
+        assert_eq!(bits & ((1 << (8 * padding)) - 1), 0, "unused bits are zero");
         bytes.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
     }
     bytes
@@ -523,7 +523,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
 }
 
 #[test]
-fn samp_15_prm_12_answers_that_fit_nothing_are_errors_of_the_handler() {
+fn samp_15_prm_12_invalid_sampling_results_are_errors_of_the_handler() {
     let params = CreateMessageParams::new(&[], 9);
     for (result, good) in [
         (
@@ -575,7 +575,10 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
             sent["params"]["messages"],
             json!([{"role": "user", "content": {"type": "text", "text": text}}])
         );
-        assert!(!format!("{:?}", peer.server).contains("secret"), "nothing of it is kept");
+        assert!(
+            !format!("{:?}", peer.server).contains("secret"),
+            "the server does not keep the secret"
+        );
         peer.say(
             &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}}),
             |_, _, _| {},
@@ -584,7 +587,7 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
 }
 
 #[test]
-fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
+fn members_are_added_to_a_result_in_every_form() {
     use std::collections::BTreeMap;
     #[derive(serde::Serialize)]
     struct Flat<'a> {
@@ -664,7 +667,7 @@ fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
 }
 
 #[test]
-fn a_text_is_logged_alike_in_whatever_form_it_comes() {
+fn every_form_of_a_text_is_logged_alike() {
     let string = raw("\"ready\"").as_string().expect("a string");
     for revision in REVISIONS {
         let mut peer = Peer::new(revision);
@@ -761,7 +764,7 @@ fn ids_and_progress_tokens_have_a_greatest_length() {
 }
 
 #[test]
-fn a_file_uri_has_a_path_or_none() {
+fn only_local_absolute_file_uris_have_a_path() {
     let mut peer = Peer::new(Revision::LATEST);
     for (uri, path) in [
         ("file:///a/b", Some("/a/b")),
@@ -818,5 +821,5 @@ fn subscriptions_end_with_their_session() {
     let open = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
     assert_eq!(peer.say(&open, |_, _, _| {}).len(), 1);
     peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {});
-    assert_eq!(told(&mut peer), 0, "the next session has subscribed to nothing");
+    assert_eq!(told(&mut peer), 0, "the next session has no subscriptions");
 }

@@ -72,7 +72,7 @@ fn sch_02_each_dialect_is_read_by_its_own_rules() {
         assert_eq!(
             (check(&schema), fault(&schema, r#"{"a":1}"#)),
             (Ok(()), None),
-            "beside a reference nothing counts in draft-07"
+            "draft-07 ignores keywords beside a reference"
         );
         let schema = format!(
             r##"{{"$schema":"{name}","$ref":"#/definitions/a","type":"object","required":["a"],"definitions":{{"a":{{}}}}}}"##
@@ -182,7 +182,7 @@ fn sch_10_deep_and_long_schemas_cost_bounded_time_and_no_stack() {
     let deepest = nested(usize::try_from(MAX_DEPTH).expect("a small number"));
     assert_eq!((check(&deepest), fault(&deepest, r#"{"a":{"a":{}}}"#)), (Ok(()), None));
     let deeper = nested(usize::try_from(MAX_DEPTH).expect("a small number") + 1);
-    assert!(RawJson::parse(&deeper).is_err(), "it does not even become a schema");
+    assert!(RawJson::parse(&deeper).is_err(), "RawJson refuses the nesting");
     let lists = format!(
         r#"{{"type":"object","properties":{{"a":{}{{"type":"string"}}{}}}}}"#,
         r#"{"items":"#.repeat(20),
@@ -191,7 +191,7 @@ fn sch_10_deep_and_long_schemas_cost_bounded_time_and_no_stack() {
     assert_eq!(
         fault(&lists, &format!(r#"{{"a":{}1{}}}"#, "[".repeat(20), "]".repeat(20))),
         None,
-        "only so deep is looked"
+        "nesting beyond the limit is not searched"
     );
 
     let text = "x".repeat(300);
@@ -453,7 +453,7 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
     ] {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
             let text = to_slice(&form, revision, &mut buffer)
-                .expect("it can be written")
+                .expect("the value can be written")
                 .as_str()
                 .to_owned();
             let read: RequestedSchema<'_> = raw(leaked(text.clone())).to().expect("a form");

@@ -108,7 +108,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         while let Some(event) =
-            self.server.next_event(NOW, &mut messages, &mut tx).expect("there is room")
+            self.server.next_event(NOW, &mut messages, &mut tx).expect("the buffer has room")
         {
             handle(&mut self.server, event, &mut tx);
         }

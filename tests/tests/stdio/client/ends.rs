@@ -1,17 +1,17 @@
-//! How processes end.
+//! Ends of server processes.
 
 use super::*;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio_adapters::blocking::client::Shutdown;
 
-/// With little patience.
+/// Configuration with short timeouts.
 #[cfg(unix)]
 fn stubborn(command: Command) -> Process {
     Process::new(command).exit_timeouts(Duration::from_millis(200), Duration::from_millis(200))
 }
 
 #[test]
-fn stdio_05_stdio_06_a_server_that_ends_with_its_input_is_left_to_do_so() {
+fn stdio_05_stdio_06_a_server_that_exits_at_the_end_of_its_input_is_not_killed() {
     let ended = connect("").close().unwrap();
     assert_eq!(ended.how, Shutdown::Graceful);
     assert!(ended.status.unwrap().success());
@@ -32,7 +32,7 @@ fn stdio_05_a_server_that_ignores_the_end_of_its_input_is_terminated() {
 #[test]
 fn stdio_05_stdio_06_a_server_that_ignores_sigterm_too_is_killed() {
     use std::os::unix::process::ExitStatusExt as _;
-    // What is ignored stays ignored in what a process becomes.
+    // Ignored signals stay ignored after `exec`.
     let mut command = Command::new("sh");
     command.args([
         "-c",
@@ -117,7 +117,7 @@ fn stdio_11_tol_03_a_server_that_closes_its_output_ends_the_calls_and_is_ended()
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_stops_reading_may_still_answer() {
+fn responses_arrive_from_a_server_that_stopped_reading() {
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"complete"}}"#;
     let script =
@@ -154,7 +154,7 @@ fn stdio_08_sub_11_a_server_that_died_is_started_again_and_listened_to_again() {
 }
 
 #[test]
-fn stdio_08_a_legacy_server_that_died_is_told_again_what_it_has_forgotten() {
+fn stdio_08_a_restarted_legacy_server_gets_its_session_state_again() {
     let mut client = connect("legacy");
     client.set_log_level(LoggingLevel::Warning).unwrap();
     for uri in ["a:1", "a:2", "a:1"] {

@@ -1,5 +1,4 @@
-//! Limits of time and memory against servers that are scripted, on a clock that is moved by hand:
-//! nothing here takes real time.
+//! Limits of time and memory against scripted servers, on a virtual clock.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -13,10 +12,10 @@ use mcp_sansio_adapters::blocking::client::{
 
 use super::*;
 
-/// What a test sees of its server.
+/// State of the server that a test observes.
 #[derive(Default)]
 pub(super) struct Scene {
-    /// Milliseconds.
+    /// The time in milliseconds.
     pub(super) clock: AtomicU64,
     exchanges: AtomicUsize,
     most_pending: AtomicUsize,
@@ -30,23 +29,23 @@ impl Scene {
 
 type Reply = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
 
-/// A server that answers each message by a function. An exchange takes some milliseconds, and one
-/// that moves nothing all of its time.
+/// A server whose responses a function returns. An exchange takes some milliseconds; one that
+/// transfers nothing takes its whole timeout.
 pub(super) struct Scripted {
     scene: Arc<Scene>,
     reply: Reply,
     heard: Vec<u8>,
     inbox: VecDeque<u8>,
-    /// What comes again and again, once a tool was called.
+    /// Text that the server repeats after a tool was called.
     flood: &'static str,
     floods: bool,
-    /// Whether it stops reading when a tool was called.
+    /// Whether it stops reading after a tool was called.
     is_deaf: bool,
-    /// The most that one exchange reads.
+    /// Maximum number of bytes that one exchange reads.
     chunk: usize,
     /// Whether one exchange reads one line.
     by_line: bool,
-    /// Milliseconds that an exchange takes.
+    /// Duration of an exchange in milliseconds.
     pace: u64,
 }
 
@@ -71,7 +70,7 @@ impl Scripted {
         }
     }
 
-    /// One line and 100 ms for each exchange.
+    /// Limits each exchange to one line and 100 ms.
     pub(super) fn line_by_line(self) -> Self {
         Self { by_line: true, pace: 100, ..self }
     }
@@ -119,7 +118,7 @@ impl Transport for Scripted {
     ) -> std::io::Result<Transferred> {
         let mut done = Transferred::default();
         self.scene.exchanges.fetch_add(1, Relaxed);
-        assert!(self.scene.exchanges.load(Relaxed) < 100_000, "it never ends");
+        assert!(self.scene.exchanges.load(Relaxed) < 100_000, "the loop does not terminate");
         self.scene.most_pending.fetch_max(out.len(), Relaxed);
         if !(self.is_deaf && self.floods) {
             self.hear(out);
@@ -139,7 +138,7 @@ impl Transport for Scripted {
         self.inbox.make_contiguous();
         done.read = self.inbox.read(&mut into[..most])?;
         let takes = if done == Transferred::default() {
-            timeout.expect("it waits for ever")
+            timeout.expect("the transport waits without a timeout")
         } else {
             Duration::from_millis(self.pace)
         };
@@ -174,7 +173,7 @@ const NEWS: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Calls a tool that is not answered: it ends when its time is over, and soon after that.
+/// Calls a tool without a response: the call ends at its timeout or soon after.
 fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
     let (scene, config) = (Arc::clone(&server.scene), asking(TIMEOUT));
     let mut client =
@@ -191,13 +190,13 @@ fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
 fn p1_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
     let flooding =
         |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
-    // Also of what is no message at all, and of what has no end.
+    // Also with lines that are not messages, and with an endless line.
     for flood in [NEWS, "\n", "noise\n", "x", "{\"a\":\"", PING] {
         assert!(ends_in_time(flooding(flood), ()) < 2200, "{flood}");
     }
 }
 
-/// Takes ten milliseconds for everything that it is told.
+/// Handler that takes ten milliseconds for each event.
 struct Slow(Arc<Scene>);
 
 impl Handler for Slow {
@@ -214,12 +213,12 @@ impl Handler for Slow {
 #[test]
 fn p1_time_that_the_handler_takes_for_a_flood_counts() {
     let scene = Arc::<Scene>::default();
-    // One line for each exchange.
+    // Each exchange reads one line.
     let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(NEWS) };
     ends_in_time(server, Slow(Arc::clone(&scene)));
     let exchanges = scene.exchanges.load(Relaxed);
-    assert!(exchanges < 300, "{exchanges} lines were read in 200 times ten milliseconds");
-    // Of questions, the first hundred are the server's to wait for.
+    assert!(exchanges < 300, "{exchanges} lines were read in two seconds");
+    // The server waits after its first hundred requests.
     let scene = Arc::<Scene>::default();
     let question = concat!(
         r#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","mode":"form","#,
@@ -249,7 +248,7 @@ fn p1_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
         let before = scene.now();
         let error = trick(&mut client, "mute", &json!({"text": "x".repeat(length)})).unwrap_err();
         assert!(matches!(error, Error::TimedOut { .. }), "{error}");
-        // The time for room, and that of the call.
+        // The timeout for room in the buffer, and that of the call.
         let took = scene.now().as_millis() - before.as_millis();
         assert!((2000..4100).contains(&took), "{took} ms");
     }
@@ -272,14 +271,14 @@ fn s8_the_longest_duration_is_never() {
     let call = start(&mut client, "echo", &json!({}), options);
     scene.clock.fetch_add(1 << 50, Relaxed);
     client.wait(call).unwrap();
-    // With a process, and with its end.
+    // With a process, and with a process that exits.
     let process = Process::new(super::server("")).exit_timeouts(Duration::MAX, Duration::MAX);
     let client = Connector::new(&config).connect(process).unwrap();
     assert!(client.close().unwrap().status.unwrap().success());
 }
 
 #[test]
-fn m1_answers_to_a_server_that_never_reads_have_a_limit() {
+fn m1_responses_to_a_server_that_never_reads_have_a_limit() {
     let scene = Arc::<Scene>::default();
     let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent).flood(PING) };
     ends_in_time(server, ());
@@ -287,7 +286,7 @@ fn m1_answers_to_a_server_that_never_reads_have_a_limit() {
     assert!(((1 << 20)..(1 << 20) + 4096).contains(&most), "{most} bytes");
 }
 
-/// How a list of such pages ends; `page` is given the number of the page.
+/// Returns the result of listing such pages; `page` gets the number of the page.
 fn list(
     config: ClientConfig<'static>,
     each_takes: u64,
@@ -336,7 +335,7 @@ fn c7_a_list_without_an_end_has_a_limit_of_pages() {
 
 #[test]
 fn c7_a_list_without_an_end_has_a_limit_of_time() {
-    // Each page comes within the time of a call.
+    // Each page arrives within the timeout of a call.
     let (error, pages, took) =
         list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
@@ -355,7 +354,7 @@ fn c7_a_cursor_that_was_there_before_is_refused() {
     assert_eq!(pages, 4);
 }
 
-/// Panics whatever happens, and counts that.
+/// Handler that panics at every event, and counts them.
 struct Panicking(Arc<AtomicUsize>);
 
 impl Handler for Panicking {
@@ -383,7 +382,7 @@ fn question() -> Value {
 fn f9_a_handler_that_panics_ends_its_own_call() {
     let (scene, config, panics) =
         (Arc::<Scene>::default(), asking(TIMEOUT), Arc::new(AtomicUsize::new(0)));
-    // An older server asks in between: it is told, and the call goes on.
+    // A legacy server sends requests during the call: it gets errors, and the call continues.
     let mut asked = None;
     let server = Scripted::new(&scene, move |message| {
         if message["method"] == "tools/call" {
@@ -408,7 +407,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     }
     assert_eq!(panics.swap(0, Relaxed), 4);
 
-    // A newer one is answered by calling again, which cannot be: that call ends, the others go on.
+    // A modern server needs a retry, which is impossible here: that call ends, the others continue.
     let scene = Arc::<Scene>::default();
     let server = Scripted::new(&scene, |message| {
         let result = match message["params"]["name"].as_str() {
@@ -433,7 +432,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
 }
 
 #[test]
-fn m1_one_answer_asks_a_limited_number_of_questions() {
+fn m1_one_result_has_a_limited_number_of_input_requests() {
     for (count, is_asked) in [(100, true), (101, false)] {
         let (scene, config) = (Arc::<Scene>::default(), asking(TIMEOUT));
         let server = Scripted::new(&scene, move |message| {
@@ -462,16 +461,16 @@ fn m1_one_answer_asks_a_limited_number_of_questions() {
 
 #[cfg(unix)]
 #[test]
-fn m1_what_is_kept_of_standard_error_has_a_limit() {
+fn m1_kept_standard_error_has_a_limit() {
     let mut command = Command::new("sh");
-    // A line of a megabyte, of bytes that take three when they are replaced, and a handler that
-    // panics over it.
+    // A line of a megabyte of invalid bytes, each replaced by three, and a handler that panics for
+    // it.
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
     let stderr = Stderr::lines(|_| panic!("lines"));
     let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else {
-        panic!("it opens")
+        panic!("connecting must fail")
     };
     let Error::Closed(ended) = error else { panic!("{error}") };
     assert_eq!(ended.stderr.len(), 10);
-    assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all of it was read");
+    assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all lines were read");
 }

@@ -21,7 +21,7 @@ static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
         .call_timeout(Duration::from_secs(30));
 
-/// What a client heard and said.
+/// Messages that a client received and sent.
 type Notes = Arc<Mutex<Vec<String>>>;
 
 fn server(mode: &str) -> Command {
@@ -30,7 +30,7 @@ fn server(mode: &str) -> Command {
     command
 }
 
-/// For a server that ends by itself, however busy the machine is.
+/// Timeouts for a server that exits on its own, even on a busy machine.
 fn patient(mode: &str) -> Process {
     Process::new(server(mode)).exit_timeouts(LONG, LONG)
 }
@@ -41,7 +41,7 @@ fn connect(mode: &str) -> Client<'static> {
     Connector::new(&CONFIG).connect(patient(mode)).unwrap()
 }
 
-/// A client that notes each message.
+/// Connects a client that records each message.
 fn connect_noting(
     config: &'static ClientConfig<'static>,
     mode: &str,
@@ -55,7 +55,7 @@ fn connect_noting(
     (Connector::new(config).trace(trace).connect(Process::new(server(mode))), notes)
 }
 
-/// Notes what it is told.
+/// Handler that records its notifications.
 struct Listener(Notes);
 
 impl Handler for Listener {

@@ -1,10 +1,10 @@
-//! How conversations begin.
+//! Connecting.
 
 use super::*;
 use mcp_sansio::{Era, Revision, Revisions};
 
 #[test]
-fn a_server_is_started_called_and_ended() {
+fn a_server_is_started_called_and_stopped() {
     let mut client = connect("");
     assert_eq!((client.era(), client.revision()), (Some(Era::Modern), Some(Revision::LATEST)));
     let answer = trick(&mut client, "echo", &json!({"city": "Łódź"})).unwrap();
@@ -32,17 +32,17 @@ fn ver_13_a_server_that_ends_over_the_probe_is_started_once_more_and_greeted() {
     let (client, notes) = connect_noting(&CONFIG, "exits-on-probe");
     let mut client = client.unwrap();
     assert_eq!(client.era(), Some(Era::Legacy));
-    // The second process heard nothing of the first attempt.
+    // The second process received none of the messages of the first attempt.
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     assert!(heard[0].as_str().unwrap().contains("initialize"), "{heard}");
     assert_eq!((noted(&notes, "server/discover"), noted(&notes, "\"initialize\"")), (1, 1));
-    // It is remembered: nobody asks again.
+    // The era is kept: the client does not probe again.
     client.reconnect().unwrap();
     assert_eq!((noted(&notes, "server/discover"), noted(&notes, "\"initialize\"")), (1, 2));
 }
 
 #[test]
-fn a_server_that_always_ends_is_given_up_with_its_last_words() {
+fn the_error_for_a_server_that_always_exits_has_its_standard_error() {
     let error = Client::spawn(&CONFIG, server("always-exits")).unwrap_err();
     let Error::Closed(ended) = &error else { panic!("{error}") };
     assert_eq!(ended.status.unwrap().code(), Some(1));
@@ -62,7 +62,7 @@ fn what_cannot_be_started_is_named() {
 }
 
 #[test]
-fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
+fn ver_13_a_server_silent_to_the_probe_gets_initialize() {
     static SHORT: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .probe_timeout(Duration::from_millis(300));
@@ -72,14 +72,14 @@ fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
 }
 
 #[test]
-fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() {
+fn time_05_life_17_initialize_is_never_cancelled() {
     static SHORT: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .probe_timeout(Duration::from_millis(50))
             .call_timeout(Duration::from_millis(200));
     let (client, notes) = connect_noting(&SHORT, "silent");
     let error = client.unwrap_err();
-    // It has been closed, and ended well.
+    // Its input was closed, and it exited with status 0.
     assert!(
         matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
         "{error}"
@@ -89,7 +89,7 @@ fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() 
 }
 
 #[test]
-fn a_known_era_is_not_asked_for() {
+fn a_known_era_is_not_probed() {
     let notes = Notes::default();
     let traced = Arc::clone(&notes);
     let trace = move |_, line: &[u8]| {

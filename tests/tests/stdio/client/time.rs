@@ -1,5 +1,5 @@
-//! Time limits, progress and cancellation. Where a test needs something to be in time, the time is
-//! the test's own.
+//! Timeouts, progress and cancellation. Tests that need an event before a deadline use a clock of
+//! their own.
 
 use std::sync::atomic::Ordering;
 
@@ -9,14 +9,14 @@ use super::limits::{Scene, Scripted, connector};
 use super::*;
 
 #[test]
-fn time_02_canc_14_canc_15_a_call_that_is_not_answered_in_time_is_cancelled() {
+fn time_02_canc_14_canc_15_a_call_that_times_out_is_cancelled() {
     let mut client = connect("");
     let options = CallOptions::new().timeout(Duration::from_millis(100));
     let call = start(&mut client, "mute", &json!({}), options);
     let error = client.wait(call).unwrap_err();
     assert!(matches!(&error, Error::TimedOut { method } if method == "tools/call"), "{error}");
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-    // The request was the second, after the probe.
+    // The request is the second, after the probe.
     assert_eq!(
         heard[2].as_str(),
         Some(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#)
@@ -24,7 +24,7 @@ fn time_02_canc_14_canc_15_a_call_that_is_not_answered_in_time_is_cancelled() {
 }
 
 #[test]
-fn canc_14_canc_15_what_is_cancelled_is_told() {
+fn canc_14_canc_15_a_cancelled_call_sends_a_notification() {
     let mut client = connect("");
     let call = start(&mut client, "mute", &json!({}), CallOptions::new());
     assert!(client.cancel(call, Some("enough")).unwrap());
@@ -37,7 +37,7 @@ fn canc_14_canc_15_what_is_cancelled_is_told() {
 #[test]
 fn time_04_progress_prolongs_a_call() {
     let (notes, scene) = (Notes::default(), Arc::<Scene>::default());
-    // Two seconds of work, of which no step takes longer than the limit.
+    // Two seconds of work, in steps shorter than the timeout.
     let server = Scripted::new(&scene, |message| {
         let progress = |n| {
             let token = &message["params"]["_meta"]["progressToken"];
@@ -66,7 +66,7 @@ fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
 }
 
 #[test]
-fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
+fn a_response_received_in_time_counts_however_late_it_is_read() {
     let scene = Arc::<Scene>::default();
     let server = Scripted::new(&scene, |message| {
         let result = json!({"resultType": "complete", "content": [], "structuredContent": message["params"]["arguments"]});
@@ -80,7 +80,7 @@ fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
         CallOptions::new().timeout(Duration::from_millis(500)),
     );
     scene.clock.fetch_add(700, Ordering::Relaxed);
-    // What is to be sent goes first.
+    // Pending output is sent first.
     let other = start(&mut client, "echo", &json!({}), CallOptions::new());
     assert_eq!(data(&client.wait(call).unwrap()), json!({"kept": true}));
     client.wait(other).unwrap();
@@ -107,7 +107,7 @@ fn ping_06_an_unanswered_ping_is_the_end_of_the_connection() {
             .ping_interval(Duration::from_millis(100))
             .ping_timeout(Duration::from_millis(200));
     let mut client = Client::spawn(&PINGING, server("legacy")).unwrap();
-    // A server that is busy for ten minutes and says nothing.
+    // A server that is busy for ten minutes and sends nothing.
     let call = start(&mut client, "sleep", &json!({}), CallOptions::new());
     assert!(matches!(client.wait(call), Err(Error::Closed(_))));
 }

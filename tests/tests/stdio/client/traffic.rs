@@ -1,10 +1,10 @@
-//! What passes: much of it, noise, and standard error.
+//! Large traffic, noise, and standard error.
 
 use super::*;
 use mcp_sansio::types::Tool;
 use mcp_sansio_adapters::blocking::client::{ThreadedStreams, Transport as _};
 
-/// More than all pipes and buffers hold.
+/// Number of bytes that exceeds all pipes and buffers.
 const MUCH: usize = 10 << 20;
 
 #[test]
@@ -28,7 +28,7 @@ fn both_sides_may_write_much_at_once_through_threads() {
     assert!(child.wait().unwrap().success());
 }
 
-/// The server does not read while it writes, so each of our requests is stuck behind an answer.
+/// The server does not read while it writes, so each of our requests waits behind a response.
 fn both_write_much(client: &mut Client<'_>, much: usize) {
     let ours = "b".repeat(much);
     let calls: Vec<_> = (0..2)
@@ -50,7 +50,7 @@ fn a_flood_of_notifications_does_not_hold_up_a_long_request() {
 }
 
 #[test]
-fn stdio_04_tol_02_a_flood_on_standard_error_blocks_nobody_and_is_no_error() {
+fn stdio_04_tol_02_a_flood_on_standard_error_neither_blocks_nor_fails() {
     let lines = Notes::default();
     let noting = Arc::clone(&lines);
     let stderr = Stderr::lines(move |line| noting.lock().unwrap().push(line.to_owned()));
@@ -90,7 +90,7 @@ fn stdio_10_noise_is_reported_and_skipped() {
 }
 
 #[test]
-fn stdio_10_an_answer_that_is_too_long_is_the_end_of_its_call_only() {
+fn stdio_10_a_response_that_is_too_long_ends_only_its_call() {
     let mut client =
         Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
@@ -129,33 +129,31 @@ fn stdio_01_stdio_03_a_server_hears_one_message_a_line_and_nothing_else() {
 }
 
 #[test]
-fn ping_01_a_ping_is_answered_while_a_call_waits() {
+fn ping_01_a_ping_gets_a_response_while_a_call_waits() {
     let mut client = connect("legacy");
     let pong = data(&trick(&mut client, "ping", &json!({})).unwrap());
     assert_eq!(pong["pong"], r#"{"jsonrpc":"2.0","id":"are you there","result":{}}"#);
 }
 
 #[test]
-fn a_server_that_asks_much_and_reads_nothing_is_held_back_not_obeyed() {
+fn a_server_that_requests_much_and_reads_nothing_is_held_back() {
     let mut client = Connector::new(&CONFIG)
         .connect(
             Process::new(server("legacy"))
                 .exit_timeouts(Duration::from_millis(100), Duration::from_millis(100)),
         )
         .unwrap();
-    // A few are answered, although the server does not read the answers before it has asked them
-    // all.
+    // A few requests get responses, although the server reads them only after it has sent all.
     let few = start(&mut client, "ping-flood", &json!({"pings": 10_000}), CallOptions::new());
     client.wait(few).unwrap();
-    // Of the many, no more than a limited number: then it stands still on both sides, and time goes
-    // by.
+    // Of many requests only a limited number is read: then both sides block until the timeout.
     let options = CallOptions::new().timeout(Duration::from_secs(2));
     let many = start(&mut client, "ping-flood", &json!({"pings": 200_000}), options);
     assert!(matches!(client.wait(many), Err(Error::TimedOut { .. })));
 }
 
 #[test]
-fn an_error_of_the_server_is_told_as_it_is() {
+fn an_error_of_the_server_is_reported_unchanged() {
     let mut client = connect("");
     let error = trick(&mut client, "no such", &json!({})).unwrap_err();
     assert!(
@@ -167,7 +165,7 @@ fn an_error_of_the_server_is_told_as_it_is() {
 }
 
 #[test]
-fn a_list_is_read_to_its_last_page() {
+fn a_list_is_read_up_to_its_last_page() {
     for mode in ["", "legacy"] {
         let tools = connect(mode).list_tools().unwrap();
         let names: Vec<_> =
@@ -177,7 +175,7 @@ fn a_list_is_read_to_its_last_page() {
 }
 
 #[test]
-fn a_list_without_an_end_is_given_up() {
+fn an_endless_list_is_an_error() {
     let error = connect("circle").list_tools().unwrap_err();
     assert!(
         matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"),
