@@ -13,7 +13,7 @@ fn the_tour_succeeds_in_both_eras() {
             .env_remove("MCP_CONFORMANCE_SCENARIO")
             .env_remove("MCP_CONFORMANCE_PROTOCOL_VERSION");
         command.envs(version.map(|version| ("MCP_CONFORMANCE_PROTOCOL_VERSION", version)));
-        let output = command.args(["--", SERVER, "--stdio"]).output().expect("it runs");
+        let output = command.args(["--", SERVER, "--stdio"]).output().expect("the client starts");
         let said = String::from_utf8(output.stdout).expect("UTF-8");
         assert!(
             output.status.success(),
@@ -31,8 +31,10 @@ fn the_tour_succeeds_in_both_eras() {
 
 #[test]
 fn an_unknown_scenario_is_an_error_that_names_it() {
-    let output =
-        Command::new(CLIENT).args(["dance", "--", SERVER, "--stdio"]).output().expect("it runs");
+    let output = Command::new(CLIENT)
+        .args(["dance", "--", SERVER, "--stdio"])
+        .output()
+        .expect("the client starts");
     assert!(
         !output.status.success()
             && String::from_utf8_lossy(&output.stderr).contains("unknown scenario `dance`")

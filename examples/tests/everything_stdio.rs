@@ -22,11 +22,7 @@ fn stdio_07_exits_promptly_at_the_end_of_input() {
     let (closed, status) = (Instant::now(), server.close());
     assert!(status.success(), "{status}");
     assert!(closed.elapsed() < Duration::from_secs(1), "{:?}", closed.elapsed());
-    assert_eq!(
-        output.rest(),
-        Vec::<Value>::new(),
-        "a request that was never finished has no answer"
-    );
+    assert_eq!(output.rest(), Vec::<Value>::new(), "an unfinished request gets no response");
 }
 
 #[test]
@@ -64,7 +60,7 @@ fn requests_before_the_end_of_input_get_responses() {
 }
 
 #[test]
-fn stdio_10_a_last_line_without_an_end_is_answered() {
+fn stdio_10_a_last_line_without_a_newline_gets_a_response() {
     let mut server = Server::start();
     let mut output = server.output();
     server.write(call(1, "test_simple_text", json!({})).to_string().as_bytes());
@@ -159,7 +155,7 @@ fn stdio_11_a_client_that_stops_reading_is_a_clean_end() {
     let mut input = server.input.take().unwrap();
     let begun = Instant::now();
     while input.write_all(line.as_bytes()).is_ok() {
-        assert!(begun.elapsed() < PATIENCE, "the server does not notice");
+        assert!(begun.elapsed() < PATIENCE, "the server does not detect the closed output");
         thread::sleep(Duration::from_millis(1));
     }
     let status = server.wait();

@@ -247,10 +247,10 @@ fn finish(command: &mut Command) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("it starts");
+        .expect("the program starts");
     // The program may have ended already.
     let _ = child.stdin.take().expect("a pipe").write_all(&b"\n".repeat(50));
-    child.wait_with_output().expect("it ends")
+    child.wait_with_output().expect("the program exits")
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn t1_output_of_devices_is_escaped_in_the_log() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut bridge = pipes.spawn().expect("it starts");
+        let mut bridge = pipes.spawn().expect("the program starts");
         // Standard output is for the client; its last message shows that everything was processed.
         let mut out = BufReader::new(bridge.stdout.take().expect("a pipe"));
         let mut seen = String::new();
@@ -412,7 +412,7 @@ fn t1_output_of_devices_is_escaped_in_the_log() {
             assert!(out.read_line(&mut seen).expect("UTF-8") > 0, "the bridge has ended");
         }
         drop(bridge.stdin.take());
-        let output = bridge.wait_with_output().expect("it ends");
+        let output = bridge.wait_with_output().expect("the program exits");
         let shown = is_harmless("serial-bridge", &output);
         assert!(shown.contains("\\u009b31m\\u202e\\u007f") && shown.contains("boot"), "{shown}");
         serving.join().expect("the device has done its part");

@@ -24,8 +24,8 @@ fn finish(command: &mut Command, typed: &str) -> (String, String, i32) {
         .take()
         .expect("a pipe")
         .write_all(typed.as_bytes())
-        .expect("it is small enough for a pipe");
-    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+        .expect("the input fits the pipe");
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("the process exits");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (text(stdout), text(stderr), status.code().expect("no signal"))
 }
@@ -97,7 +97,7 @@ fn a_form_is_filled_in_at_the_terminal_in_both_eras() {
 }
 
 #[test]
-fn a_sampling_request_is_answered_at_the_terminal() {
+fn a_sampling_result_is_typed_at_the_terminal() {
     let (out, err, _) = inspect(&["call", "test_sampling", "prompt=Capital of France?"], "Paris\n");
     assert!(err.contains("Capital of France?") && out.contains("Paris"), "{out}{err}");
 }
@@ -152,7 +152,7 @@ fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
     let mut line = String::new();
     BufReader::new(server.stderr.take().expect("a pipe"))
         .read_line(&mut line)
-        .expect("it says where it listens");
+        .expect("the server prints its address");
     let url = line
         .split_whitespace()
         .find_map(|word| word.strip_suffix("/mcp,"))
@@ -176,8 +176,8 @@ fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
         );
         assert!(code == 0 && err.contains("Who?") && out == "cancelled\n", "{words:?}: {out}{err}");
     }
-    server.kill().expect("it can be ended");
-    server.wait().expect("it ends");
+    server.kill().expect("the server can be killed");
+    server.wait().expect("the process exits");
     let (_, err, code) = finish(Command::new(INSPECT).arg(&mcp), "");
     assert!(code == 1 && err.contains(&format!("{mcp}: cannot connect")), "{err}");
 }

@@ -17,6 +17,6 @@ fn quickstart_plays_its_conversation_to_the_end() {
         said.contains(&format!("{} lines sent, {} received", shown("  → "), shown("  ← "))),
         "{said}"
     );
-    assert!(!said.contains('\x1b'), "colours where there is no terminal");
+    assert!(!said.contains('\x1b'), "colours without a terminal");
     assert!(begun.elapsed() < Duration::from_secs(3), "too slow: {:?}", begun.elapsed());
 }

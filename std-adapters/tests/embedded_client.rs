@@ -1,5 +1,5 @@
-//! The client on a port: each test is a conversation, line by line, with a server that says what
-//! the test wants and a clock that moves only while the client waits.
+//! The client on a port: each test is a conversation, line by line, with a scripted server and a
+//! clock that advances only while the client waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,8 +23,8 @@ const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"to
 
 type House = Client<'static, Port, Notes, 512, 64>;
 
-/// What the client sends next, in part, and what is answered to it. In the answer `#` is the id of
-/// what was sent.
+/// A part of the client's next message, and the response to it, in which `#` is the id of that
+/// message.
 type Script = Vec<(&'static str, String)>;
 
 struct Line {
@@ -39,7 +39,7 @@ struct Line {
 #[derive(Clone)]
 struct Port(Rc<RefCell<Line>>);
 
-/// What comes beside answers.
+/// Records events other than responses.
 #[derive(Default)]
 struct Notes {
     events: Vec<String>,
@@ -89,7 +89,7 @@ fn said(outcome: CallOutcome<'_>) -> String {
     match outcome {
         CallOutcome::Result(result) => {
             let result: CallToolResult<'_> = result.to().expect("a result of a tool");
-            let json = result.content.as_json().expect("it was read");
+            let json = result.content.as_json().expect("the content was received");
             json.elements()
                 .filter_map(|block| block.get("text")?.as_string())
                 .map(|text| text.to_string())
@@ -118,7 +118,7 @@ fn a_modern_server_is_found_and_called() {
 }
 
 #[test]
-fn c7_a_list_whose_cursors_lead_in_a_circle_ends() {
+fn c7_listing_ends_if_the_cursors_form_a_cycle() {
     let page = |n| {
         let cursor = if n % 2 == 0 { "even" } else { "odd" };
         let rest = r#""resultType":"complete","ttlMs":0,"cacheScope":"public""#;
@@ -155,7 +155,7 @@ fn a_legacy_server_is_found_by_its_error_or_by_its_silence() {
 }
 
 #[test]
-fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
+fn connecting_to_a_server_of_another_era_fails_with_the_reason() {
     let refused = r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}"#;
     let (mut house, _) = house(64, vec![("server/discover", format!("{refused}\n"))]);
     let why = house.connect(
@@ -169,7 +169,7 @@ fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
 }
 
 #[test]
-fn a_server_that_is_known_to_be_modern_is_not_asked() {
+fn a_known_modern_server_is_not_probed() {
     let (mut house, port) = house(64, vec![("tools/call", text("at once"))]);
     house.context().client().set_era(Some(mcp_sansio::Era::Modern));
     assert_eq!(house.connect(|_| ()), Ok(None));
@@ -178,7 +178,7 @@ fn a_server_that_is_known_to_be_modern_is_not_asked() {
 }
 
 #[test]
-fn what_comes_in_between_is_told_or_answered() {
+fn messages_during_a_call_are_reported_or_get_a_response() {
     let between = [
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":#,"progress":1}}"#,
         "I (312) boot: not JSON",
@@ -212,7 +212,7 @@ fn what_comes_in_between_is_told_or_answered() {
 }
 
 #[test]
-fn lists_are_asked_for_page_by_page() {
+fn lists_are_requested_page_by_page() {
     let page = |tool: &str, next: &str| {
         result(&format!(
             r#"{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next},"resultType":"complete"}}"#
@@ -238,7 +238,7 @@ fn lists_are_asked_for_page_by_page() {
             Some((r#""cursor":"p\"2""#, page("b", ""))),
             ("ab", Ok(None)),
         ),
-        // The cursor leads nowhere.
+        // The cursor is invalid.
         (
             r#","nextCursor":"x""#.to_owned(),
             Some((r#""cursor":"x""#, page("b", r#","nextCursor":"x""#))),
@@ -256,7 +256,7 @@ fn lists_are_asked_for_page_by_page() {
 }
 
 #[test]
-fn an_answer_that_lost_bytes_is_no_answer_and_its_call_is_given_up() {
+fn a_response_that_lost_bytes_is_ignored_and_its_call_times_out() {
     let (mut house, port) = house(
         64,
         modern([
@@ -279,7 +279,7 @@ fn an_answer_that_lost_bytes_is_no_answer_and_its_call_is_given_up() {
 }
 
 #[test]
-fn an_answer_that_is_too_long_ends_its_call() {
+fn a_response_that_is_too_long_ends_its_call() {
     let (mut house, _) =
         house(64, modern([("tools/call", text(&"x".repeat(3000))), ("tools/call", text("short"))]));
     open(&mut house);
@@ -338,7 +338,7 @@ impl ClientHandler<Port, 64, 2> for Notes {
     }
 
     fn on_idle(&mut self, wake: Option<Instant>) {
-        let wake = wake.expect("it would wait for ever").as_millis();
+        let wake = wake.expect("the client waits without a deadline").as_millis();
         self.waited += wake - NOW.get();
         NOW.set(wake);
     }
@@ -358,7 +358,7 @@ impl Port {
         self.0.borrow_mut().input.push_back(Err(kind));
     }
 
-    /// Whether everything was said that should be.
+    /// Returns whether the whole script was played.
     fn is_through(&self) -> bool {
         let line = self.0.borrow();
         line.script.is_empty() && line.output.is_empty()
@@ -395,7 +395,7 @@ impl ReadReady for Port {
 
 impl Read for Port {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        assert!(!into.is_empty(), "a read into nothing looks like an end");
+        assert!(!into.is_empty(), "a read into an empty slice looks like the end of input");
         let mut line = self.0.borrow_mut();
         let mut read = 0;
         while read < into.len().min(line.chunk) {
@@ -424,7 +424,7 @@ impl Write for Port {
             let sent: Vec<u8> = line.output.drain(..=end).collect();
             let sent = String::from_utf8(sent).expect("UTF-8");
             let (expected, answer) =
-                line.script.pop_front().unwrap_or_else(|| panic!("nobody expected {sent}"));
+                line.script.pop_front().unwrap_or_else(|| panic!("unexpected message: {sent}"));
             assert!(sent.contains(expected), "{sent} has no {expected}");
             let id = sent
                 .split_once("\"id\":")

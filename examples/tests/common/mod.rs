@@ -49,7 +49,7 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            assert!(begun.elapsed() < PATIENCE, "the server does not exit");
             thread::sleep(Duration::from_millis(2));
         }
     }
@@ -81,7 +81,7 @@ impl Output {
         if line.is_empty() {
             return None;
         }
-        assert!(line.ends_with('\n'), "a message without an end: {line}");
+        assert!(line.ends_with('\n'), "an incomplete message: {line}");
         Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 }

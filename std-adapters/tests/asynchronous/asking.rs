@@ -114,7 +114,7 @@ fn mrtr_01_one_handler_requests_input_in_both_eras() {
 }
 
 #[test]
-fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
+fn all_missing_input_is_requested_in_one_round_also_by_joined_futures() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         let (one, two) =
             future::zip(ctx.request_input("one", form("1")), ctx.request_input("two", form("2")))
@@ -141,7 +141,7 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
 /// A request whose handler requests input costs no more than a constant times its length: up to the
 /// limit each response is compared, beyond it the request is rejected before.
 #[test]
-fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
+fn s1_more_input_responses_than_the_limit_are_refused_before_they_are_compared() {
     let answers = |from: usize, to: usize| -> serde_json::Map<String, Value> {
         (from..to).map(|key| (format!("k{key}"), json!({}))).collect()
     };
@@ -183,7 +183,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
 }
 
 #[test]
-fn a_client_that_cannot_be_asked_or_refuses_fails_the_call_and_not_the_connection() {
+fn an_unsupported_or_refused_input_request_fails_the_call_and_not_the_connection() {
     let app = App::new(&CONFIG, interview).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         let mut request = modern(1, "tools/call", json!({"name": "ask"}));
@@ -206,7 +206,7 @@ fn a_client_that_cannot_be_asked_or_refuses_fails_the_call_and_not_the_connectio
 }
 
 #[test]
-fn a_cancelled_request_takes_its_question_back() {
+fn cancelling_a_request_cancels_its_input_request() {
     let app = App::new(&CONFIG, interview).catalog(&CATALOG);
     for sizes in [WIDE, (1, 1)] {
         talk(&app, sizes, async move |mut client| {
@@ -221,7 +221,7 @@ fn a_cancelled_request_takes_its_question_back() {
 }
 
 #[test]
-fn a_dropped_question_is_taken_back_while_its_handler_goes_on() {
+fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
@@ -251,7 +251,7 @@ fn a_dropped_question_is_taken_back_while_its_handler_goes_on() {
 }
 
 #[test]
-fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
+fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled() {
     let long = "x".repeat(5000);
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&CONFIG, |ctx: Context| {
@@ -264,7 +264,7 @@ fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
         }
     })
     .catalog(&CATALOG)
-    // With so little room it is written in pieces.
+    // The buffer is so small that the frame is written in pieces.
     .max_pending(1024);
     talk(&app, (16, 16), async move |mut client| {
         client.initialize().await;
@@ -315,7 +315,7 @@ async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, seale
     assert_eq!(without["result"]["resultType"], "input_required");
 }
 
-/// Reverses the text: no protection, but visible.
+/// Reverses the text, as a visible stand-in for encryption.
 struct Backwards;
 
 impl StateProtector for Backwards {
@@ -330,7 +330,7 @@ impl StateProtector for Backwards {
 }
 
 #[test]
-fn a_question_that_is_not_answered_in_time_fails_its_handler() {
+fn an_input_request_that_times_out_fails_its_handler() {
     static IMPATIENT: mcp_sansio::ServerConfig<'_> =
         CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
     const CONFIG_COPY: mcp_sansio::ServerConfig<'_> = mcp_sansio::ServerConfig::new(
@@ -348,7 +348,7 @@ fn a_question_that_is_not_answered_in_time_fails_its_handler() {
 }
 
 #[test]
-fn handlers_that_wait_for_answers_are_dropped_with_their_connection() {
+fn handlers_that_wait_for_input_are_dropped_with_their_connection() {
     let alive = Rc::new(Cell::new(false));
     let app = App::new(&CONFIG, |ctx: Context| {
         let alive = alive.clone();

@@ -1,4 +1,4 @@
-//! Random mix of everything: each request is answered once, or was cancelled.
+//! Random mix of all operations: each request gets one response, or was cancelled.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::{CATALOG, CONFIG};
 const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
-/// Does what the arguments of the call say.
+/// Performs the operations in the arguments of the call.
 async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
     struct Alive(Rc<Cell<i32>>);
     impl Drop for Alive {
@@ -54,7 +54,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
 }
 
 #[test]
-fn each_request_is_answered_once_or_was_cancelled() {
+fn each_request_gets_one_response_or_was_cancelled() {
     for seed in 1..=SEEDS {
         let alive = Rc::new(Cell::new(0));
         let handler_alive = alive.clone();
@@ -130,7 +130,7 @@ fn receive(message: &Value, open: &mut BTreeSet<u32>, cancelled: &mut BTreeSet<u
         return;
     }
     let id = u32::try_from(message["id"].as_u64().unwrap_or_else(|| panic!("{message}"))).unwrap();
-    // A cancelled request may have been answered already, but not twice.
+    // A cancelled request may have a response, but not two.
     assert!(open.remove(&id) || cancelled.remove(&id), "{message}");
 }
 

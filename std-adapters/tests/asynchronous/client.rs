@@ -41,7 +41,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
             let mut chunk = [0; 4096];
             let len = self.stream.read(&mut chunk).await.unwrap_or(0);
             if len == 0 {
-                assert!(self.read.is_empty(), "a message without an end");
+                assert!(self.read.is_empty(), "an incomplete message");
                 return None;
             }
             self.read.extend_from_slice(&chunk[..len]);
@@ -115,5 +115,5 @@ pub(crate) fn cancel(id: u32) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 }
 
-/// Large enough that nothing waits.
+/// Buffer size that never delays a test.
 pub(crate) const WIDE: (usize, usize) = (1 << 20, 1 << 20);

@@ -180,7 +180,7 @@ fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
         if ordinary.as_mut().poll(&mut cx).is_ready() {
             break;
         }
-        assert!(polls < 100, "twenty calls take a hundred polls and more");
+        assert!(polls < 100, "twenty calls take at least a hundred polls");
     }
 }
 

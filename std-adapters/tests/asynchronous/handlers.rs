@@ -49,7 +49,7 @@ impl Drop for Guard {
 }
 
 #[test]
-fn b9_a_result_that_no_client_could_read_is_an_error_that_says_what_is_missing() {
+fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
     async fn wrong(ctx: Context) -> Result<Reply, Failure> {
         match ctx
             .arguments()
@@ -138,7 +138,7 @@ fn a_slow_handler_delays_neither_ping_nor_other_requests() {
 }
 
 #[test]
-fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_nothing_is_answered() {
+fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_sends_no_response() {
     let alive = Rc::new(Cell::new(0));
     let app = App::new(&CONFIG, |_: Context| {
         let guard = Guard::new(&alive);
@@ -240,7 +240,7 @@ fn each_failure_becomes_its_own_error() {
 }
 
 #[test]
-fn handlers_can_log_and_see_that_their_request_is_gone() {
+fn handlers_can_log_and_detect_that_their_request_has_ended() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         ctx.log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
         assert!(!ctx.is_gone());

@@ -127,7 +127,7 @@ fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
 }
 
 #[test]
-fn deadlines_answer_with_an_error_and_drop_the_handler() {
+fn a_request_that_times_out_gets_an_error_and_its_handler_is_dropped() {
     static HURRIED: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .request_timeout(Duration::from_millis(5));
@@ -174,7 +174,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
         smol::Timer::after(Duration::from_millis(450)).await;
         release.send(()).await.unwrap();
         assert_eq!(client.next().await["id"], 1);
-        assert_eq!(client.line().await, None, "it was ended");
+        assert_eq!(client.line().await, None, "the connection was closed");
         client
     });
     assert_eq!(end, ConnectionEnd::Idle);
@@ -203,7 +203,7 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
 }
 
 #[test]
-fn ping_06_an_unresponsive_client_is_given_up() {
+fn ping_06_an_unresponsive_client_is_disconnected() {
     static WATCHFUL: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .ping_interval(Duration::from_millis(5))
@@ -220,7 +220,7 @@ fn ping_06_an_unresponsive_client_is_given_up() {
 }
 
 #[test]
-fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
+fn the_end_of_input_flushes_responses_and_drops_unfinished_handlers() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
     })
@@ -270,7 +270,7 @@ fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
 }
 
 #[test]
-fn shutting_down_finishes_what_is_in_flight_and_begins_nothing() {
+fn shutdown_finishes_requests_in_flight_and_starts_none() {
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
@@ -308,7 +308,7 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
     let mut client = Client::new(client);
     let mut connection = Connection::new(&app, server);
     smol::block_on(async {
-        // It waits.
+        // The handler waits.
         assert!(future::poll_once(&mut connection).await.is_none());
         app.broadcaster().shut_down();
         assert_eq!(connection.await.unwrap(), ConnectionEnd::ShutDown);
@@ -419,7 +419,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
         from.set(Some((first + LIMIT, second + LIMIT + margin)));
         let late = async {
             smol::Timer::after(Duration::from_secs(20)).await;
-            panic!("the second time limit is forgotten");
+            panic!("the second deadline is lost");
         };
         let expired = future::or(client.next(), late).await;
         assert_eq!(

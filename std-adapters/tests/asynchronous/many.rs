@@ -33,7 +33,7 @@ async fn slow(
 }
 
 #[test]
-fn b1_two_hundred_calls_at_once_are_all_answered() {
+fn b1_two_hundred_calls_at_once_all_get_a_response() {
     // With the defaults, with fewer entries than calls, and with room for few bytes of parameters.
     for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -126,7 +126,7 @@ async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
 }
 
 #[test]
-fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() {
+fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_slot() {
     let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
@@ -152,7 +152,7 @@ fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() 
 }
 
 #[test]
-fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
+fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
     let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait)
         .catalog(&CATALOG)
         .full_timeout(Duration::from_millis(50));

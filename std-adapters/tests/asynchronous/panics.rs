@@ -1,4 +1,4 @@
-//! A panic ends only what caused it.
+//! A panic ends only the operation that caused it.
 
 use std::cell::RefCell;
 use std::future::{Future, pending};
@@ -40,7 +40,7 @@ impl Serialize for Unspeakable {
     }
 }
 
-/// Panics in the way that the tool's name says. Not an `async fn`: it may panic before it has a
+/// Panics as the tool's name says. Not an `async fn`, so that it can panic before it returns a
 /// future.
 fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
     match ctx.name() {
@@ -93,7 +93,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
             );
             assert_eq!(
                 failed["error"]["message"], "The handler panicked",
-                "what it says is not for clients"
+                "clients do not get the panic message"
             );
         }
         // In the middle of a message of its own, which is discarded.
@@ -106,7 +106,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         // While its future is dropped.
         client.send(&call(5, "wait", json!({}))).await;
         client.send(&cancel(5)).await;
-        // Everything else continues.
+        // Other requests continue.
         assert_eq!(
             client.ask(&call(6, "echo", json!({}))).await["result"]["content"][0]["text"],
             "fine"

@@ -154,7 +154,7 @@ fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_moder
 }
 
 #[test]
-fn without_a_handler_questions_are_refused() {
+fn without_a_handler_input_requests_are_refused() {
     let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
         call(&client, "greet").await.map(|result| text(&result))
     });
@@ -162,7 +162,7 @@ fn without_a_handler_questions_are_refused() {
 }
 
 #[test]
-fn a_slow_answer_holds_nothing_up() {
+fn a_slow_input_response_delays_nothing_else() {
     for config in [&MODERN, &LEGACY] {
         let (open, gate) = smol::channel::bounded::<()>(1);
         let slow = move |question| {
@@ -232,7 +232,7 @@ async fn until(condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_question_that_the_server_cancels_is_not_answered_any_more() {
+fn an_input_request_that_the_server_cancels_gets_no_response() {
     let (count, connector) = never();
     let asked: RefCell<Option<Call>> = RefCell::default();
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
@@ -263,7 +263,7 @@ fn a_question_that_the_server_cancels_is_not_answered_any_more() {
 }
 
 #[test]
-fn a_call_that_is_dropped_takes_its_questions_with_it() {
+fn dropping_a_call_drops_its_input_requests() {
     for config in [&MODERN, &LEGACY] {
         let (count, connector) = never();
         let mut greeter = Greeter::new(config);

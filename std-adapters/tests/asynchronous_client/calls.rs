@@ -14,7 +14,7 @@ use crate::script::{NOW, Session, call, play, play_on, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN, pipe};
 
 #[test]
-fn calls_made_at_once_get_their_own_answers_in_whatever_order_these_come() {
+fn concurrent_calls_get_their_own_responses_in_any_order() {
     for config in [&MODERN, &LEGACY] {
         let mut kept: Vec<(RequestHandle, String)> = Vec::new();
         let script = |event: &ServerEvent<'_>, session: &mut Session| {
@@ -35,7 +35,7 @@ fn calls_made_at_once_get_their_own_answers_in_whatever_order_these_come() {
 }
 
 #[test]
-fn a_call_whose_future_is_dropped_is_cancelled_and_its_place_is_free_again() {
+fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
     for config in [&MODERN, &LEGACY] {
         let seen = RefCell::new(Vec::new());
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
@@ -105,7 +105,7 @@ fn more_calls_than_there_are_places_wait_for_their_turn() {
 }
 
 #[test]
-fn progress_is_told_as_it_comes_and_before_the_result() {
+fn progress_is_reported_as_it_arrives_and_before_the_result() {
     for config in [&MODERN, &LEGACY] {
         let script = |event: &ServerEvent<'_>, session: &mut Session| {
             let ServerEvent::Request(request) = event else { return };
@@ -142,7 +142,7 @@ fn progress_is_told_as_it_comes_and_before_the_result() {
 }
 
 #[test]
-fn of_much_progress_that_nobody_looks_at_the_latest_is_kept() {
+fn only_the_latest_unread_progress_is_kept() {
     let script = |event: &ServerEvent<'_>, session: &mut Session| {
         let ServerEvent::Request(request) = event else { return };
         for step in 1..=1000 {
@@ -178,7 +178,7 @@ fn errors_come_from_the_server_or_the_client() {
     };
     play(Connector::new(&CLIENT), &MODERN, script, async |client| {
         let Err(CallError::Server(error)) = call(&client, "fail").await else {
-            panic!("no error of the server's")
+            panic!("expected an error of the server")
         };
         assert_eq!((error.code, error.message.as_str()), (7, "no such luck"));
         assert_eq!(error.data.unwrap().as_raw().as_str(), r#"{"why":"so"}"#);
@@ -191,7 +191,7 @@ fn errors_come_from_the_server_or_the_client() {
 }
 
 #[test]
-fn a_call_that_is_not_answered_in_time_is_given_up_and_cancelled() {
+fn a_call_that_times_out_is_cancelled() {
     for config in [&MODERN, &LEGACY] {
         let mut cancelled = 0;
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
@@ -212,7 +212,7 @@ fn a_call_that_is_not_answered_in_time_is_given_up_and_cancelled() {
 }
 
 #[test]
-fn all_pages_of_a_list_are_asked_for() {
+fn all_pages_of_a_list_are_requested() {
     for config in [&MODERN, &LEGACY] {
         let script = |event: &ServerEvent<'_>, session: &mut Session| {
             let ServerEvent::Request(request) = event else { return };

@@ -81,7 +81,7 @@ fn what_the_server_sent_before_it_closed_is_read() {
 }
 
 #[test]
-fn close_ends_what_waits_and_what_was_sent_arrives() {
+fn close_ends_open_calls_and_delivers_what_was_sent() {
     let mut heard = Vec::new();
     let script = |event: &ServerEvent<'_>, _: &mut Session| {
         if let ServerEvent::Notification { method, .. } = event {
@@ -153,7 +153,7 @@ fn drive_runs_the_connection_until_the_work_completes() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_a_ping_is_given_up() {
+fn the_connection_ends_if_the_server_does_not_respond_to_a_ping() {
     let server = async |mut pipe: Pipe| {
         let initialized = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
         let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{initialized}}}\n");
@@ -171,7 +171,7 @@ fn a_server_that_does_not_answer_a_ping_is_given_up() {
 }
 
 #[test]
-fn a_server_that_reads_nothing_is_given_up() {
+fn the_connection_ends_if_the_server_reads_nothing() {
     let (ours, theirs) = pipe(5, 5);
     let connector = Connector::new(&CLIENT).stall_timeout(SHORT);
     let (client, connection) = connector.connect(ours);

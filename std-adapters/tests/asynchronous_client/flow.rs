@@ -111,7 +111,7 @@ fn a_long_request_that_is_dropped_half_sent_leaves_the_line_free() {
 }
 
 #[test]
-fn a_request_whose_turn_never_came_is_not_sent_when_it_is_dropped() {
+fn a_queued_request_that_is_dropped_is_not_sent() {
     let requests = Cell::new(0);
     let script = |event: &ServerEvent<'_>, session: &mut Session| {
         requests.set(requests.get() + usize::from(matches!(event, ServerEvent::Request(_))));
@@ -137,7 +137,7 @@ fn a_request_whose_turn_never_came_is_not_sent_when_it_is_dropped() {
 }
 
 #[test]
-fn a_ping_that_comes_while_a_long_request_goes_out_is_answered() {
+fn a_ping_gets_a_response_while_a_long_request_is_sent() {
     let pongs = Cell::new(0);
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
         ServerEvent::Request(_) => {
@@ -165,7 +165,7 @@ fn a_ping_that_comes_while_a_long_request_goes_out_is_answered() {
 }
 
 #[test]
-fn an_answer_longer_than_the_longest_line_ends_its_call_and_no_other() {
+fn a_response_longer_than_the_longest_line_ends_only_its_call() {
     let server = |pipe| serve(pipe, &MODERN, echo);
     let connector = Connector::new(&CLIENT).max_line(4096);
     play_on(connector, pipe(1000, 1000), server, async |client| {

@@ -176,7 +176,7 @@ static PROBING: ClientConfig<'_> =
     CLIENT.probe_timeout(SHORT).call_limit(SHORT).call_timeout(SHORT).revisions(Revisions::ALL);
 
 #[test]
-fn c3_an_opening_that_a_hostile_server_does_not_answer_ends_in_time() {
+fn c3_connecting_to_a_hostile_server_without_a_response_times_out() {
     for (kind, said) in [Kind::NeverPauses, Kind::NeverReads, Kind::Drips]
         .into_iter()
         .flat_map(|kind| NOISE.map(|said| (kind, said)))

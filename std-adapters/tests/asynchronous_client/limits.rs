@@ -106,7 +106,7 @@ fn c7_a_list_with_a_repeated_cursor_is_rejected() {
 }
 
 #[test]
-fn c7_the_limit_in_time_is_that_of_the_whole_list() {
+fn c7_the_time_limit_applies_to_the_whole_list() {
     let asked = Cell::new(0);
     let (ours, mut theirs) = pipe(1 << 16, 1 << 16);
     let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
@@ -193,7 +193,7 @@ fn c7_changes_are_kept_up_to_their_limit_in_bytes() {
 }
 
 #[test]
-fn c1_more_questions_at_once_than_are_answered_end_the_call() {
+fn c1_more_input_requests_at_once_than_the_limit_end_the_call() {
     for questions in [64, 65] {
         let answered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&answered);
@@ -222,7 +222,7 @@ fn c1_more_questions_at_once_than_are_answered_end_the_call() {
 }
 
 #[test]
-fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
+fn c1_requests_of_a_server_are_refused_when_the_table_is_full() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let connector = Connector::new(&CLIENT).on_input_request(move |_| {
@@ -256,7 +256,7 @@ fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
 }
 
 #[test]
-fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
+fn f9_a_handler_that_panics_ends_only_its_own_input_request() {
     for (era, at_once) in
         [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)]
     {
@@ -316,7 +316,7 @@ static PATIENT: ClientConfig<'_> = CLIENT
     .progress_interval(NEVER);
 
 #[test]
-fn s8_the_longest_duration_means_never() {
+fn s8_the_longest_duration_never_passes() {
     for era in [Era::Modern, Era::Legacy] {
         let answer = |request: &Value| match request["method"].as_str() {
             Some("initialize") => vec![initialized(request)],

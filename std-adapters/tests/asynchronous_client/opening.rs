@@ -57,7 +57,7 @@ fn the_servers_era_is_found_out_and_can_be_kept() {
 }
 
 #[test]
-fn a_server_that_says_nothing_to_the_probe_is_a_legacy_one() {
+fn a_server_silent_to_the_probe_is_assumed_to_be_legacy() {
     let mut methods = Vec::new();
     let server = async |pipe| {
         by_hand(pipe, |message| {
@@ -85,7 +85,7 @@ fn a_server_that_says_nothing_to_the_probe_is_a_legacy_one() {
 }
 
 #[test]
-fn a_modern_server_that_is_known_is_not_asked() {
+fn a_server_known_to_be_modern_is_not_probed() {
     let mut methods = Vec::new();
     let server = async |pipe| {
         by_hand(pipe, |message| {
@@ -107,7 +107,7 @@ fn a_modern_server_that_is_known_is_not_asked() {
 }
 
 #[test]
-fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
+fn if_connecting_fails_all_calls_and_the_connection_end_with_the_reason() {
     let refusing = async |pipe| {
         by_hand(pipe, |_| Some(json!({"error": {"code": -32603, "message": "not today"}}))).await;
     };
@@ -131,7 +131,7 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
 }
 
 #[test]
-fn without_a_common_revision_nothing_is_opened() {
+fn without_a_common_revision_connecting_fails() {
     let (result, end) =
         play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(matches!(result, Err(CallError::ConnectFailed(_))), "{result:?}");

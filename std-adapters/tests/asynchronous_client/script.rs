@@ -110,7 +110,7 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
         Timer::after(Duration::from_secs(30)).await;
         None
     }))
-    .expect("it hangs")
+    .expect("the test ends in time")
 }
 
 /// Calls a tool.

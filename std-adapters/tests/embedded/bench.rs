@@ -1,5 +1,5 @@
-//! A port that reads what the test says, byte by byte or not at all, and a handler that writes down
-//! what it is told.
+//! A port whose input is scripted, byte by byte or not at all, and a handler that records its
+//! events.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -29,18 +29,18 @@ pub(crate) struct Bench {
     line: Rc<RefCell<Line>>,
 }
 
-/// What the handler was told, and what it works on.
+/// Events of the handler, and its jobs.
 #[derive(Default)]
 pub(crate) struct Notes {
     pub(crate) events: Vec<String>,
     job: Option<(RequestHandle, u32)>,
     steps: u32,
-    /// Ends the session on any fault.
+    /// Whether any fault ends the session.
     pub(crate) strict: bool,
 }
 
 impl Bench {
-    /// Reads and writes move at most so many bytes.
+    /// Limits reads and writes to this many bytes.
     pub(crate) fn new(chunk: usize) -> Self {
         NOW.set(0);
         let line = Rc::new(RefCell::new(Line {
@@ -54,25 +54,25 @@ impl Bench {
         Self { connection, notes: Notes::default(), line }
     }
 
-    /// Bytes arrive.
+    /// Adds input.
     pub(crate) fn hears(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
         self.line.borrow_mut().input.extend(bytes.as_ref().iter().map(|byte| Ok(*byte)));
         self
     }
 
-    /// The receiver reports an error at this place of the input.
+    /// Adds an error of the receiver at this position of the input.
     pub(crate) fn fails(&mut self, kind: ErrorKind) -> &mut Self {
         self.line.borrow_mut().input.push_back(Err(kind));
         self
     }
 
-    /// The transmitter takes nothing any more.
+    /// Makes the transmitter accept no more bytes.
     pub(crate) fn goes_deaf(&mut self) -> &mut Self {
         self.line.borrow_mut().deaf = true;
         self
     }
 
-    /// Another peer is connected to the same port, with nothing of the last one left in it.
+    /// Connects another peer to the same port, which has no bytes of the last one.
     pub(crate) fn reconnects(&mut self) -> &mut Self {
         self.connection.close();
         let mut line = self.line.borrow_mut();
@@ -83,14 +83,14 @@ impl Bench {
         self
     }
 
-    /// Everything that has arrived is dealt with, then so much time passes.
+    /// Processes all input, then advances the clock.
     pub(crate) fn waits(&mut self, ms: u64) -> &mut Self {
-        let _ = self.turns().expect("no end");
+        let _ = self.turns().expect("the input has not ended");
         NOW.set(NOW.get() + ms);
         self
     }
 
-    /// Turns until there is nothing to do.
+    /// Runs turns until no work is left.
     pub(crate) fn turns(&mut self) -> Result<PollResult, Error<Fault>> {
         for _ in 0..1_000_000 {
             match self.connection.poll(&mut self.notes)? {
@@ -98,25 +98,25 @@ impl Bench {
                 end => return Ok(end),
             }
         }
-        panic!("it never comes to rest");
+        panic!("the loop never becomes idle");
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<u64> {
         self.connection.poll_timeout().map(Instant::as_millis)
     }
 
-    /// What was written since the last time, once everything is dealt with.
+    /// Processes all input, and returns the output since the last call.
     pub(crate) fn said(&mut self) -> String {
-        let _ = self.turns().expect("no end");
+        let _ = self.turns().expect("the input has not ended");
         String::from_utf8(std::mem::take(&mut self.line.borrow_mut().output)).expect("UTF-8")
     }
 
-    /// The events since the last time.
+    /// Returns the events since the last call.
     pub(crate) fn events(&mut self) -> String {
         std::mem::take(&mut self.notes.events).join(", ")
     }
 
-    /// With a legacy session, and nothing to be seen of how it was opened.
+    /// Opens a legacy session, and clears the output and events of that.
     pub(crate) fn opened(mut self) -> Self {
         self.hears(line(r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#));
         self.hears(line(r#""method":"notifications/initialized""#));
@@ -126,12 +126,12 @@ impl Bench {
     }
 }
 
-/// A message's line.
+/// Returns the line of a message.
 pub(crate) fn line(members: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",{members}}}\n")
 }
 
-/// A call of `echo`, and its answer.
+/// Returns a call of `echo`, and its response.
 pub(crate) fn echo(id: u32) -> (String, String) {
     (
         line(&format!(
@@ -185,7 +185,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
         Ok(())
     }
 
-    /// Three steps, one in each turn. A job of 60 s and more waits for ever.
+    /// Runs a job in three steps, one in each turn. A job of at least 60 s never ends.
     fn on_poll(&mut self, session: Line4<'_, '_>) -> Result<bool, Error<Fault>> {
         let Some((request, step)) = &mut self.job else { return Ok(false) };
         if self.steps == u32::MAX {
@@ -215,7 +215,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
 }
 
 impl Notes {
-    /// Jobs stand still.
+    /// Stops all jobs.
     pub(crate) fn sleep(&mut self) {
         self.steps = u32::MAX;
     }
@@ -259,7 +259,7 @@ impl ReadReady for Port {
 
 impl Read for Port {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
-        assert!(!into.is_empty(), "a read into nothing looks like an end");
+        assert!(!into.is_empty(), "a read into an empty slice looks like the end of input");
         let mut line = self.0.borrow_mut();
         let mut read = 0;
         while read < into.len().min(line.chunk) {

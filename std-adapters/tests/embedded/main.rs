@@ -1,4 +1,4 @@
-//! A server on a line that is none too good, told as traces.
+//! A server on an unreliable line, tested as traces of input and output.
 
 mod bench;
 mod mixture;
@@ -11,7 +11,7 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
 
 #[test]
-fn the_same_is_said_however_the_bytes_come() {
+fn the_output_is_the_same_in_any_chunking() {
     let session = [
         echo(1).0,
         PING.into(),
@@ -70,8 +70,8 @@ fn a_line_that_is_too_long_is_refused_by_its_id_and_the_next_line_is_served() {
 }
 
 #[test]
-fn a_line_that_lost_bytes_is_refused_though_it_looks_whole() {
-    // What is left says 15, not 12345.
+fn a_line_that_lost_bytes_is_refused_even_if_it_is_valid() {
+    // The rest of the line has 15 instead of 12345.
     let mut bench = Bench::new(1000).opened();
     let [before, after] = [
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1"#,
@@ -107,7 +107,7 @@ fn a_line_that_lost_its_beginning_is_refused() {
 }
 
 #[test]
-fn an_id_that_lost_a_digit_refuses_nobody_else_s_request() {
+fn an_id_that_lost_a_digit_does_not_refuse_another_request() {
     let mut bench = Bench::new(1000).opened();
     let long = "x".repeat(3 * RX);
     let _ = bench
@@ -129,7 +129,7 @@ fn half_a_line_ends_with_the_silence_after_it() {
     assert_eq!(bench.waits(1).said(), format!("{PARSE_ERROR}\n"));
     assert_eq!(bench.hears(call).said(), answered);
     assert_eq!(bench.poll_timeout(), None);
-    // A line whose end was lost is a line.
+    // A line that lost its newline.
     assert_eq!(bench.hears(PING.trim_end()).waits(2000).said(), PONG);
 }
 
@@ -157,7 +157,7 @@ fn a_peer_that_starts_again_finds_the_board_ready() {
 }
 
 #[test]
-fn a_slow_tool_goes_on_between_frames_and_frames_between_its_steps() {
+fn a_slow_tool_and_frames_are_processed_in_turn() {
     let mut bench = Bench::new(1000).opened();
     bench
         .hears(line(r#""id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}"#))
@@ -195,7 +195,7 @@ fn a_slow_tool_is_cancelled_or_expires() {
 }
 
 #[test]
-fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
+fn only_the_end_of_the_connection_or_the_handlers_error_ends_the_loop() {
     let mut bench = Bench::new(1000).opened();
     bench.hears(&PING[..10]).fails(ErrorKind::Interrupted).hears(&PING[10..]);
     assert_eq!(bench.said(), PONG);
@@ -209,7 +209,7 @@ fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
         bench.fails(ErrorKind::TimedOut).turns(),
         Err(Error::Io(Fault(ErrorKind::TimedOut)))
     );
-    // It can be gone on with.
+    // The loop can be continued.
     bench.notes.strict = false;
     assert_eq!(bench.hears(PING).said(), PONG);
 }
@@ -232,7 +232,7 @@ fn after_a_connection_s_end_the_next_begins_as_the_first() {
             "{cut}: {said}"
         );
     }
-    // In the middle of an answer.
+    // In the middle of a response.
     let mut bench = Bench::new(1000).opened();
     assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::WriteZero));
     assert_eq!(bench.reconnects().hears(&hello).said().matches('\n').count(), 1);

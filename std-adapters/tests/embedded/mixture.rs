@@ -1,12 +1,12 @@
-//! Whole lines among all that a serial line brings, in random order: each whole line is answered,
-//! and nothing else is.
+//! Complete lines among the noise of a serial line, in random order: each complete line gets a
+//! response, and the noise gets none.
 
 use embedded_io::ErrorKind;
 
 use crate::bench::{Bench, RX, echo, line};
 
 #[test]
-fn whatever_comes_between_whole_lines_they_are_served() {
+fn whole_lines_are_served_whatever_is_between_them() {
     for seed in 0..300 {
         let mut random = Random(seed);
         let mut bench = Bench::new(1 + random.below(40)).opened();
@@ -16,12 +16,12 @@ fn whatever_comes_between_whole_lines_they_are_served() {
             match random.below(8) {
                 0 => noise(&mut bench, &mut random),
                 1 => {
-                    // Reset in the middle of a line: the next peer begins after a while.
+                    // A reset in the middle of a line: the next peer starts after a pause.
                     bench.hears(&call[..1 + random.below(call.len() - 2)]);
                     said += &bench.waits(2500).said();
                 }
                 2 => {
-                    // A terminal program was opened: something is typed, and a line feed.
+                    // A terminal program: some typed characters and a line feed.
                     bench.hears(&call[1 + random.below(call.len() - 2)..]);
                 }
                 3 => {
@@ -31,7 +31,7 @@ fn whatever_comes_between_whole_lines_they_are_served() {
                     )));
                 }
                 4 => {
-                    // At least one byte is lost, and the end of the line is none of them.
+                    // At least one byte is lost, but not the newline.
                     let from = 1 + random.below(call.len() - 3);
                     let to = from + 1 + random.below(call.len() - 1 - from);
                     bench.hears(&call[..from]).fails(ErrorKind::Other).hears(&call[to..]);

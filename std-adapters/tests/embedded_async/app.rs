@@ -1,4 +1,4 @@
-//! A small application: tools that take their time.
+//! A small application with slow tools.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -53,11 +53,11 @@ const fn tool(name: &'static str) -> Tool<'static> {
 
 pub(crate) struct App {
     stage: Stage,
-    /// Handlers that are under way.
+    /// Number of running handlers.
     pub(crate) running: Cell<u32>,
 }
 
-/// What is kept of a request: the tool, and a number or a text.
+/// Owned data of a request: the tool, and a number or a text.
 pub(crate) struct Job {
     tool: &'static str,
     n: u64,
@@ -83,7 +83,7 @@ impl App {
     }
 }
 
-/// Counts how many of it there are.
+/// Counts its instances.
 struct Guard<'a>(&'a Cell<u32>);
 
 impl Drop for Guard<'_> {
@@ -144,7 +144,7 @@ impl<const N: usize> Handler<N, 4> for App {
                 Said::Text("done".into())
             }
             "group" => {
-                // As a set of futures does it: each is polled when it was woken itself, and not
+                // As in a set of futures: each is polled when it was woken itself, and not
                 // when the set was.
                 let progress = Progress::of(1u32);
                 Alone::new(pin!(ctx.progress(&progress))).await;
@@ -198,7 +198,7 @@ impl<const N: usize> Response<N, 4> for Said<'_> {
     }
 }
 
-/// A future that is polled only when its own waker was called.
+/// Future that is polled only after its own waker was called.
 struct Alone<'f, F> {
     future: Pin<&'f mut F>,
     woken: Arc<Woken>,
@@ -258,7 +258,7 @@ pub(crate) fn connection<const RX: usize, const TX: usize, const N: usize>(
     Connection::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
 }
 
-/// Serves the stage's port with it.
+/// Serves the stage's port with this application.
 pub(crate) fn play<'l, const RX: usize, const TX: usize, const N: usize>(
     connection: &'l TestConnection<RX, TX, N>,
     stage: &'l Stage,

@@ -1,4 +1,4 @@
-//! How it ends, and begins again.
+//! Ends of connections, and new connections after them.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::app::{App, CATALOG, CONFIG, call, connection, initialize, play};
 use crate::stage::{Player, Stage};
 
 #[test]
-fn the_end_of_input_ends_it_when_what_is_answered_has_left() {
+fn at_the_end_of_input_the_loop_ends_after_responses_are_sent() {
     let stage = Stage::new(3);
     let connection = connection::<1024, 512, 4>(&stage);
     let mut player = play(&connection, &stage);
     stage.takes(10);
     stage.send(&call(1, "wait", json!({"n": 1000})));
     stage.send(&call(2, "long", json!({"n": 2000})));
-    // A last line without an end is a line.
+    // A last line without a newline counts as a line.
     stage.bytes(call(3, "echo", json!({"text": "last"})).to_string());
     stage.end();
     assert_eq!(player.run(), None);
@@ -42,7 +42,7 @@ fn a_link_serves_one_port_at_a_time_and_then_the_next() {
         player.run();
         assert_eq!(play(&connection, &second).run(), Some(Err(Error::InUse)));
         assert_eq!(connection.handler().running.get(), 1);
-        // Given up by the application.
+        // The application drops the request.
     }
     assert_eq!(connection.handler().running.get(), 0);
     let mut player = play(&connection, &second);
@@ -53,7 +53,7 @@ fn a_link_serves_one_port_at_a_time_and_then_the_next() {
 }
 
 #[test]
-fn a_port_that_is_gone_ends_it() {
+fn a_closed_port_ends_the_loop() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     stage.fault(ErrorKind::ConnectionReset);
@@ -73,7 +73,7 @@ fn p1_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
     let mut player = play(&connection, &stage);
     player.run();
     assert_eq!(stage.log(), ["< 1 after it"]);
-    assert!(player.polls() >= 5000, "one poll read it all");
+    assert!(player.polls() >= 5000, "one poll read all input");
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
     let mut player = play(&connection, &stage);
     stage.send(&call(1, "wait", json!({"n": 1_000_000})));
     player.run();
-    // The timer is over, and by then the clock says that there is a minute left. It is asked again
-    // in each turn, and not within one.
+    // The timer fires a minute early by the clock. It is set again in each turn, and not within
+    // one.
     stage.timers_are_early(1000);
     stage.pass(10);
     player.run();
@@ -107,7 +107,7 @@ fn s8_the_longest_line_timeout_is_never() {
 }
 
 #[test]
-fn a_client_that_does_not_answer_a_ping_is_gone() {
+fn the_loop_ends_if_the_client_does_not_respond_to_a_ping() {
     static PINGING: ServerConfig<'_> =
         CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
     let stage = Stage::new(64);

@@ -1,4 +1,4 @@
-//! What handlers can do, and what is done with them.
+//! Handlers: their results, their notifications, cancellation and limits.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn one_call_in_each_era() {
         stage.log(),
         ["< 1 modern", "< 0 capabilities,protocolVersion,serverInfo", "< 2 legacy"]
     );
-    assert!(player.polls() < 200, "polled without need");
+    assert!(player.polls() < 200, "polled without being woken");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn slow_handlers_run_beside_each_other_and_beside_everything_else() {
     }
     player.run();
     stage.send(&legacy(4, "ping", json!({})));
-    // All places are taken.
+    // All slots are in use.
     stage.send(&call(5, "echo", json!({"text": "too many"})));
     player.run();
     assert_eq!(connection.handler().running.get(), 3);
@@ -80,7 +80,7 @@ fn cancellation_drops_the_future_and_frees_its_place() {
         stage.send(&call(id, "wait", json!({"n": 1000})));
         player.run();
         assert_eq!(connection.handler().running.get(), 1);
-        // In one burst: the place must be free before the next takes it.
+        // In one burst: the slot must be free before the next request needs it.
         stage.send(&cancel(id));
     }
     player.run();
@@ -92,8 +92,8 @@ fn cancellation_drops_the_future_and_frees_its_place() {
     assert_eq!(stage.notes(), ["cancelled"; 5]);
 }
 
-/// Lines that wait in the receive buffer are taken one after the other, without a moment for
-/// anybody else.
+/// Lines in the receive buffer are processed one after the other, without polling other futures in
+/// between.
 fn burst<const N: usize>(messages: &[Value]) -> (Vec<String>, Vec<String>) {
     let stage = Stage::new(64);
     let connection = connection::<4096, 512, N>(&stage);
@@ -130,7 +130,7 @@ fn a_burst_of_calls_and_cancellations_finds_its_places() {
 }
 
 #[test]
-fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
+fn responses_to_a_burst_of_immediate_calls_are_in_order() {
     let messages: Vec<_> = (2..10)
         .map(|id| {
             call(id, if id % 2 == 0 { "echo" } else { "again" }, json!({"text": id.to_string()}))
@@ -141,9 +141,9 @@ fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
 }
 
 #[test]
-fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
+fn calls_wait_while_too_many_responses_are_pending() {
     let stage = Stage::new(64);
-    // A catalog would wait for its turn before anything is begun.
+    // A catalog would wait for its turn before a handler starts.
     let connection: TestConnection<4096, 512, 2> = Connection::new(&CONFIG, App::new(&stage));
     let mut player = play(&connection, &stage);
     stage.takes(0);
@@ -176,7 +176,7 @@ fn a_client_that_begins_anew_leaves_nothing_running() {
 }
 
 #[test]
-fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_leaves() {
+fn an_immediate_response_may_borrow_from_its_request_and_reading_continues_meanwhile() {
     let stage = Stage::new(64);
     let connection = connection::<2048, 64, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -194,7 +194,7 @@ fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_le
 }
 
 #[test]
-fn b6_what_the_catalog_finds_wrong_with_arguments_can_be_the_answer() {
+fn b6_the_catalogs_argument_error_can_be_the_response() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -222,7 +222,7 @@ fn who_waits_for_room_inside_a_set_of_futures_is_woken() {
 }
 
 #[test]
-fn a_deadline_passes_while_no_input_comes() {
+fn a_request_times_out_without_any_input() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -239,7 +239,7 @@ fn a_deadline_passes_while_no_input_comes() {
 }
 
 #[test]
-fn progress_and_log_messages_leave_before_the_answer() {
+fn progress_and_log_messages_are_sent_before_the_response() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -262,7 +262,7 @@ fn progress_and_log_messages_leave_before_the_answer() {
 }
 
 #[test]
-fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handler() {
+fn progress_waits_for_room_and_is_dropped_with_its_handler() {
     let stage = Stage::new(64);
     let connection = connection::<2048, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -284,13 +284,13 @@ fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handl
 }
 
 #[test]
-fn a_cancellation_comes_through_while_answers_wait_and_gives_up_the_turn() {
+fn a_cancellation_is_processed_while_responses_wait_and_frees_the_turn() {
     let stage = Stage::new(64);
     let connection = connection::<2048, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
-    // Waits for room, so it is its turn.
+    // It waits for room, so it has the turn.
     stage.send(&call(2, "group", json!({})));
     player.run();
     assert_eq!(connection.handler().running.get(), 1);
@@ -308,7 +308,7 @@ fn a_cancellation_comes_through_while_answers_wait_and_gives_up_the_turn() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_an_error_and_told() {
+fn a_result_that_cannot_be_written_becomes_an_error_and_is_reported() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -323,7 +323,7 @@ fn an_answer_that_cannot_be_written_is_an_error_and_told() {
 }
 
 #[test]
-fn changes_are_told_once_however_often_they_are_published() {
+fn changes_are_sent_once_however_often_they_are_published() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -337,21 +337,21 @@ fn changes_are_told_once_however_often_they_are_published() {
     let mut log = stage.log();
     log.sort();
     assert_eq!(log, ["< 2 true", "< notifications/resources/updated test://r"]);
-    // From elsewhere: the connection is woken.
+    // Published from outside: the connection is woken.
     assert!(connection.publish(mcp_sansio::Change::resource("test://r")));
     player.run();
     assert_eq!(stage.log(), ["< notifications/resources/updated test://r"]);
 }
 
 #[test]
-fn m1_changes_that_wait_to_be_told_have_a_limit() {
+fn m1_pending_changes_have_a_limit() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 512, 2>(&stage);
     let uris = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9"];
     let told: Vec<_> =
         uris.iter().map(|uri| connection.publish(mcp_sansio::Change::resource(uri))).collect();
     assert_eq!(told, [[true; 8].as_slice(), &[false]].concat());
-    // What waits already needs no more room.
+    // A change that is already pending needs no more room.
     assert!(connection.publish(mcp_sansio::Change::resource("a:8")));
     let mut player = play(&connection, &stage);
     player.run();

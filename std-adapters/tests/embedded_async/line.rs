@@ -1,4 +1,4 @@
-//! What a serial line brings beside messages.
+//! Noise and errors of a serial line.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn a_line_that_is_too_long_is_refused_with_its_id() {
 }
 
 #[test]
-fn an_error_that_is_longer_than_the_output_buffer_goes_out_in_pieces() {
+fn an_error_longer_than_the_output_buffer_is_sent_in_pieces() {
     let stage = Stage::new(64);
     let connection = connection::<1024, 64, 2>(&stage);
     let mut player = play(&connection, &stage);
@@ -73,9 +73,9 @@ fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
     let connection = connection::<1024, 512, 2>(&stage);
     let mut player = play(&connection, &stage);
     stage.send(&call(1, "echo", json!({"text": "before"})));
-    // Between two lines nothing is lost but what the line itself misses.
+    // An error between two lines loses neither.
     stage.fault(ErrorKind::Other);
-    // Without what is missing it would be valid, and say something else.
+    // Without the lost bytes the line would be valid, with another meaning.
     let (head, tail) = (
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"do"#,
         " it\"}}}\n",
@@ -133,9 +133,9 @@ fn half_a_line_that_waits_because_of_us_is_not_ended() {
     assert_eq!((stage.log().len(), stage.notes().len()), (6, 0));
 }
 
-/// A client that writes all it has before it reads.
+/// Tests a client that writes all its requests before it reads.
 #[test]
-fn reading_goes_on_while_answers_wait() {
+fn reading_continues_while_responses_wait() {
     let stage = Stage::new(64);
     let connection = connection::<4096, 256, 4>(&stage);
     let mut player = play(&connection, &stage);
@@ -151,7 +151,7 @@ fn reading_goes_on_while_answers_wait() {
     assert_eq!(stage.log().len(), 10);
 }
 
-/// Two peers that write as much as the other takes, before they read: neither waits for ever.
+/// Tests two peers that write as much as the other accepts, before they read: there is no deadlock.
 #[test]
 fn two_peers_with_full_buffers_go_on() {
     let stage = Stage::new(64);

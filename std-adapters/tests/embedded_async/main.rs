@@ -1,5 +1,5 @@
-//! The connection with async handlers, on a port that does what the test says and under an executor that
-//! polls nothing that was not woken.
+//! The connection with async handlers, on a scripted port and under an executor that polls only
+//! woken futures.
 
 mod app;
 mod ends;

@@ -1,5 +1,5 @@
-//! Everything at once, at random: whatever the order, each request is answered once or cancelled,
-//! and nothing is left.
+//! Random mix of all operations: in any order, each request gets one response or is cancelled, and
+//! no request stays open.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl Random {
 }
 
 #[test]
-fn each_request_is_answered_once_or_cancelled() {
+fn each_request_gets_one_response_or_is_cancelled() {
     let rounds =
         std::env::var("CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
     for seed in 1..=rounds {
@@ -82,7 +82,7 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
         stage.pass(10);
     }
     stage.end();
-    assert!(player.run().is_some(), "seed {seed}: it does not end");
+    assert!(player.run().is_some(), "seed {seed}: the connection does not end");
     let mut answers = BTreeMap::<u64, u32>::new();
     let output = stage.output();
     assert!(output.is_empty() || output.ends_with(b"\n"));
@@ -97,10 +97,10 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
         let answered = answers.remove(&u64::from(id)).unwrap_or_default();
         assert!(
             answered == 1 || cancelled && answered == 0,
-            "seed {seed}: {id} was answered {answered} times"
+            "seed {seed}: {id} has {answered} responses"
         );
     }
-    assert!(answers.is_empty(), "seed {seed}: answers to nothing: {answers:?}");
+    assert!(answers.is_empty(), "seed {seed}: responses without a request: {answers:?}");
     let faults = stage.notes().iter().filter(|note| note.starts_with("fault")).count();
     assert_eq!(faults, spoiled, "seed {seed}");
     assert_eq!(connection.handler().running.get(), 0, "seed {seed}");

@@ -1,5 +1,5 @@
-//! Where a connection is tested: a port that does what the test says, a clock that stands still until told
-//! otherwise, and an executor that polls nothing that was not woken.
+//! Environment of a connection: a scripted port, a virtual clock, and an executor that polls only
+//! woken futures.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use mcp_sansio::Instant;
 use mcp_sansio_adapters::embedded_async::Clock;
 use serde_json::Value;
 
-/// What a port reads next.
+/// Next input of a port.
 enum Input {
     Byte(u8),
     Fault(ErrorKind),
@@ -25,16 +25,16 @@ enum Input {
 struct Wire {
     input: VecDeque<Input>,
     output: Vec<u8>,
-    /// The most that a read or write moves.
+    /// Maximum number of bytes of a read or write.
     chunk: usize,
-    /// What the other end still takes.
+    /// Number of bytes that the other end still accepts.
     capacity: usize,
     is_broken: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
     now: u64,
     timers: Vec<(u64, Waker)>,
-    /// How many more timers of the first hundred seconds are over before their time.
+    /// Number of further timers, of those up to a hundred seconds, that fire early.
     early: u32,
     log: Vec<String>,
     notes: Vec<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Stage(Rc<RefCell<Wire>>);
 pub(crate) struct Port(Stage);
 
 impl Stage {
-    /// A port that moves at most `chunk` bytes at once, and a peer that takes everything.
+    /// Creates a port that moves at most `chunk` bytes at once, and a peer that accepts all output.
     pub(crate) fn new(chunk: usize) -> Self {
         Self(Rc::new(RefCell::new(Wire {
             input: VecDeque::new(),
@@ -97,14 +97,14 @@ impl Stage {
         self.takes(0);
     }
 
-    /// From now on the peer takes this many bytes and no more.
+    /// Lets the peer accept this many bytes from now on.
     pub(crate) fn takes(&self, capacity: usize) {
         let mut wire = self.0.borrow_mut();
         wire.capacity = capacity;
         wire.writer.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Bytes that have been sent and not been read.
+    /// Returns the number of bytes that were sent and not read.
     pub(crate) fn unread(&self) -> usize {
         self.0.borrow().input.len()
     }
@@ -119,46 +119,45 @@ impl Stage {
         due.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
-    /// The next timers are over before their time; those that wait are asked again.
+    /// Makes the next timers fire early; those that are waiting are polled again.
     pub(crate) fn timers_are_early(&self, count: u32) {
         let mut wire = self.0.borrow_mut();
         wire.early = count;
         wire.timers.drain(..).for_each(|(_, waker)| waker.wake());
     }
 
-    /// How many timers there are.
+    /// Returns the number of timers.
     pub(crate) fn timers(&self) -> usize {
         self.0.borrow().timers.len()
     }
 
-    /// Notes what the application is told.
+    /// Records an event of the application.
     pub(crate) fn note(&self, what: impl Into<String>) {
         self.0.borrow_mut().notes.push(what.into());
     }
 
-    /// What was noted since this was asked last.
+    /// Returns the events since the last call.
     pub(crate) fn notes(&self) -> Vec<String> {
         std::mem::take(&mut self.0.borrow_mut().notes)
     }
 
-    /// Whole lines, in short.
+    /// Summarizes complete lines.
     fn collect(&self) {
         let mut wire = self.0.borrow_mut();
         while let Some(end) = wire.output.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = wire.output.drain(..=end).collect();
-            let message: Value =
-                serde_json::from_slice(&line).expect("what a connection writes is JSON");
+            let message: Value = serde_json::from_slice(&line).expect("the output is JSON");
             wire.log.push(short(&message));
         }
     }
 
-    /// What was said since this was asked last.
+    /// Returns the output since the last call.
     pub(crate) fn log(&self) -> Vec<String> {
         self.collect();
         std::mem::take(&mut self.0.borrow_mut().log)
     }
 
-    /// Everything that was said, unread by [`log`](Self::log).
+    /// Returns all output that [`log`](Self::log) has not returned.
     pub(crate) fn output(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.borrow_mut().output)
     }
@@ -270,7 +269,7 @@ impl Clock for Stage {
     }
 }
 
-/// Polls one future, when it was woken and not otherwise.
+/// Polls one future, only when it was woken.
 pub(crate) struct Player<'f, T> {
     future: Pin<Box<dyn Future<Output = T> + 'f>>,
     flag: Arc<Flag>,
@@ -290,7 +289,7 @@ impl<'f, T> Player<'f, T> {
         Self { future: Box::pin(future), flag: Arc::new(Flag(AtomicBool::new(true))), polls: 0 }
     }
 
-    /// Polls it until nobody wakes it any more, or it ends.
+    /// Polls the future until it is no longer woken, or completes.
     pub(crate) fn run(&mut self) -> Option<T> {
         let waker = Waker::from(self.flag.clone());
         for _ in 0..100_000 {
@@ -303,10 +302,10 @@ impl<'f, T> Player<'f, T> {
                 return Some(value);
             }
         }
-        panic!("it never rests");
+        panic!("the future is woken without end");
     }
 
-    /// How often it was polled since this was asked last.
+    /// Returns the number of polls since the last call.
     pub(crate) fn polls(&mut self) -> usize {
         std::mem::take(&mut self.polls)
     }

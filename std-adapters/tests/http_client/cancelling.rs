@@ -85,7 +85,7 @@ fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
 }
 
 #[test]
-fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed() {
+fn sub_18_a_subscription_is_an_open_exchange_and_dropping_it_closes_it() {
     for chunk in CHUNKS {
         let answer = |seen: &Seen| match seen.message() {
             "subscriptions/listen" => {

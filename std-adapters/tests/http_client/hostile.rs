@@ -189,7 +189,7 @@ fn beside(hostile: impl Future, steps: &AtomicUsize) -> usize {
 }
 
 #[test]
-fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
+fn c3_connecting_to_an_older_server_without_an_endpoint_times_out() {
     static SOON: mcp_sansio::ClientConfig<'_> = LEGACY_SOON;
     const LEGACY_SOON: mcp_sansio::ClientConfig<'_> = crate::BOTH
         .probe_timeout(SHORT)
@@ -229,7 +229,7 @@ async fn a_while() {
 }
 
 #[test]
-fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of_connections() {
+fn c1_endless_requests_of_a_server_open_a_limited_number_of_connections() {
     let posted = Arc::new(AtomicUsize::new(0));
     let (count, seen_by_client) = (Arc::clone(&posted), Arc::clone(&posted));
     let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
@@ -267,7 +267,7 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
 }
 
 #[test]
-fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next_goes_out() {
+fn c1_sending_a_response_times_out_and_the_next_one_is_sent() {
     let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
     let posted = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&posted);
@@ -360,7 +360,7 @@ fn c3_an_event_without_an_end_is_cut_off() {
 }
 
 #[test]
-fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
+fn c6_a_stream_that_ends_at_once_is_resumed_after_a_delay() {
     let gets = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&gets);
     let played = play(
@@ -447,7 +447,7 @@ fn f9_a_connector_that_panics_ends_the_connection_with_an_error() {
 }
 
 #[test]
-fn s8_the_longest_duration_means_never() {
+fn s8_the_longest_duration_never_passes() {
     let played = play_with(
         Connector::new(&LEGACY).close_timeout(Duration::MAX).stall_timeout(Duration::MAX),
         |http| http.connect_timeout(Duration::MAX).accept_timeout(Duration::MAX),

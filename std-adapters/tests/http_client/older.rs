@@ -93,7 +93,7 @@ fn bc_04_a_modern_error_to_initialize_does_not_mean_2024_11_05() {
 }
 
 #[test]
-fn old_03_old_07_what_the_endpoint_may_be() {
+fn old_03_old_07_the_endpoint_must_have_the_same_origin() {
     for endpoint in [
         "/messages?id=7",
         "messages?id=7",

@@ -10,7 +10,7 @@ use crate::scene::{
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
-fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
+fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
     for (chunk, as_events) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, false), (chunk, true)]) {
         let played = play(
             &CLIENT,
@@ -110,7 +110,7 @@ fn ver_15_bc_04_a_modern_error_does_not_lead_to_initialize() {
 }
 
 #[test]
-fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
+fn ver_15_a_server_that_supports_the_version_after_all_is_probed_once_more() {
     let refuse = |seen: &Seen| {
         Response::error(
             seen,
@@ -210,7 +210,7 @@ fn a_rejected_initialize_is_reported() {
 }
 
 #[test]
-fn an_era_that_is_known_is_not_asked_for() {
+fn a_known_era_is_not_probed() {
     let played = play_with(
         Connector::new(&CLIENT).set_era(Some(mcp_sansio::Era::Modern)),
         |http| http,

@@ -7,7 +7,7 @@ use crate::scene::{Response, Seen, call, error, legacy, modern, play, play_with}
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
-fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_one_does_not() {
+fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
     for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)])
     {
         for (reply, expected) in [
@@ -85,7 +85,7 @@ fn a_server_that_requires_authentication_gets_a_token() {
 }
 
 #[test]
-fn a_call_that_is_not_allowed_says_what_is_wanted() {
+fn the_error_of_an_unauthorized_call_has_the_challenge() {
     let played = play(
         &MODERN,
         64,

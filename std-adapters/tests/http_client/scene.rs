@@ -32,7 +32,7 @@ impl Seen {
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut all = self.fields.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
         let value = all.next().map(|(_, value)| value.as_str());
-        assert!(all.next().is_none(), "{name} is there twice: {self:?}");
+        assert!(all.next().is_none(), "duplicate {name}: {self:?}");
         value
     }
 
@@ -185,7 +185,7 @@ pub(crate) struct Played<R> {
 pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
     let mut all = seen.iter().filter(|seen| seen.message() == message);
     let only = all.next().unwrap_or_else(|| panic!("no {message}: {seen:#?}"));
-    assert!(all.next().is_none(), "{message} came twice: {seen:#?}");
+    assert!(all.next().is_none(), "duplicate {message}: {seen:#?}");
     only
 }
 
@@ -233,7 +233,7 @@ async fn serve(mut pipe: Pipe, world: World) {
                 assert_eq!(seen.field("host"), Some("server"));
                 if !body.is_empty() {
                     seen.body = serde_json::from_slice(&body).expect("a body is a message");
-                    assert!(seen.body.is_object(), "one message, and no batch");
+                    assert!(seen.body.is_object(), "the body must be one message, not a batch");
                 }
                 let line = seen.line();
                 {
@@ -351,7 +351,7 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
         Timer::after(Duration::from_secs(20)).await;
         None
     }))
-    .expect("it hangs")
+    .expect("the test ends in time")
 }
 
 /// Calls a tool with these arguments. Returns the text of the result.

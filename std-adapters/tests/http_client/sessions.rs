@@ -76,7 +76,7 @@ fn sess_06_calls_at_once_begin_one_session_together() {
 }
 
 #[test]
-fn a_server_that_forgets_every_session_at_once_is_given_up() {
+fn a_server_that_drops_every_session_at_once_ends_the_connection() {
     let played = play(
         &LEGACY,
         64,
@@ -133,7 +133,7 @@ fn an_invalid_session_id_opens_no_session() {
 }
 
 #[test]
-fn a_modern_server_has_no_session_whatever_it_says() {
+fn a_modern_server_has_no_session_even_if_it_sends_an_id() {
     let answer = |seen: &Seen| crate::scene::modern(seen).field("Mcp-Session-Id", "s-1");
     let played = play(&MODERN, 64, answer, async |client| call(&client, "a", &json!({})).await);
     assert!(played.result.is_ok());

@@ -14,7 +14,7 @@ use crate::scene::{Response, answer, call, error, event, legacy, modern, play, p
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
-fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_up_again_by_a_get_in_time()
+fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_an_interrupted_stream_is_resumed_by_a_get_after_its_retry_time()
  {
     for chunk in CHUNKS {
         for cut in [false, true] {
@@ -67,7 +67,7 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_u
 }
 
 #[test]
-fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
+fn sse_09_a_stream_is_resumed_after_every_interruption() {
     let mut gets = 0;
     let mut called = None;
     let played = play(
@@ -181,7 +181,7 @@ fn http_36_sse_11_everything_between_the_messages_is_ignored() {
 }
 
 #[test]
-fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
+fn tol_08_tol_14_progress_arrives_before_the_response_on_several_streams_at_once() {
     for config in [&MODERN, &LEGACY] {
         let modernly = std::ptr::eq(config, &MODERN);
         let played = play(
@@ -233,7 +233,7 @@ async fn agree(question: OwnedInputRequest) -> Result<InputResponse, InputRefusa
 }
 
 #[test]
-fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its_stream_stays_open()
+fn http_07_http_09_the_response_to_a_servers_request_is_a_post_of_its_own_while_the_stream_is_open()
 {
     for chunk in CHUNKS {
         let answered = Arc::new(Mutex::new(None::<Value>));
@@ -286,7 +286,7 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
 }
 
 #[test]
-fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is_opened() {
+fn tol_10_unrelated_messages_arrive_on_the_get_stream_each_time_it_is_opened() {
     for chunk in CHUNKS {
         let changes = Arc::new(Mutex::new(0));
         let kept = Arc::clone(&changes);
@@ -332,7 +332,7 @@ fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is
 }
 
 #[test]
-fn an_answer_that_is_too_long_ends_its_call_and_nothing_else() {
+fn a_response_that_is_too_long_ends_only_its_call() {
     let long = "x".repeat(50_000);
     for as_events in [false, true] {
         let long = long.clone();
@@ -359,7 +359,7 @@ fn an_answer_that_is_too_long_ends_its_call_and_nothing_else() {
 }
 
 #[test]
-fn bat_01_a_batch_in_an_event_or_a_body_is_taken_apart() {
+fn bat_01_a_batch_in_an_event_or_a_body_is_split() {
     static OLD: mcp_sansio::ClientConfig<'_> =
         crate::BOTH.revisions(mcp_sansio::Revisions::only(mcp_sansio::Revision::V2025_03_26));
     for as_events in [false, true] {

@@ -53,7 +53,7 @@ fn weather() -> Value {
 }
 
 #[test]
-fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_arguments_are_repeated_as_the_list_says()
+fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_arguments_are_mirrored_as_the_list_declares()
  {
     for chunk in CHUNKS {
         for (arguments, expected) in [
@@ -117,7 +117,7 @@ fn hdr_36_an_argument_that_no_field_can_carry_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn hdr_20_hdr_21_tools_whose_annotations_break_a_rule_are_left_out_and_told_about() {
+fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_reported() {
     for chunk in CHUNKS {
         let bad = [
             ("empty", json!({"a": {"type": "string", "x-mcp-header": ""}})),

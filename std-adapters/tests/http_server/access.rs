@@ -162,7 +162,7 @@ fn a_page_of_an_allowed_origin_may_read_responses() {
 }
 
 #[test]
-fn s8_metadata_is_where_the_challenge_says_for_a_resource_with_a_query_or_a_slash() {
+fn s8_the_challenge_names_the_metadata_of_a_resource_with_a_query_or_a_slash() {
     for resource in [
         "http://localhost/mcp?x=y",
         "http://localhost/mcp/",

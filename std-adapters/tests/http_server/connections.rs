@@ -36,7 +36,7 @@ fn a_connection_serves_one_request_after_the_other_and_those_that_were_sent_ahea
 }
 
 #[test]
-fn http_1_0_is_answered_with_a_length_or_until_the_end() {
+fn http_1_0_responses_have_a_length_or_end_with_the_connection() {
     let site = Site::new();
     let mut client = site.connect();
     client.write(&modern("echo").replace("HTTP/1.1", "HTTP/1.0"));
@@ -91,7 +91,7 @@ fn oversized_or_invalid_requests_are_rejected_and_the_connection_closed() {
 }
 
 #[test]
-fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
+fn a_client_that_expects_100_continue_gets_it_before_the_body() {
     let site = Site::new();
     let request = modern("echo").replace("Host:", "Expect: 100-continue\r\nHost:");
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
@@ -107,7 +107,7 @@ fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
 }
 
 #[test]
-fn s4_a_head_request_is_answered_without_a_body() {
+fn s4_the_response_to_a_head_request_has_no_body() {
     let resource =
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
     let deny = |credentials: &Credentials<'_>| match credentials.token {
@@ -157,7 +157,7 @@ fn s4_a_head_request_is_answered_without_a_body() {
 }
 
 #[test]
-fn s7_a_target_may_be_a_whole_url_of_the_host() {
+fn s7_a_target_may_be_an_absolute_url_of_the_host() {
     let site = Site::with(HttpOptions::new().sse_path("/sse"));
     let port = site.address.port();
     let host = format!("localhost:{port}");
@@ -226,7 +226,7 @@ fn a_silent_client_is_disconnected() {
 }
 
 #[test]
-fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does_not() {
+fn a_long_response_is_sent_as_the_client_reads_and_dropped_if_it_does_not() {
     let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(200)));
     assert_eq!(site.send(&modern("long")).text().len(), 12_000_000);
     let mut idle = site.connect();
@@ -234,7 +234,7 @@ fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does
     site.wait_for(2, 2);
     let end = Instant::now() + Duration::from_secs(10);
     while site.hub.connections() > 0 {
-        assert!(Instant::now() < end, "it is still connected");
+        assert!(Instant::now() < end, "the connection is still open");
         std::thread::sleep(Duration::from_millis(10));
     }
     // Data in the system's buffers is still there, and then the end.
@@ -257,7 +257,7 @@ fn idle_streams_get_comments() {
 }
 
 #[test]
-fn shutting_down_lets_what_is_under_way_finish_and_ends_streams() {
+fn shutdown_finishes_open_requests_and_ends_streams() {
     let mut site = Site::new();
     let session = site.open("2025-11-25");
     let mut idle = site.connect();

@@ -35,7 +35,7 @@ fn session(world: &mut World) -> String {
 }
 
 #[test]
-fn s2_others_are_answered_while_clients_send_without_a_pause() {
+fn s2_others_get_responses_while_clients_send_without_a_pause() {
     let long = "x".repeat(8000);
     let long: &'static str = Box::leak(
         format!("GET /nothing HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n").into_boxed_str(),
@@ -64,7 +64,7 @@ fn s2_others_are_answered_while_clients_send_without_a_pause() {
 }
 
 #[test]
-fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() {
+fn s2_others_get_responses_while_clients_receive_without_a_pause_or_not_at_all() {
     let mut world = World::new(HttpOptions::new());
     let id = session(&mut world);
     for request in [modern("endless"), call(&id, 2, "endless")] {
@@ -132,7 +132,7 @@ fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
 }
 
 #[test]
-fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
+fn s3_a_post_whose_stream_is_not_read_times_out() {
     let mut world = World::new(HttpOptions::new().sse_path("/sse").read_timeout(SHORT));
     let stream = world.connect(&request("GET", "/sse", &[], ""));
     world.until("the stream begins", || stream.text().contains("session="));
@@ -152,7 +152,7 @@ fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
 }
 
 #[test]
-fn s6_a_modern_client_that_has_gone_is_noticed_behind_what_it_sent_ahead() {
+fn s6_a_modern_client_that_disconnected_is_detected_behind_pipelined_requests() {
     let ahead = "x".repeat(400_000);
     for then in [Then::End, Then::Flood("x")] {
         let mut world = World::new(HttpOptions::new());
@@ -165,7 +165,7 @@ fn s6_a_modern_client_that_has_gone_is_noticed_behind_what_it_sent_ahead() {
 }
 
 #[test]
-fn s6_what_is_sent_ahead_is_kept_while_there_is_room_and_ends_the_connection_otherwise() {
+fn s6_pipelined_bytes_are_kept_up_to_a_limit_and_then_end_the_connection() {
     for (ahead, kept) in [(10, 10), (400, 0)] {
         let mut world = World::new(HttpOptions::new());
         let peer = world.connect(&(modern("wait") + &modern("echo").repeat(ahead)));

@@ -39,7 +39,7 @@ fn an_incomplete_request_is_ignored_and_affects_no_other() {
 }
 
 #[test]
-fn an_answer_that_is_cut_anywhere_can_be_taken_up_again() {
+fn a_response_cut_anywhere_can_be_resumed() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let whole = site.call(&session, 2, "steps").body;

@@ -92,7 +92,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
+fn b1_two_hundred_posts_at_once_to_a_session_all_get_a_response() {
     for configure in [
         |app: App<Handler>| app,
         |app: App<Handler>| app.max_in_flight(10),

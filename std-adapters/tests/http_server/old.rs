@@ -24,7 +24,7 @@ fn open(site: &Site) -> (Client, String) {
 }
 
 #[test]
-fn old_01_old_02_old_04_old_08_a_stream_begins_with_where_to_send_and_answers_come_on_it() {
+fn old_01_old_02_old_04_old_08_a_stream_starts_with_the_endpoint_and_carries_the_responses() {
     let site = old();
     let (mut stream, endpoint) = open(&site);
     assert!(endpoint.starts_with("/sse?session="), "{endpoint}");
@@ -66,7 +66,7 @@ fn old_01_old_02_old_04_old_08_a_stream_begins_with_where_to_send_and_answers_co
 }
 
 #[test]
-fn old_05_old_06_bc_05_streams_are_apart_from_each_other_and_there_only_where_they_are_wanted() {
+fn old_05_old_06_bc_05_streams_are_independent_and_only_available_if_enabled() {
     let site = old();
     let (mut first, to_first) = open(&site);
     let (mut second, to_second) = open(&site);

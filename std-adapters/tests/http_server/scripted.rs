@@ -227,7 +227,7 @@ impl State {
 
     fn count(&mut self) {
         self.calls += 1;
-        assert!(self.calls <= self.most_calls, "{} calls, and the test goes on", self.calls);
+        assert!(self.calls <= self.most_calls, "more than the limit: {} calls", self.calls);
     }
 }
 

@@ -15,7 +15,7 @@ fn sess_09_ids_are_different_each_time() {
 }
 
 #[test]
-fn http_16_http_19_questions_and_their_answers_travel_on_different_connections() {
+fn http_16_http_19_requests_of_the_server_and_their_responses_use_different_connections() {
     let site = Site::new();
     for version in ["2025-06-18", "2025-11-25"] {
         let session = site.open(version);
@@ -41,7 +41,7 @@ fn http_16_http_19_questions_and_their_answers_travel_on_different_connections()
 }
 
 #[test]
-fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
+fn rpc_17_a_modern_client_gets_input_requests_in_the_result_and_not_as_requests() {
     let site = Site::new();
     let body = modern("ask")
         .split_once("\r\n\r\n")
@@ -64,7 +64,7 @@ fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
 }
 
 #[test]
-fn http_23_http_25_changes_go_to_the_stream_that_was_opened_last() {
+fn http_23_http_25_changes_are_sent_on_the_stream_that_was_opened_last() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let other = site.open("2025-06-18");
@@ -129,7 +129,7 @@ fn sse_07_a_handler_can_release_its_connection() {
 }
 
 #[test]
-fn a_stream_that_is_taken_up_elsewhere_ends_where_it_was() {
+fn a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut first = site.connect();
@@ -150,7 +150,7 @@ fn a_stream_that_is_taken_up_elsewhere_ends_where_it_was() {
 }
 
 #[test]
-fn sess_05_a_session_that_nobody_uses_ends() {
+fn sess_05_an_unused_session_expires() {
     let site = Site::with(HttpOptions::new().idle_timeout(Duration::from_millis(150)));
     let idle = site.open("2025-11-25");
     let used = site.open("2025-11-25");

@@ -29,7 +29,7 @@ fn c4_a_tool_has_at_most_64_annotations() {
     let last = MAX_PARAMS - 1;
     let twice = |at| if at == last { "h0".to_owned() } else { format!("H{at}") };
     let error = check_schema(schema(MAX_PARAMS, &twice).as_raw()).unwrap_err();
-    assert!(error.contains("the same"), "{error}");
+    assert!(error.contains("are equal"), "{error}");
 }
 
 #[test]
