@@ -150,8 +150,8 @@ impl<'c, const N: usize> Client<'c, N> {
         self.send_call(now, &new, tx).map(Call)
     }
 
-    /// Cancels a call and notifies the server. No event follows. Returns `false` when the call was
-    /// finished already.
+    /// Cancels a call and sends `notifications/cancelled`. No event follows. Does nothing if the
+    /// call is finished already.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -160,15 +160,15 @@ impl<'c, const N: usize> Client<'c, N> {
         call: Call,
         reason: Option<&str>,
         tx: &mut Tx<'_>,
-    ) -> Result<bool, SendError> {
-        let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
+    ) -> Result<(), SendError> {
+        let Some(outgoing) = self.calls.get(call.0) else { return Ok(()) };
         if !matches!(outgoing.kind, CallKind::Application | CallKind::Listen { .. }) {
-            return Ok(false);
+            return Ok(());
         }
         let number = outgoing.number;
         self.write_cancelled(WriterId::cancel(number), number, reason, tx)?;
         self.abandon_call(call.0);
-        Ok(true)
+        Ok(())
     }
 
     /// Ends the request or notification that is partly in `tx` (after [`SendError::Full`], where

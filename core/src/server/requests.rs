@@ -161,7 +161,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(())
     }
 
-    /// Cancels a call and sends `notifications/cancelled`. Returns `false` if it was not open.
+    /// Cancels a call and sends `notifications/cancelled`. No event follows. Does nothing if the
+    /// call is finished already.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -170,12 +171,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         now: Instant,
         call: Call,
         tx: &mut Tx<'_>,
-    ) -> Result<bool, SendError> {
-        let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
+    ) -> Result<(), SendError> {
+        let Some(outgoing) = self.calls.get(call.0) else { return Ok(()) };
         let number = outgoing.number;
         self.write_cancelled(number, tx)?;
         self.remove_call(now, call.0);
-        Ok(true)
+        Ok(())
     }
 
     /// Returns whether the call waits for a response.

@@ -98,7 +98,7 @@ impl<'c> ClientEnd<'c> {
         Ok(call)
     }
 
-    /// Cancels a call.
+    /// Cancels a call. Returns whether it was open.
     pub fn cancel(&mut self, label: &str, reason: Option<&str>) -> bool {
         let at = self
             .app
@@ -107,7 +107,9 @@ impl<'c> ClientEnd<'c> {
             .position(|waiting| waiting.label == label)
             .expect("a call with that label is open");
         let Waiting { call, .. } = self.app.waiting.remove(at);
-        self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full")
+        let was_open = self.machine.is_call_open(call);
+        self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full");
+        was_open
     }
 
     /// Closes the connection.

@@ -64,9 +64,12 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             _ if subject.starts_with('?') => {
                 let (call, now) = (self.call(subject)?, self.bench.now);
                 match rest {
-                    "cancel" => Ok(outcome(
-                        self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx)),
-                    )),
+                    "cancel" => {
+                        let was_open = self.server.is_call_open(call);
+                        let cancelled =
+                            self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx));
+                        Ok(outcome(cancelled.map(|()| was_open)))
+                    }
                     "open" => Ok(self.server.is_call_open(call).to_string()),
                     _ => Err(format!("unknown action: {text}")),
                 }

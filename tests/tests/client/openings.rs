@@ -170,7 +170,7 @@ fn late_responses_are_recognized_up_to_the_table_size() {
                     )
                     .expect("the buffer has room");
                 tx.advance(usize::MAX);
-                assert_eq!(client.cancel_call(call, None, &mut tx), Ok(true));
+                assert_eq!(client.cancel_call(call, None, &mut tx), Ok(()));
                 tx.advance(usize::MAX);
             }
             for id in N * round + 1..=N * (round + 1) {
@@ -206,7 +206,7 @@ fn a_late_discovery_is_reported_only_after_the_probe_timed_out() {
         }
         let call = peer.call_with_timeout(1000);
         let id = peer.client.id(call).expect("the call is open");
-        assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
+        assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(()));
         assert_eq!(peer.hears(&discovery(id)), events, "{era:?}");
     }
 }

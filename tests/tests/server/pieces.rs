@@ -85,7 +85,7 @@ fn a_cancellation_with_a_reason_is_finished_with_that_reason() {
     assert!(line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap().is_none());
     let mut late = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
     assert!(client.next_event(at(100_000), &mut late, &mut line.tx).unwrap().is_none());
-    assert_eq!(line.send(|tx| client.cancel_call(call, reason, tx)), Ok(true));
+    assert_eq!(line.send(|tx| client.cancel_call(call, reason, tx)), Ok(()));
     line.is(&[
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
     ]);
@@ -112,7 +112,8 @@ fn a_timeouts_cancellation_keeps_its_reason_when_the_application_cancels() {
         matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::TimedOut, .. })),
         "{event:?}"
     );
-    assert_eq!(client.cancel_call(call, Some("no longer needed"), &mut line.tx), Ok(false));
+    assert!(!client.is_call_open(call));
+    assert_eq!(client.cancel_call(call, Some("no longer needed"), &mut line.tx), Ok(()));
     line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
 }
 

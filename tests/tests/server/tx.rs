@@ -22,7 +22,7 @@ fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
     assert!(peer.tx.is_mid_frame());
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
     let done = peer.finish(|server, now, tx| server.cancel_call(now, call, tx));
-    assert_eq!(done, Ok(true));
+    assert_eq!(done, Ok(()));
     assert_eq!(
         peer.sent(),
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#

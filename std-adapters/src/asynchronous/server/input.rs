@@ -139,7 +139,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                 }
                 Stage::Open(call) if pending.is_dropped => server
                     .cancel_call(now, call, &mut output.tx)
-                    .map(|_| pending.end(Err(Failure::GONE))),
+                    .map(|()| pending.end(Err(Failure::GONE))),
                 Stage::Open(_) | Stage::Done(_) => Ok(()),
             };
             match sent {

@@ -209,7 +209,9 @@ impl<'c> Driver<'c> {
     /// Cancels a call. Returns `false` if it was over.
     pub(super) fn cancel(&mut self, id: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(pending) = self.calls.forget(id) else { return Ok(false) };
-        Ok(self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?)
+        let was_open = self.core.is_call_open(pending.call);
+        self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
+        Ok(was_open)
     }
 
     pub(super) fn empty_tx() -> TxBuffer<Vec<u8>> {

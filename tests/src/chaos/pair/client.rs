@@ -122,9 +122,10 @@ impl Role for ClientApp {
             Act::Cancel { call, reason } => {
                 let known = end.app.calls.iter().position(|waiting| waiting.call == *call);
                 let words = "because of a \"reason\"";
-                let given_up = end
-                    .attempt(|client, tx| client.cancel_call(*call, reason.then_some(words), tx))?;
-                assert_eq!(given_up, known.is_some(), "a request ends once");
+                let was_open = end.machine.is_call_open(*call);
+                end.attempt(|client, tx| client.cancel_call(*call, reason.then_some(words), tx))?;
+                assert!(!end.machine.is_call_open(*call));
+                assert_eq!(was_open, known.is_some(), "a request ends once");
                 if let Some(at) = known {
                     end.app.calls.remove(at);
                     end.app.given_up += 1;

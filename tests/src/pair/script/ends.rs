@@ -61,7 +61,7 @@ pub(super) const STEPS: &[Step] = &[
             let (call, _) = stage.server.app.asked.remove(0);
             assert_eq!(
                 stage.server.line.send(|tx| stage.server.machine.cancel_call(now, call, tx)),
-                Ok(true)
+                Ok(())
             );
             let late = stage.client.app.asked[0];
             stage.run();

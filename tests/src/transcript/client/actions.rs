@@ -99,7 +99,9 @@ impl<const N: usize> Player<'_, N> {
         match verb {
             "cancel" => {
                 let reason = Some(rest).filter(|reason| !reason.is_empty());
-                Ok(outcome(wire.send(|tx| client.cancel_call(call, reason, tx))))
+                let was_open = client.is_call_open(call);
+                let cancelled = wire.send(|tx| client.cancel_call(call, reason, tx));
+                Ok(outcome(cancelled.map(|()| was_open)))
             }
             "waiting" => Ok(client.is_call_open(call).to_string()),
             "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),

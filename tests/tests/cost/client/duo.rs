@@ -185,7 +185,8 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn cancel(&mut self) {
         let call = self.call.take().unwrap();
-        assert!(self.up.send(|tx| self.client.cancel_call(call, Some("no \"need\""), tx)).unwrap());
+        self.up.send(|tx| self.client.cancel_call(call, Some("no \"need\""), tx)).unwrap();
+        assert!(!self.client.is_call_open(call));
         self.run();
         assert!(self.slow.is_none());
     }
