@@ -59,10 +59,10 @@ impl Framing {
     }
 
     /// Announces that the request body is a batch, which may cause several frames.
-    pub(crate) fn expect_several(&mut self) {
+    pub(crate) fn expect_batch(&mut self) {
         #[cfg(feature = "http")]
         if let Self::Exchange(exchange) = self {
-            exchange.expect_several();
+            exchange.expect_batch();
         }
     }
 

@@ -231,8 +231,8 @@ impl Tx<'_> {
     }
 
     /// Announces that the request body is a batch, which may cause several frames.
-    pub(crate) fn expect_several(&mut self) {
-        self.framing.expect_several();
+    pub(crate) fn expect_batch(&mut self) {
+        self.framing.expect_batch();
     }
 
     /// Returns whether the open frame is of this writer.

@@ -52,7 +52,7 @@ impl<const N: usize> Client<'_, N> {
                     messages.finish();
                     return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
                 }
-                Item::Fault { violation, id, silent } => {
+                Item::Invalid { violation, id, forbids_response } => {
                     // Without a method it is not a request: with the id of a call it is taken for
                     // an invalid response.
                     let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
@@ -60,7 +60,7 @@ impl<const N: usize> Client<'_, N> {
                         now,
                         violation,
                         id,
-                        silent || (was_read && !envelope.has_method()),
+                        forbids_response || (was_read && !envelope.has_method()),
                         tx,
                     )?
                 }
@@ -240,12 +240,12 @@ impl<const N: usize> Client<'_, N> {
         now: Instant,
         violation: Violation,
         id: Option<Id<'f>>,
-        silent: bool,
+        forbids_response: bool,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         let report = Ok(Some(ClientEvent::Violation(violation)));
         let Some(id) = id else { return report };
-        if silent {
+        if forbids_response {
             let Some((slot, kind)) = self.find(id) else { return report };
             if self.is_being_cancelled(slot, tx) {
                 return report;

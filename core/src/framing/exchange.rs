@@ -17,7 +17,7 @@ pub(crate) struct Exchange {
     /// Number of the next event.
     pub(crate) next: u32,
     /// The `retry` of the priming event, until that is written.
-    pub(crate) prime: Option<Duration>,
+    pub(crate) priming_retry: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,28 +25,29 @@ pub(crate) enum Mode {
     /// The first frame will decide.
     Undecided,
     /// The first frame will be an event, whatever it is: a batch may have several responses.
-    Several,
+    Batch,
     /// One response as a JSON body, written in part or as a whole.
     Json { status: u16, is_whole: bool },
     /// An event stream.
     Events,
     /// A JSON body that was aborted.
-    Cut,
+    Truncated,
 }
 
 impl Exchange {
-    pub(crate) const NEW: Self = Self { mode: Mode::Undecided, stream: None, next: 0, prime: None };
+    pub(crate) const NEW: Self =
+        Self { mode: Mode::Undecided, stream: None, next: 0, priming_retry: None };
 
     pub(crate) fn delimiters(&self, is_response: bool) -> Result<Delimiters, SendError> {
         match self.mode {
             Mode::Undecided if is_response => Ok(Delimiters::Body),
             Mode::Json { is_whole: false, .. } => Ok(Delimiters::Body),
             // A body is one message.
-            Mode::Json { .. } | Mode::Cut => Err(SendError::NotAllowed),
-            Mode::Undecided | Mode::Several | Mode::Events => Ok(Delimiters::Event(EventHead {
+            Mode::Json { .. } | Mode::Truncated => Err(SendError::NotAllowed),
+            Mode::Undecided | Mode::Batch | Mode::Events => Ok(Delimiters::Event(EventHead {
                 stream: self.stream,
                 number: self.next,
-                prime: self.prime,
+                priming_retry: self.priming_retry,
             })),
         }
     }
@@ -55,21 +56,24 @@ impl Exchange {
         match &mut self.mode {
             Mode::Undecided if is_response => self.mode = Mode::Json { status, is_whole },
             Mode::Json { is_whole: so_far, .. } => *so_far |= is_whole,
-            Mode::Undecided | Mode::Several | Mode::Events => {
+            Mode::Undecided | Mode::Batch | Mode::Events => {
                 self.mode = Mode::Events;
                 if is_whole {
-                    self.next =
-                        self.next.wrapping_add(if self.prime.take().is_some() { 2 } else { 1 });
+                    self.next = self.next.wrapping_add(if self.priming_retry.take().is_some() {
+                        2
+                    } else {
+                        1
+                    });
                 }
             }
-            Mode::Cut => {}
+            Mode::Truncated => {}
         }
     }
 
     /// The requests of a batch (2025-03-26) have a response each.
-    pub(crate) fn expect_several(&mut self) {
+    pub(crate) fn expect_batch(&mut self) {
         if self.mode == Mode::Undecided {
-            self.mode = Mode::Several;
+            self.mode = Mode::Batch;
         }
     }
 
@@ -77,7 +81,7 @@ impl Exchange {
         if self.mode == Mode::Events {
             return Some(Delimiters::Abandoned);
         }
-        self.mode = Mode::Cut;
+        self.mode = Mode::Truncated;
         None
     }
 }
@@ -87,13 +91,13 @@ impl Exchange {
 pub(crate) struct EventHead {
     pub(crate) stream: Option<u32>,
     pub(crate) number: u32,
-    pub(crate) prime: Option<Duration>,
+    pub(crate) priming_retry: Option<Duration>,
 }
 
 impl EventHead {
     pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        self.write_prime(writer)?;
-        let number = self.number.wrapping_add(u32::from(self.prime.is_some()));
+        self.write_priming_event(writer)?;
+        let number = self.number.wrapping_add(u32::from(self.priming_retry.is_some()));
         if let Some(stream) = self.stream {
             write_id(writer, EventId { stream, number })?;
         }
@@ -101,8 +105,8 @@ impl EventHead {
     }
 
     /// Writes the priming event.
-    pub(crate) fn write_prime(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        let (Some(stream), Some(retry)) = (self.stream, self.prime) else { return Ok(()) };
+    pub(crate) fn write_priming_event(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        let (Some(stream), Some(retry)) = (self.stream, self.priming_retry) else { return Ok(()) };
         write_id(writer, EventId { stream, number: self.number })?;
         writer.put(b"retry: ")?;
         writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX))?;

@@ -6,8 +6,6 @@ mod id;
 mod index;
 mod member;
 mod oversized;
-#[cfg(feature = "alloc")]
-mod owned;
 mod params;
 mod reader;
 mod span;
@@ -24,7 +22,7 @@ pub(crate) use id::hash_lower_case;
 pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
 pub(crate) use member::Member;
 #[cfg(feature = "alloc")]
-pub(crate) use owned::OwnedParams;
+pub(crate) use params::OwnedParams;
 pub(crate) use transport::TransportContext;
 
 use crate::json::{skip_value, skip_whitespace};
@@ -70,8 +68,8 @@ pub(crate) enum Item<'f> {
     /// The start of a batch.
     Batch,
     /// An invalid message. The error response goes out under `id`, if that could be read, and is
-    /// left out if `silent`: the message was meant as a response or notification.
-    Fault { violation: Violation, id: Option<Id<'f>>, silent: bool },
+    /// left out if `forbids_response`: the message was meant as a response or notification.
+    Invalid { violation: Violation, id: Option<Id<'f>>, forbids_response: bool },
 }
 
 /// The position behind an item.
@@ -155,10 +153,10 @@ impl<'f> Messages<'f> {
             Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
                 let found = oversized::identify(prefix, tail);
-                let item = Item::Fault {
+                let item = Item::Invalid {
                     violation: Violation::TooLong,
                     id: found.id,
-                    silent: found.silent(),
+                    forbids_response: found.forbids_response(),
                 };
                 return Some((item, Next(Cursor::End)));
             }
@@ -218,13 +216,14 @@ fn element(bytes: &[u8], at: usize) -> &[u8] {
 }
 
 fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
-    Some((Item::Fault { violation, id: None, silent: false }, Next(Cursor::End)))
+    Some((Item::Invalid { violation, id: None, forbids_response: false }, Next(Cursor::End)))
 }
 
 fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
     let bytes = text.as_bytes();
-    let refuse =
-        |violation| (Item::Fault { violation, id: None, silent: false }, Next(Cursor::End));
+    let refuse = |violation| {
+        (Item::Invalid { violation, id: None, forbids_response: false }, Next(Cursor::End))
+    };
     match skip_value(bytes, start, 0) {
         Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
             let first = skip_whitespace(bytes, start + 1);
@@ -258,10 +257,10 @@ fn read<'f>(
         Ok(_) => Violation::NotJson,
         Err(e) if e.is_too_deep() => {
             let found = oversized::identify(bytes, bytes);
-            return Item::Fault {
+            return Item::Invalid {
                 violation: Violation::TooDeep,
                 id: found.id,
-                silent: found.silent(),
+                forbids_response: found.forbids_response(),
             };
         }
         // Valid JSON that is not an object is not a message; anything else is not JSON.
@@ -272,9 +271,9 @@ fn read<'f>(
             _ => Violation::NotJson,
         },
     };
-    let (id, silent) = match violation {
+    let (id, forbids_response) = match violation {
         Violation::NotJson => (None, false),
         _ => (envelope.id(), envelope.is_response() || envelope.is_notification()),
     };
-    Item::Fault { violation, id, silent }
+    Item::Invalid { violation, id, forbids_response }
 }

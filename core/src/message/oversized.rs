@@ -14,7 +14,7 @@ pub(crate) struct Found<'f> {
 impl Found<'_> {
     /// Returns whether no error response may be sent: the message is a response, or it has no known
     /// id and may be a response or a notification.
-    pub(crate) fn silent(&self) -> bool {
+    pub(crate) fn forbids_response(&self) -> bool {
         self.is_response || self.id.is_none()
     }
 }

@@ -1,5 +1,8 @@
 //! The `params` of a message. Members that dispatch needs are found while scanning.
 
+#[cfg(feature = "alloc")]
+use alloc::{boxed::Box, string::String};
+
 use super::index::Index;
 use super::member::Member;
 use super::span::Span;
@@ -152,5 +155,49 @@ impl<'f> Arguments<'f> {
     /// has `isError`, so that the model can correct itself.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
         self.raw().to()
+    }
+}
+
+/// A copy of [`Params`] that outlives the frame: their text, and the positions in it.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedParams {
+    /// A leading space, since position 0 means "missing"; then the params.
+    text: Box<str>,
+    whole: Span,
+    arguments: Span,
+    starts: [u32; Member::STARTS],
+    index: Index,
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedParams {
+    pub(crate) fn as_params(&self) -> Params<'_> {
+        Params {
+            text: &self.text,
+            whole: self.whole,
+            arguments: self.arguments,
+            starts: self.starts,
+            index: self.index,
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl From<&Params<'_>> for OwnedParams {
+    fn from(params: &Params<'_>) -> Self {
+        // Copies `params` only: in a batch they are a small part of the frame.
+        let whole = params.whole.of(params.text).unwrap_or_default();
+        let mut text = String::with_capacity(whole.len() + 1);
+        text.push(' ');
+        text.push_str(whole);
+        let by = params.whole.start().saturating_sub(1);
+        Self {
+            text: text.into(),
+            whole: params.whole.moved_down(by),
+            arguments: params.arguments.moved_down(by),
+            starts: params.starts.map(|start| start.saturating_sub(by as u32)),
+            index: params.index.moved_down(by),
+        }
     }
 }

@@ -53,8 +53,9 @@ pub struct Malformed<'f> {
     pub violation: Violation,
     /// The id, if one could be read.
     pub id: Option<RawJson<'f>>,
-    /// Whether it was meant as a response or a notification, which must not be responded to.
-    pub silent: bool,
+    /// Whether a response is forbidden, because the message was meant as a response or
+    /// notification.
+    pub forbids_response: bool,
 }
 
 impl<'f> Messages<'f> {
@@ -80,8 +81,8 @@ impl<'f> Messages<'f> {
             self.cursor = next.0;
             let kind = match item {
                 Item::Batch => continue,
-                Item::Fault { violation, id, silent } => {
-                    return Some(Err(Malformed { violation, id: id.map(raw), silent }));
+                Item::Invalid { violation, id, forbids_response } => {
+                    return Some(Err(Malformed { violation, id: id.map(raw), forbids_response }));
                 }
                 Item::Message(kind) => kind,
             };
@@ -144,8 +145,8 @@ mod tests {
                         text.as_str().len()
                     )
                 }
-                Err(Malformed { violation, id, silent }) => {
-                    format!("{violation:?} {id:?} {silent}")
+                Err(Malformed { violation, id, forbids_response }) => {
+                    format!("{violation:?} {id:?} {forbids_response}")
                 }
             })
             .collect()

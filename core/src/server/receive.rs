@@ -125,7 +125,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                         .session
                         .is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
                 {
-                    tx.expect_several();
+                    tx.expect_batch();
                     None
                 }
                 Item::Batch => {
@@ -138,7 +138,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     messages.finish();
                     return Ok(event);
                 }
-                Item::Fault { violation, id, silent } => self.fault(violation, id, silent, tx)?,
+                Item::Invalid { violation, id, forbids_response } => {
+                    self.fault(violation, id, forbids_response, tx)?
+                }
             };
             messages.advance(next);
             if event.is_some() {
@@ -327,10 +329,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         &mut self,
         violation: Violation,
         id: Option<Id<'f>>,
-        silent: bool,
+        forbids_response: bool,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        if silent {
+        if forbids_response {
             return Ok(Some(ServerEvent::Violation(violation)));
         }
         // An error with an id that is in use would end the request that uses it.

@@ -97,8 +97,8 @@ fn roots_lead_to_files_and_nowhere_else() {
 fn said(frame: Frame<'_>) -> String {
     let mut messages = Messages::new(frame);
     match messages.next_message() {
-        Some(Err(Malformed { violation, id, silent, .. })) => {
-            format!("{violation:?} {} {silent}", id.map_or("-", |id| id.as_str()))
+        Some(Err(Malformed { violation, id, forbids_response, .. })) => {
+            format!("{violation:?} {} {forbids_response}", id.map_or("-", |id| id.as_str()))
         }
         other => format!("{other:?}"),
     }

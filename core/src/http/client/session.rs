@@ -306,7 +306,7 @@ impl HttpSession {
                     id
                 }
                 // An oversized message may still be the response.
-                Item::Fault { id, .. } => id,
+                Item::Invalid { id, .. } => id,
                 _ => None,
             };
             exchange.has_response |=

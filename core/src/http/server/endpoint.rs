@@ -186,7 +186,7 @@ impl<'c> Endpoint<'c> {
             }
             Some((Item::Message(_) | Item::Batch, _)) => (None, false),
             // The server reports the error.
-            Some((Item::Fault { .. }, _)) | None => return Route::Stateless,
+            Some((Item::Invalid { .. }, _)) | None => return Route::Stateless,
         };
         if self.revisions.newest_legacy().is_none() {
             return Route::Stateless;

@@ -35,7 +35,11 @@ impl<S: Storage> TxBuffer<S> {
     /// take the empty event for a message.
     #[must_use]
     pub const fn with_priming_event(self, stream: u32, retry: Duration) -> Self {
-        self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
+        self.with_exchange(Exchange {
+            stream: Some(stream),
+            priming_retry: Some(retry),
+            ..Exchange::NEW
+        })
     }
 
     /// Makes the response an event stream regardless of the first frame: the only stream of
@@ -57,12 +61,12 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     pub fn http_response(&self) -> Option<OutgoingResponse> {
         match self.framing() {
             Framing::Exchange(exchange) => match exchange.mode {
-                Mode::Undecided | Mode::Several => None,
+                Mode::Undecided | Mode::Batch => None,
                 Mode::Json { status, .. } => {
                     Some(OutgoingResponse { status, body: BodyKind::Json })
                 }
                 Mode::Events => Some(OutgoingResponse::EVENT_STREAM),
-                Mode::Cut => Some(OutgoingResponse { status: 200, body: BodyKind::Json }),
+                Mode::Truncated => Some(OutgoingResponse { status: 200, body: BodyKind::Json }),
             },
             Framing::Lines => None,
         }
@@ -72,7 +76,7 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     /// ending the body, so that the client notices.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
-        matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
+        matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Truncated, .. }))
     }
 }
 
@@ -85,15 +89,20 @@ impl<S: Storage> TxBuffer<S> {
     /// [`SendError::TooLarge`] if the event does not fit.
     pub fn send_priming_event(&mut self) -> Result<bool, SendError> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
-        let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
-        let head =
-            EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
+        let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.priming_retry) else {
+            return Ok(false);
+        };
+        let head = EventHead {
+            stream: exchange.stream,
+            number: exchange.next,
+            priming_retry: exchange.priming_retry,
+        };
         let tx: &mut Tx<'_> = self;
-        tx.whole_frame_with(Delimiters::Body, &mut |writer| head.write_prime(writer))?;
+        tx.whole_frame_with(Delimiters::Body, &mut |writer| head.write_priming_event(writer))?;
         tx.set_framing(Framing::Exchange(Exchange {
             mode: Mode::Events,
             next: exchange.next + 1,
-            prime: None,
+            priming_retry: None,
             ..exchange
         }));
         Ok(true)

@@ -100,7 +100,7 @@ impl Relay {
     /// Rejects an invalid message, which the device could not use.
     fn client_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
         self.event(format!("from the client: {}", malformed.violation));
-        if !malformed.silent {
+        if !malformed.forbids_response {
             let id = malformed.id.map_or("null", RawJson::as_str);
             let (code, message) = (malformed.violation.code(), malformed.violation.message());
             self.tell(&lines::error(id, code.number(Revision::LATEST), message));

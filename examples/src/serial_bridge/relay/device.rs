@@ -251,7 +251,7 @@ impl Relay {
 
     /// Handles output that is not a message. Most is a boot log, but it may be a damaged response.
     fn device_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
-        if let Some(id) = malformed.id.filter(|_| malformed.silent)
+        if let Some(id) = malformed.id.filter(|_| malformed.forbids_response)
             && let Some(pending) = self.in_flight.remove(&Id::of(id))
         {
             self.refuse(
