@@ -141,7 +141,7 @@ async def bad_arguments(env: Env) -> None:
         except RpcError as error:
             check(error.code == -32602, "code", error.code)
         else:
-            raise Failure("a tool that does not exist was called")
+            raise Failure("the call of an unknown tool succeeded")
 
 
 @SUITE.case("progress of a slow tool, and ping beside it")
@@ -187,8 +187,8 @@ async def four_at_once(env: Env) -> None:
             except RpcError as error:
                 check(error.code == -32603, "code", error.code)
             else:
-                raise Failure("there was room for a fifth")
-        # The order in which they end depends on how busy the computer is.
+                raise Failure("a fifth call was accepted")
+        # The order in which they end depends on the load of the computer.
         check(sorted(one["steps"] for one in done) == [1, 2, 3, 4], "done", done)
 
 
@@ -199,9 +199,9 @@ async def cancel(env: Env) -> None:
         await s.list("templates")
         before = (await s.read("board://outputs"))["contents"][0]["text"]
         await anyio.sleep(0.3)
-        check((await s.read("board://outputs"))["contents"][0]["text"] == before, "it goes on sweeping")
+        check((await s.read("board://outputs"))["contents"][0]["text"] == before, "the cancelled sweep continues")
         asked = [line["id"] for line in env.wire.sent() if line.get("params", {}).get("name") == "sweep"]
-        check(not [line for line in env.wire.received() if line.get("id") in asked], "it was answered")
+        check(not [line for line in env.wire.received() if line.get("id") in asked], "a cancelled call got a response")
 
 
 @SUITE.case("the file of 64 KiB arrives as it is")
@@ -210,7 +210,7 @@ async def file(env: Env) -> None:
         listed = {resource["uri"]: resource for resource in await s.list("resources")}
         check(set(listed) == {"board://name", "board://outputs", "board://registers", "board://file"}, "resources", listed)
         contents = (await s.read("board://file"))["contents"]
-        check(base64.b64decode(contents[0]["blob"], validate=True) == the_file(), "the file is another one")
+        check(base64.b64decode(contents[0]["blob"], validate=True) == the_file(), "the file differs")
         check(listed["board://file"]["size"] == 65_536, "size", listed["board://file"])
 
 
@@ -295,7 +295,7 @@ async def noise(env: Env) -> None:
         steps: list[Json] = []
         check(data_of(await s.call("sweep", {"steps": 3, "period": 20}, progress=steps.append)) == {"steps": 3}, "sweep")
         check(len(steps) == 3, "progress", steps)
-        check(data_of(await s.call("line"))["refused"] > 20, "the noise was not heard")
+        check(data_of(await s.call("line"))["refused"] > 20, "the noise was not counted")
 
 
 @SUITE.case("the board is reset by a tool")
@@ -306,14 +306,14 @@ async def reset(env: Env) -> None:
         await anyio.sleep(0.3)
         if env.era == "modern":
             # Modern requests need no session.
-            check(data_of(await s.call("output_01", {"on": True}))["was"] is False, "it has not been reset")
+            check(data_of(await s.call("output_01", {"on": True}))["was"] is False, "the board was not reset")
             return
         try:
             await s.call("output_01", {"on": True})
         except RpcError as error:
             check(error.code == -32602 and "initialize first" in str(error), "error", str(error))
         else:
-            raise Failure("the session survived")
+            raise Failure("the session still exists")
 
 
 @LEGACY.case("log messages from the level on that is set")
@@ -321,7 +321,7 @@ async def log_legacy(env: Env) -> None:
     async with env.open() as s:
         await s.set_level("warning")
         await s.call("output_02", {"on": True})
-        check(s.logs == [], "too much", s.logs)
+        check(s.logs == [], "unexpected logs", s.logs)
         await s.set_level("info")
         await s.call("output_02", {"on": False})
         check(s.logs == [{"level": "info", "logger": "board", "data": "switched off"}], "logs", s.logs)
@@ -332,7 +332,7 @@ async def log_modern(env: Env) -> None:
     async with env.open() as s:
         await s.call("output_02", {"on": True})
         await s.call("output_02", {"on": False}, log_level="warning")
-        check(s.logs == [], "too much", s.logs)
+        check(s.logs == [], "unexpected logs", s.logs)
         await s.call("output_02", {"on": True}, log_level="debug")
         check([log["data"] for log in s.logs] == ["switched on"], "logs", s.logs)
 
@@ -348,7 +348,7 @@ async def subscribe(env: Env) -> None:
         await s.subscribe("board://outputs")
         await s.call("output_20", {"on": True})
         check(await updates() == ["board://outputs"], "updates", s.notifications)
-        # These change nothing.
+        # These calls change nothing.
         await s.call("output_20", {"on": True})
         await s.call("rename", {"name": "x"})
         check(len(await updates()) == 1, "updates", s.notifications)
@@ -370,7 +370,7 @@ async def listen(env: Env) -> None:
         await anyio.sleep(0.2)
         await s.call("output_20", {"on": False})
         told = [line for line in env.wire.received() if line.get("method") == "notifications/resources/updated"]
-        check([line["params"]["uri"] for line in told] == ["board://outputs", "board://name"], "told", told)
+        check([line["params"]["uri"] for line in told] == ["board://outputs", "board://name"], "notifications", told)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Failure(AssertionError):
 
 def same(seen: Any, expected: Any, what: str = "") -> None:
     if seen != expected:
-        raise Failure(f"{what or 'seen'}: {seen!r} is not {expected!r}")
+        raise Failure(f"{what or 'seen'}: got {seen!r}, expected {expected!r}")
 
 
 def holds(condition: object, what: str) -> None:
@@ -75,7 +75,7 @@ class Program:
                 raise Failure(f"timeout after {bytes(self.held)!r}")
             read = os.read(self.process.stdout.fileno(), 65_536)
             if not read:
-                raise Failure(f"the program has ended after {bytes(self.held)!r}")
+                raise Failure(f"the program exited after {bytes(self.held)!r}")
             self.held += read
         line, _, rest = self.held.partition(b"\n")
         self.held = bytearray(rest)
@@ -142,7 +142,7 @@ class Board(Program):
                 while not said.endswith(b"(qemu) "):
                     read = monitor.recv(4096)
                     if not read:
-                        raise Failure("the monitor has ended")
+                        raise Failure("the monitor has exited")
                     said += read
                 said = b""
                 if step:

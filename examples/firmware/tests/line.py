@@ -1,4 +1,4 @@
-"""Noise, log lines, partial lines, resets, and clients that come and go on a serial line. The server continues."""
+"""Noise, log lines, partial lines, resets, and successive clients on a serial line. The server continues."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def halves(board: Program) -> None:
 
 
 def burst(board: Program) -> None:
-    """requests that come during a long response wait in the ring buffer, and then in the sender"""
+    """requests that arrive during a long response wait in the ring buffer, and then in the sender"""
     board.send(modern("resources/read", {"uri": "board://file"}, "file"))
     ids = list(range(200))
     # More than all buffers hold, so the writer blocks and needs a thread of its own.
@@ -119,7 +119,7 @@ def booted(board: Program) -> None:
             while f'"boot {attempt}"'.encode() not in board.line(patience=1):
                 pass
             return
-    raise Failure("it does not boot")
+    raise Failure("the board does not boot")
 
 
 def reset_while_it_writes(board: Program) -> None:
@@ -135,13 +135,13 @@ def reset_while_it_writes(board: Program) -> None:
     os.set_blocking(board.process.stdout.fileno(), True)
     cut = bytes(board.held)
     holds(0 < len(cut) < 90_000 and b"\n" not in cut, f"the answer was not cut, {len(cut)} bytes")
-    # The client's framer has the other half of the problem: it drops what does not parse.
+    # The client must discard the incomplete line, which does not parse.
     board.held.clear()
     is_well(board)
 
 
 def clients_come_and_go(board: Program) -> None:
-    """clients of both eras, one after the other, none of which says goodbye; all use the same ids"""
+    """clients of both eras, one after the other, without an end of the session; all use the same ids"""
     for round in range(12):
         board.last_id = 0
         version = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")[round % 4]
@@ -161,7 +161,7 @@ def clients_come_and_go(board: Program) -> None:
 
 
 def changes_reach_both_eras(board: Program) -> None:
-    """a legacy and a modern subscriber on one line are told of a change, each in its way"""
+    """a legacy and a modern subscriber on one line each get a change in the form of their era"""
     board.open()
     board.ask("resources/subscribe", {"uri": "board://name"}, legacy)
     board.send(modern("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["board://name"]}}, "l"))
@@ -171,7 +171,7 @@ def changes_reach_both_eras(board: Program) -> None:
     same(told[0], {"uri": "board://name"})
     same(told[1], {"uri": "board://name", "_meta": {"io.modelcontextprotocol/subscriptionId": "l"}})
     same(board.message()["id"], 9)
-    # The slow tool's end is a change, too: nobody asked for that one.
+    # The end of the slow tool is a change, too, but without a subscriber.
     board.send(legacy("resources/subscribe", {"uri": "board://outputs"}, 10), legacy("logging/setLevel", {"level": "error"}, 11))
     board.send(legacy("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 1}}, 12))
     same([message.get("id", message.get("method")) for message in (board.message() for _ in range(4))],
@@ -179,7 +179,7 @@ def changes_reach_both_eras(board: Program) -> None:
 
 
 def last_words(image: str) -> int:
-    """what the firmware would say if it panicked, and that it starts again"""
+    """a panic is reported on the line, and the firmware restarts"""
     try:
         with Board(image) as board:
             same(board.line(), b"ready")

@@ -1,4 +1,4 @@
-"""noisy.py COMMAND...: a serial line that is none too good, between a client and a board.
+"""noisy.py COMMAND...: an unreliable serial line between a client and a board.
 
 Puts log lines, garbage, halves of lines and lines that are too long between the lines of the client, and a log line of the board's between those of the board.
 """

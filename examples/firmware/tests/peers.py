@@ -1,4 +1,4 @@
-"""Defects that were found in other MCP servers for microcontrollers, each as a case that must not happen here.
+"""Defects that were found in other MCP servers for microcontrollers, each as a case that must not occur here.
 
 Not tried, since there is no HTTP on a serial line: an Origin that is trusted because it equals Host (mcp-c-sdk), a body length of 16 bits (mcp-c-sdk; its
 like here is a line of more than 65,535 bytes), cancellation that is refused with 405 and a version header that only one value passes (Zephyr), 404 without an
@@ -24,7 +24,7 @@ def no_fallback(board: Board) -> None:
 
 
 def one_version(board: Board) -> None:
-    """mcpd: whatever is asked for, one version is answered"""
+    """mcpd: one fixed version is returned, whichever is requested"""
     for version in "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25":
         same(board.open(protocolVersion=version)["result"]["protocolVersion"], version)
     same(board.open(protocolVersion="1999-01-01")["result"]["protocolVersion"], "2025-11-25")
@@ -35,23 +35,23 @@ def ids(board: Board) -> None:
     for id in (0, -1, 3_000_000_000, 9_007_199_254_740_991, 9_007_199_254_740_993, 18_446_744_073_709_551_615, "", "a", "1", "ü \"q\" \\ /"):
         board.send(modern("tools/call", {"name": "read_pin", "arguments": {"number": 1}}, id))
         same(board.message()["id"], id)
-    # To the byte.
+    # Byte for byte.
     board.send('{"jsonrpc":"2.0","id":"\\u0041\\/","method":"ping"}\n')
     holds(b'"id":"\\u0041\\/"' in board.line(), "an id is echoed in another spelling")
 
 
 def loose_arguments(board: Board) -> None:
-    """mcp-c-sdk, mcpd: unknown arguments, 75.9 for an integer and numbers out of range are taken"""
+    """mcp-c-sdk, mcpd: unknown arguments, 75.9 for an integer and numbers out of range are accepted"""
     for arguments in {"number": 7, "x": 1}, {"number": 7.9}, {"number": 31}, {"number": -1}, {"number": True}, {"number": 1e99}, {"number": None}:
-        holds(board.call("read_pin", arguments)["isError"], f"{arguments} are taken")
-    # An integer is one however it is written.
+        holds(board.call("read_pin", arguments)["isError"], f"{arguments} are accepted")
+    # 7.0 is an integer, too.
     board.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_pin","arguments":{"number":7.0},"_meta":%s}}\n'
                % json.dumps(modern("x")["params"]["_meta"]))
     holds("isError" not in board.message()["result"], "7.0 is refused")
 
 
 def blocked(board: Board) -> None:
-    """mcp-c-sdk, Zephyr, mcpd: nothing is answered while a tool runs, and one cancellation flag is all tools'"""
+    """mcp-c-sdk, Zephyr, mcpd: no response is sent while a tool runs, and all tools share one cancellation flag"""
     for id in "a", "b":
         board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 15, "period": 200}}, id))
     began = time.monotonic()
@@ -64,14 +64,14 @@ def blocked(board: Board) -> None:
 
 
 def cancelled_by_another_id(board: Board) -> None:
-    """Zephyr: a cancellation is taken by its own id, not by the one that it names"""
+    """Zephyr: a cancellation is matched by its own id instead of requestId"""
     board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 50}}, 5))
     board.send({**legacy("notifications/cancelled", {"requestId": 6}), "extra": 5})
     same(board.message()["id"], 5)
 
 
 def late_answer(board: Board) -> None:
-    """python-sdk 2481 and others: a cancelled call is answered after all, and the client reconnects"""
+    """python-sdk 2481 and others: a cancelled call gets a response, and the client reconnects"""
     for round in range(5):
         board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 30}}, round))
         time.sleep(0.01 * round)
@@ -81,20 +81,20 @@ def late_answer(board: Board) -> None:
     said = [board.message()["id"]]
     while said[-1] != "end":
         said.append(board.message()["id"])
-    # Whoever was answered had been done before; none is answered twice.
+    # A cancelled call has at most one response, if it had completed before.
     same(len(said), len(set(said)))
     holds(0 not in said, "the first was cancelled at once")
 
 
 def client_sets_the_stack(board: Board) -> None:
-    """mcp-c-sdk: a client may say how large the stack is to be"""
+    """mcp-c-sdk: a client can choose the size of the stack"""
     before = board.data("stack")["size"]
     board.ask("tools/call", {"name": "read_pin", "arguments": {"number": 1}, "stackSize": 1_000_000})
     same(board.data("stack")["size"], before)
 
 
 def lists_that_do_not_fit(board: Board) -> None:
-    """Zephyr, xiaozhi: a second well described tool is too much for the buffer; tools are lost past a page that clients do not turn"""
+    """Zephyr, xiaozhi: a second tool with a long description exceeds the buffer; tools beyond the first page are lost"""
     for era in modern, legacy:
         if era is legacy:
             board.open()
@@ -127,7 +127,7 @@ def errors(board: Board) -> None:
 
 
 def ping_and_notifications(board: Board) -> None:
-    """xiaozhi: ping is an error, and notifications are ignored or answered"""
+    """xiaozhi: ping is an error, and notifications are ignored or get a response"""
     same(board.ask("ping", era=legacy)["result"], {})
     board.open()
     board.send(legacy("notifications/roots/list_changed"), legacy("notifications/no/such"), legacy("notifications/cancelled", {"requestId": 77}))
@@ -148,7 +148,7 @@ def deep(board: Board) -> None:
 
 
 def probes(board: Board) -> None:
-    """servers that are silent when a newer client probes them: it waits for 5 to 10 seconds"""
+    """servers without a response to the probe of a newer client, which waits for 5 to 10 seconds"""
     for method in "server/discover", "no/such/method", "tasks/list", "sampling/createMessage":
         began = time.monotonic()
         board.ask(method)
@@ -164,24 +164,24 @@ def all_in_one_read(board: Board) -> None:
 
 
 def strange_first_message(board: Board) -> None:
-    """mcp-c-sdk: after a strange first message everything fails"""
+    """mcp-c-sdk: after an unexpected first message every request fails"""
     for text in "{}", "[]", "null", "1", '{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":1,"result":{},"error":{}}', '{"id":1,"method":"ping"}':
         board.send(text + "\n")
-    for _ in range(6):  # what looks like a response is not answered
+    for _ in range(6):  # a message like a response gets no response
         same(board.message().get("error", {}).get("code"), -32600)
     board.open()
     board.data("read_pin", {"number": 1}, legacy)
 
 
 def shapes(board: Board) -> None:
-    """stackchan-mcp 195, xiaozhi: arguments that are a list are taken; binary contents are in a shape of their own"""
+    """stackchan-mcp 195, xiaozhi: arguments that are a list are accepted; binary contents have a private format"""
     same(board.ask("tools/call", {"name": "read_pin", "arguments": [1]})["error"]["code"], -32602)
     contents = board.ask("resources/read", {"uri": "board://file"})["result"]["contents"]
     same([sorted(c) for c in contents], [["blob", "mimeType", "uri"]])
 
 
 def overflow(board: Board) -> None:
-    """mcp-c-sdk: lengths pass through 16 bits"""
+    """mcp-c-sdk: lengths are truncated to 16 bits"""
     board.send({"jsonrpc": "2.0", "id": "long", "method": "ping", "params": {"x": "y" * 65_536}})
     same(board.message()["error"]["code"], -32600)
     same(board.ask("ping", era=legacy)["result"], {})

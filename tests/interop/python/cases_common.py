@@ -1,4 +1,4 @@
-"""Cases that hold in both eras."""
+"""Cases of both eras."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ async def refused(awaitable, code: int) -> RpcError:
     try:
         answer = await awaitable
     except RpcError as error:
-        check(error.code == code, f"wanted error {code}", str(error))
+        check(error.code == code, f"expected error {code}", str(error))
         return error
-    raise Failure(f"wanted error {code}; got the result {answer!r}")
+    raise Failure(f"expected error {code}; got the result {answer!r}")
 
 
 async def still_works(session) -> None:
     result = await session.call("test_simple_text")
-    check(text_of(result), "a later call must still be answered with text", result)
+    check(text_of(result), "a later call must still return a text", result)
 
 
 # ---- connecting ----
@@ -50,7 +50,7 @@ async def connects(env: Env) -> None:
         seen = await session.info()
     method = "initialize" if env.era == "legacy" else "server/discover"
     answer = env.wire.result_of(method)
-    check(answer is not None, f"no answer to {method} on the wire")
+    check(answer is not None, f"no response to {method} on the wire")
     check(seen["protocolVersion"] == EXPECTED["versions"][env.era], "negotiated version", seen["protocolVersion"])
     missing = set(EXPECTED["capabilities"][env.era]) - set(seen["capabilities"])
     check(not missing, f"capabilities lack {sorted(missing)}", seen["capabilities"])
@@ -389,7 +389,7 @@ async def answers_match(env: Env) -> None:
         async with anyio.create_task_group() as group:
             for index in range(50):
                 group.start_soon(one, index)
-    check(not wrong, "mixed up", wrong[:3])
+    check(not wrong, "responses of other calls", wrong[:3])
 
 
 @case("a slow call reports progress, another is answered meanwhile")
@@ -408,7 +408,7 @@ async def overtakes(env: Env) -> None:
             await still_works(session)
             order.append("fast")
     values = [item["progress"] for item in seen]
-    check(order == ["fast", "slow"], "order of answers", order)
+    check(order == ["fast", "slow"], "order of responses", order)
     check(len(values) >= 3 and values == sorted(set(values)), "increasing progress every 100 ms", values)
 
 
@@ -427,7 +427,7 @@ async def cancels(env: Env) -> None:
         return
     check(len(cancelled) == 1, "one cancellation on the wire", cancelled)
     late = [m for m in env.wire.received() if m.get("id") == cancelled[0] and "method" not in m]
-    check(not late, "answer to a cancelled request", late)
+    check(not late, "response to a cancelled request", late)
 
 
 @case("cancel a slow call: the tool is told")
@@ -440,7 +440,7 @@ async def cancels_tool(env: Env) -> None:
             while text_of(await session.call("slow_cancelled", {"name": name})) != "yes":
                 await anyio.sleep(0.05)
             return
-    raise Failure("the tool has not been told within 2 s")
+    raise Failure("the tool was not cancelled within 2 s")
 
 
 @case("a call times out at the client: the session goes on")
@@ -453,7 +453,7 @@ async def times_out(env: Env) -> None:
             await anyio.sleep(1)
             await still_works(session)
             return
-    raise Failure(f"wanted a timeout; got {answer!r}")
+    raise Failure(f"expected a timeout; got {answer!r}")
 
 
 @case("a timeout that is not reached")

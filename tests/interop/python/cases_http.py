@@ -71,7 +71,7 @@ async def forgotten(env: Env) -> None:
                 await still_works(session)
         except RpcError:
             pass  # this SDK leaves reconnecting to the application
-    check(404 in [head.status for head in env.wire.heads("response")], "the SDK must have been told with 404")
+    check(404 in [head.status for head in env.wire.heads("response")], "the SDK must have received 404")
     async with env.open() as session:
         await still_works(session)
 
@@ -112,7 +112,7 @@ async def together(env: Env) -> None:
             for turn in range(5):
                 token = str(1000 * index + turn)
                 contents = (await session.read(f"test://template/{token}/data"))["contents"]
-                check(token in contents[0]["text"], "another client's answer", token, contents)
+                check(token in contents[0]["text"], "another client's response", token, contents)
             await session.call("slow", {"seconds": 0.2})
 
     async with anyio.create_task_group() as group:

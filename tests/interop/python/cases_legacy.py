@@ -185,7 +185,7 @@ async def elicitations_overlap(env: Env) -> None:
         async with anyio.create_task_group() as group:
             for name in ("Ania", "Bruno", "Cédric"):
                 group.start_soon(one, name)
-    check(all(name in text for name, text in texts.items()), "each call must get its own answer", texts)
+    check(all(name in text for name, text in texts.items()), "each call must get its own response", texts)
 
 
 @case("tools/call test_reconnection")

@@ -46,7 +46,7 @@ async def fulfilled(env: Env, name: str, asked: list[str]) -> str:
     async with env.open(answers.handlers) as session:
         result = await session.call(MRTR + name)
     check(not result.get("isError"), "isError", result)
-    check(sorted(answers.asked) == sorted(asked), "what the server asked for", answers.asked)
+    check(sorted(answers.asked) == sorted(asked), "input requests of the server", answers.asked)
     check(text_of(result), "text", result)
     return text_of(result)
 
@@ -136,14 +136,14 @@ async def mrtr_unusable(env: Env) -> None:
         for answers in ({"wrong_key": accepted}, {"user_name": {"action": "accept", "content": {}}}):
             try:
                 answer = await session.call_round(MRTR + "elicitation", {}, answers)
-                check(answer["resultType"] == "input_required", "asked again", answer)
+                check(answer["resultType"] == "input_required", "input required again", answer)
             except RpcError:
                 pass
         for value in (42, None):
             params = {"name": MRTR + "elicitation", "arguments": {}, "inputResponses": {"user_name": value}}
             try:
                 answer = await session.request("tools/call", params)
-                check(answer["resultType"] == "input_required", "asked again", value, answer)
+                check(answer["resultType"] == "input_required", "input required again", value, answer)
             except RpcError:
                 pass
         extra = await session.call_round(MRTR + "elicitation", {}, {"user_name": accepted, "extra": accepted})
@@ -266,7 +266,7 @@ async def listens(env: Env) -> None:
         await session.call("test_trigger_tool_change")
         await anyio.sleep(0.2)
         await still_works(session)
-    check(len(list_changes(env)) == before, "nothing after the end", list_changes(env)[before:])
+    check(len(list_changes(env)) == before, "no notification after the end", list_changes(env)[before:])
     listen = next(m for m in env.wire.sent() if m.get("method") == "subscriptions/listen")
     for message in list_changes(env):
         stamp = message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
@@ -286,7 +286,7 @@ async def listens_filtered(env: Env) -> None:
             check(await listening.next() == "notifications/prompts/list_changed", "prompts list_changed")
             await anyio.sleep(0.1)
     methods = {m["method"] for m in list_changes(env)}
-    check(methods == {"notifications/prompts/list_changed"}, "only what was asked for", methods)
+    check(methods == {"notifications/prompts/list_changed"}, "only the requested notifications", methods)
 
 
 @case("subscriptions/listen: two at once, each with its own filter")

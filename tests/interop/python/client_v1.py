@@ -107,7 +107,7 @@ class Session:
                     scope.cancel()
 
             await self.call(name, arguments, progress=progress)
-            raise RuntimeError("answered before it was cancelled")
+            raise RuntimeError("response before the cancellation")
         params = types.CancelledNotificationParams(requestId=request_id, reason="the test cancelled")
         notification = types.CancelledNotification(params=params)
         await self.session.send_notification(types.ClientNotification(notification))

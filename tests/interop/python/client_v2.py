@@ -135,7 +135,7 @@ class Session:
                     scope.cancel()
 
             await self.call(name, arguments, progress=progress)
-            raise RuntimeError("answered before it was cancelled")
+            raise RuntimeError("response before the cancellation")
 
     async def read(self, uri: str) -> Json:
         with translated():

@@ -219,7 +219,7 @@ def main(sdk: Any, suites: list[Suite]) -> None:
 
     async def everything() -> int:
         if modes == ["legacy"] == sdk.MODES:
-            print(f"N/A  {sdk.LABEL}: every case of 2026-07-28 -- {NotOffered('it speaks the handshake era only')}", flush=True)
+            print(f"N/A  {sdk.LABEL}: every case of 2026-07-28 -- {NotOffered('it supports only the handshake era')}", flush=True)
         return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in modes])
 
     sys.exit(1 if anyio.run(everything) else 0)

@@ -1,4 +1,4 @@
-// Cases that hold in both eras.
+// Cases of both eras.
 import { check, EXPECTED, Failure, NotOffered, RpcError, same, sleep, Suite, TimedOut } from './harness.mjs';
 
 export const SUITE = new Suite();
@@ -20,15 +20,15 @@ export async function refused(promise, code) {
         answer = await promise;
     } catch (error) {
         if (!(error instanceof RpcError)) throw error;
-        check(error.code === code, `wanted error ${code}`, error.message);
+        check(error.code === code, `expected error ${code}`, error.message);
         return error;
     }
-    throw new Failure(`wanted error ${code}; got the result ${JSON.stringify(answer)}`);
+    throw new Failure(`expected error ${code}; got the result ${JSON.stringify(answer)}`);
 }
 
 export async function stillWorks(session) {
     const result = await session.call('test_simple_text');
-    check(textOf(result), 'a later call must still be answered with text', result);
+    check(textOf(result), 'a later call must still return a text', result);
 }
 
 // ---- connecting ----
@@ -37,7 +37,7 @@ test('connect: version, capabilities, serverInfo, instructions', async (env) => 
     const seen = await env.open((session) => session.info());
     const method = env.era === 'legacy' ? 'initialize' : 'server/discover';
     const answer = env.wire.resultOf(method);
-    check(answer, `no answer to ${method} on the wire`);
+    check(answer, `no response to ${method} on the wire`);
     check(seen.protocolVersion === EXPECTED.versions[env.era], 'negotiated version', seen.protocolVersion);
     const absent = missing(EXPECTED.capabilities[env.era], Object.keys(seen.capabilities));
     check(absent.length === 0, `capabilities lack ${absent}`, seen.capabilities);
@@ -324,7 +324,7 @@ test('50 concurrent requests are answered each with its own answer', (env) =>
                 : (await session.read(`test://template/${token}/data`)).contents[0].text;
             if (!text.includes(token)) wrong.push(`${token} not in ${text}`);
         });
-        check(wrong.length === 0, 'mixed up', wrong.slice(0, 3));
+        check(wrong.length === 0, 'responses of other calls', wrong.slice(0, 3));
     }));
 
 test('a slow call reports progress, another is answered meanwhile', async (env) => {
@@ -338,7 +338,7 @@ test('a slow call reports progress, another is answered meanwhile', async (env) 
         order.push('fast');
         await slow;
     });
-    check(same(order, ['fast', 'slow']), 'order of answers', order);
+    check(same(order, ['fast', 'slow']), 'order of responses', order);
     const increasing = values.every((value, index) => index === 0 || value > values[index - 1]);
     check(values.length >= 3 && increasing, 'increasing progress every 100 ms', values);
 });
@@ -357,7 +357,7 @@ async function abandon(session, name, args) {
         check(controller.signal.aborted, 'the call failed before it was cancelled', String(error));
         return;
     }
-    throw new Failure('answered before it was cancelled');
+    throw new Failure('response before the cancellation');
 }
 
 test('cancel a slow call: no late response, the session goes on', async (env) => {
@@ -376,7 +376,7 @@ test('cancel a slow call: no late response, the session goes on', async (env) =>
     }
     check(cancelled.length === 1, 'one cancellation on the wire', cancelled);
     const late = env.wire.received().filter((m) => m.id === cancelled[0] && !('method' in m));
-    check(late.length === 0, 'answer to a cancelled request', late);
+    check(late.length === 0, 'response to a cancelled request', late);
 });
 
 test('cancel a slow call: the tool is told', (env) =>
@@ -389,7 +389,7 @@ test('cancel a slow call: the tool is told', (env) =>
             if (await told() === 'yes') return;
             await sleep(50);
         }
-        throw new Failure('the tool has not been told within 2 s');
+        throw new Failure('the tool was not cancelled within 2 s');
     }));
 
 test('a call times out at the client: the session goes on', (env) =>
@@ -403,7 +403,7 @@ test('a call times out at the client: the session goes on', (env) =>
             await stillWorks(session);
             return;
         }
-        throw new Failure('wanted a timeout');
+        throw new Failure('expected a timeout');
     }));
 
 test('a timeout that is not reached', (env) =>

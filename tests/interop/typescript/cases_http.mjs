@@ -63,7 +63,7 @@ test('a session that the server has forgotten: the call fails or begins anew, an
         ]);
         check(['begun anew', 'failed'].includes(outcome), 'the call', outcome);
     });
-    check(env.wire.heads('response').some((head) => head.status === 404), 'the SDK must have been told with 404');
+    check(env.wire.heads('response').some((head) => head.status === 404), 'the SDK must have received 404');
     await env.open(stillWorks);
 }, legacy);
 
@@ -100,7 +100,7 @@ test('eight clients at once, each with its own answers', async (env) => {
         for (let turn = 0; turn < 5; turn += 1) {
             const token = String(1000 * index + turn);
             const { contents } = await session.read(`test://template/${token}/data`);
-            check(contents[0].text.includes(token), "another client's answer", token, contents);
+            check(contents[0].text.includes(token), "another client's response", token, contents);
         }
         await session.call('slow', { seconds: 0.2 });
     });

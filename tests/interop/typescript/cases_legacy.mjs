@@ -161,7 +161,7 @@ test('three elicitations at once, each call gets its own answer', (env) => {
         const names = ['Ania', 'Bruno', 'Cédric'];
         const results = await Promise.all(names.map((name) => session.call('test_elicitation', { message: `for ${name}` })));
         const texts = results.map(textOf);
-        check(texts.every((text, i) => text.includes(names[i])), 'each call must get its own answer', texts);
+        check(texts.every((text, i) => text.includes(names[i])), 'each call must get its own response', texts);
     }, { elicitation });
 });
 

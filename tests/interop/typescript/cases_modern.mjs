@@ -32,7 +32,7 @@ async function fulfilled(env, name, wanted) {
     const asked = [];
     const result = await env.open((session) => session.call(MRTR + name), answering(asked));
     check(!result.isError, 'isError', result);
-    check(same(asked.sort(), wanted.sort()), 'what the server asked for', asked);
+    check(same(asked.sort(), wanted.sort()), 'input requests of the server', asked);
     check(textOf(result), 'text', result);
     return textOf(result);
 }
@@ -124,7 +124,7 @@ test('input_required: unusable answers are asked again or refused', (env) =>
         ];
         for (const answers of unusable) {
             const answer = await unlessRefused(session.callRound(`${MRTR}elicitation`, {}, answers));
-            check(!answer || answer.resultType === 'input_required', 'asked again', answers, answer);
+            check(!answer || answer.resultType === 'input_required', 'input required again', answers, answer);
         }
         const extra = await session.callRound(`${MRTR}elicitation`, {}, { user_name: accepted, extra: accepted });
         check(textOf(extra).includes('x'), 'extra keys are ignored', extra);
@@ -227,7 +227,7 @@ test('subscriptions/listen: acknowledged, list_changed delivered, ends cleanly',
         check((await subscription.closed) === 'local', 'closed', await subscription.closed);
         await session.call('test_trigger_tool_change');
         await sleep(200);
-        check(changes(session).length === 2, 'nothing after the end', changes(session));
+        check(changes(session).length === 2, 'no notification after the end', changes(session));
         await stillWorks(session);
     });
     const listen = env.wire.sent().find((m) => m.method === 'subscriptions/listen');
@@ -244,7 +244,7 @@ test('subscriptions/listen: the filter is honoured', (env) =>
         await session.call('test_trigger_prompt_change');
         await sleep(100);
         const methods = changes(session).map((n) => n.method);
-        check(same(methods, ['notifications/prompts/list_changed']), 'only what was asked for', methods);
+        check(same(methods, ['notifications/prompts/list_changed']), 'only the requested notifications', methods);
         await subscription.close();
     }));
 
@@ -258,7 +258,7 @@ test('subscriptions/listen: two at once, each with its own filter', async (env) 
         await second.close();
         await session.call('test_trigger_tool_change');
         await sleep(100);
-        check(changes(session).length === 3, 'the first goes on', changes(session));
+        check(changes(session).length === 3, 'the first continues', changes(session));
         await first.close();
     });
     const stamps = changesOnWire(env).map((m) => m.params._meta[SUBSCRIPTION]);

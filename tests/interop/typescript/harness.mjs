@@ -189,7 +189,7 @@ export async function main(sdk, suites) {
     const modes = transportTo(command) === 'http+sse' ? ['legacy'] : sdk.MODES;
     let failed = 0;
     if (sdk.MODES.length === 1) {
-        console.log(`N/A  ${sdk.LABEL}: every case of 2026-07-28 -- ${new NotOffered('it speaks the handshake era only').message}`);
+        console.log(`N/A  ${sdk.LABEL}: every case of 2026-07-28 -- ${new NotOffered('it supports only the handshake era').message}`);
     }
     for (const mode of modes) failed += await runMode(sdk, mode, command, suites);
     process.exit(failed ? 1 : 0);
