@@ -49,7 +49,7 @@ impl core::fmt::Display for SendError {
                 "the value cannot be written: its Serialize failed, it is not a JSON object, or it holds a type private to another format"
             },
             Self::NotAllowed => "the peer's revision, capabilities or session state do not allow this message",
-            Self::TooMany => "too many requests wait for an answer: wait for one, or enlarge the table",
+            Self::TooMany => "too many requests in flight: wait for a response, or enlarge the table",
         })
     }
 }

@@ -119,7 +119,7 @@ table! {
         AlreadyInitialized => InvalidRequest, BAD_REQUEST, "The session is initialized already";
         /// A legacy request before `initialize`.
         NotInitialized => InvalidParams, BAD_REQUEST,
-            "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta";
+            "Not initialized: send initialize, or set io.modelcontextprotocol/protocolVersion and clientCapabilities in params._meta";
         /// The server does not support the version in `_meta`.
         UnsupportedVersion => UnsupportedProtocolVersion, BAD_REQUEST,
             "Unsupported protocol version";

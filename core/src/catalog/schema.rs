@@ -86,7 +86,7 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if refers(schema) {
         return Ok(());
     }
-    fits(schema, value, NESTED, budget).or_else(|found| fault("the whole", found))?;
+    fits(schema, value, NESTED, budget).or_else(|found| fault("the value", found))?;
     if !value.is_object() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
         }
     }
     match unknown {
-        Some(name) => fault(name.inner(), "is not known"),
+        Some(name) => fault(name.inner(), "is unknown"),
         None => Ok(()),
     }
 }
@@ -164,7 +164,7 @@ fn fits(
             && holds("maximum", Ordering::is_le)
             && holds("exclusiveMinimum", Ordering::is_gt)
             && holds("exclusiveMaximum", Ordering::is_lt);
-        return if in_range { Ok(()) } else { Err("is too small or too great") };
+        return if in_range { Ok(()) } else { Err("is out of range") };
     }
     if let Some(text) = value.as_string() {
         let has_bounds = schema.get("minLength").is_some() || schema.get("maxLength").is_some();

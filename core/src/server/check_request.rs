@@ -131,8 +131,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 let mut refusal = Refusal::from(Violation::NotInitialized);
                 let revisions = self.config.revisions;
                 if !revisions.contains(Revision::LATEST) {
-                    refusal.error =
-                        RpcError::new(ErrorCode::InvalidRequest, "Send initialize first");
+                    refusal.error = RpcError::new(
+                        ErrorCode::InvalidRequest,
+                        "Not initialized: send initialize first",
+                    );
                 } else if revisions.newest_legacy().is_none() {
                     refusal = Violation::InvalidMeta.into();
                 }

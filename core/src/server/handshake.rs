@@ -47,7 +47,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             None => match supported.newest_legacy() {
                 Some(revision) => revision,
                 None => {
-                    let message = "No initialize here: send each request with version 2026-07-28 in params._meta";
+                    let message = "initialize is not supported: send each request with version 2026-07-28 in params._meta";
                     let error =
                         RpcError::unsupported_version(supported, version).with_message(message);
                     let refusal = Refusal::new(Violation::UnsupportedVersion, error);

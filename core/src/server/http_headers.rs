@@ -45,10 +45,10 @@ mod http {
             match self.head().map(|head| head.fields.single(VERSION)) {
                 None | Some(SingleValue::Value(_)) => Ok(()),
                 Some(SingleValue::Absent) => Err(mismatch(
-                    "MCP-Protocol-Version is missing: it repeats the version in params._meta, as 2026-07-28",
+                    "MCP-Protocol-Version is missing: send the version in params._meta, for example 2026-07-28",
                 )),
                 Some(SingleValue::Repeated | SingleValue::NotUtf8) => {
-                    Err(mismatch("MCP-Protocol-Version must be there once"))
+                    Err(mismatch("MCP-Protocol-Version is invalid or repeated"))
                 }
             }
         }
@@ -59,7 +59,7 @@ mod http {
         ) -> Result<(), Refusal<'f>> {
             match self.head().and_then(|head| head.fields.get(VERSION)) {
                 Some(repeated) if version != *repeated => {
-                    Err(mismatch("MCP-Protocol-Version is not the version in params._meta"))
+                    Err(mismatch("MCP-Protocol-Version differs from the version in params._meta"))
                 }
                 _ => Ok(()),
             }
@@ -82,9 +82,9 @@ mod http {
             match head.fields.single("mcp-method") {
                 SingleValue::Value(repeated) if is_method(repeated) => {}
                 SingleValue::Absent => {
-                    return Err(mismatch("Mcp-Method is missing: it repeats the method"));
+                    return Err(mismatch("Mcp-Method is missing: send the method of the message"));
                 }
-                _ => return Err(mismatch("Mcp-Method is not the method")),
+                _ => return Err(mismatch("Mcp-Method differs from the method of the message")),
             }
             let name = match method {
                 Method::ToolsCall | Method::PromptsGet => Member::Name,
@@ -103,9 +103,9 @@ mod http {
                     Ok(())
                 }
                 SingleValue::Absent => {
-                    Err(mismatch("Mcp-Name is missing: it repeats params.name, or params.uri"))
+                    Err(mismatch("Mcp-Name is missing: send params.name, or params.uri"))
                 }
-                _ => Err(mismatch("Mcp-Name is not params.name, or params.uri")),
+                _ => Err(mismatch("Mcp-Name differs from params.name, or params.uri")),
             }
         }
     }

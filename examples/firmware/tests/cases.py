@@ -124,15 +124,15 @@ async def every_tool(env: Env) -> None:
 async def bad_arguments(env: Env) -> None:
     async with env.open() as s:
         for name, arguments, why in (
-            ("read_pin", {"number": 31}, "number: is too small or too great"),
+            ("read_pin", {"number": 31}, "number: is out of range"),
             ("read_pin", {"number": 7.9}, "number: is of a type"),
             ("read_pin", {"number": "7"}, "number: is of a type"),
             ("read_pin", {}, "number: is missing"),
-            ("output_00", {"on": True, "off": False}, "off: is not known"),
+            ("output_00", {"on": True, "off": False}, "off: is unknown"),
             ("measure", {"quantity": "humidity"}, "quantity: is none of the values"),
             ("rename", {"name": "ä" * 13}, "longer than 24 bytes"),
             ("rename", {"name": ""}, "name: is too short"),
-            ("sweep", {"steps": 2, "period": 1e5}, "period: is too small or too great"),
+            ("sweep", {"steps": 2, "period": 1e5}, "period: is out of range"),
         ):
             seen = failure_of(await s.call(name, arguments))
             check(why in seen, f"{name} {arguments}", seen)
@@ -311,7 +311,7 @@ async def reset(env: Env) -> None:
         try:
             await s.call("output_01", {"on": True})
         except RpcError as error:
-            check(error.code == -32602 and "initialize first" in str(error), "error", str(error))
+            check(error.code == -32602 and "Not initialized" in str(error), "error", str(error))
         else:
             raise Failure("the session still exists")
 

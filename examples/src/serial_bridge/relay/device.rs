@@ -267,8 +267,8 @@ fn of_device(asked: &Asked) -> Option<Id> {
     RawJson::parse(&asked.of_device).ok().map(Id::of)
 }
 
-/// Detects "not initialized" errors by their text, since no error code is defined for them: "Send
-/// initialize first", "Server not initialized".
+/// Detects "not initialized" errors by their text, since no error code is defined for them: "Not
+/// initialized: send initialize first", "Server not initialized".
 fn misses_initialize(error: &PeerError<'_>) -> bool {
     error
         .message()

@@ -264,7 +264,7 @@ fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again(
     bridge.client(slow);
     bridge.client(CALL);
     bridge.out();
-    bridge.device(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first, or put _meta"}}"#);
+    bridge.device(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Not initialized: send initialize, or set _meta"}}"#);
     let (told, sent) = bridge.out();
     assert!(
         told.len() == 1 && told[0].contains(r#""id":3,"error""#) && told[0].contains("was reset"),
@@ -274,8 +274,7 @@ fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again(
     let (_, sent) = bridge.out();
     assert_eq!(sent, [r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, CALL]);
     // Once only.
-    let refused =
-        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first"}}"#;
+    let refused = r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Not initialized: send initialize first"}}"#;
     bridge.relay.in_flight.values_mut().for_each(|pending| assert!(pending.again, "{pending:?}"));
     bridge.device(refused);
     assert_eq!(bridge.out().0, [refused]);

@@ -96,7 +96,7 @@ impl fmt::Display for ConnectError {
             Self::NoCommonRevision(Some(theirs)) => {
                 write!(
                     f,
-                    "no common revision: the server speaks {}",
+                    "no common revision: the server supports {}",
                     Printable::new(theirs.as_raw())
                 )
             }

@@ -36,7 +36,9 @@ impl PendingResponse {
     ) -> Self {
         match result {
             Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(active, json),
-            Ok(_) => Self::Refused(active.handle, RpcError::internal("Result is not an object")),
+            Ok(_) => {
+                Self::Refused(active.handle, RpcError::internal("The result is not an object"))
+            }
             Err(Failure(Why::Asked)) => {
                 let (questions, state) =
                     active.mrtr.finish(&active.request.as_request(), protector);
@@ -91,8 +93,9 @@ impl PendingResponse {
                         server.respond_error(handle, &RpcError::internal(why), tx)
                     }
                     other => {
-                        let error =
-                            other.as_error().unwrap_or(RpcError::internal("Request was abandoned"));
+                        let error = other
+                            .as_error()
+                            .unwrap_or(RpcError::internal("The request was abandoned"));
                         server.respond_error(handle, &error, tx)
                     }
                 }
@@ -114,7 +117,8 @@ impl PendingResponse {
     /// Returns the error that is sent if the core rejects this response.
     pub(super) fn replacement(&self) -> Option<Self> {
         let is_last = matches!(self, Self::Refused(..));
-        (!is_last)
-            .then(|| Self::Refused(self.handle(), RpcError::internal("Response cannot be sent")))
+        (!is_last).then(|| {
+            Self::Refused(self.handle(), RpcError::internal("The response cannot be sent"))
+        })
     }
 }

@@ -109,7 +109,7 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
         for (arguments, reason) in [
             (json!({}), "n: is missing"),
             (json!({"n": "1"}), "n: is of a type that the schema does not allow"),
-            (json!({"n": -1}), "n: is too small or too great"),
+            (json!({"n": -1}), "n: is out of range"),
         ] {
             let answer = call(arguments);
             if revision < Revision::V2025_11_25 {
