@@ -32,9 +32,9 @@ use crate::uri_template;
 /// CATALOG.check().unwrap();
 /// ```
 ///
-/// Lists keep the order of the slices. A list is one message however long it is, since many clients read only
-/// the first page; [`page_size`](Self::page_size) is for transports that limit the size of a
-/// message.
+/// Lists keep the order of the slices. A list is one message however long it is, since many clients
+/// read only the first page; [`page_size`](Self::page_size) is for transports that limit the size
+/// of a message.
 ///
 /// Schemas are JSON Schema 2020-12, which is also the default without `$schema`, or draft-07;
 /// [`check`](Self::check) rejects any other. They are sent unchanged, unknown keywords included.
@@ -177,7 +177,8 @@ impl<'c> Catalog<'c> {
     ///
     /// ```
     /// # use mcp_sansio::{Catalog, Request, SendError, Server, Target, Tx};
-    /// # fn handle(server: &mut Server, request: &Request, target: Target, tx: &mut Tx) -> Result<(), SendError> {
+    /// # fn handle(server: &mut Server, request: &Request, target: Target, tx: &mut Tx)
+    /// # -> Result<(), SendError> {
     /// let Target::Tool(tool) = target else { return Ok(()) };
     /// if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
     ///     let _ = server.respond_invalid_arguments(request.handle, &fault, tx)?;

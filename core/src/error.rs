@@ -14,8 +14,8 @@ pub enum SendError {
     /// [`is_mid_frame`](crate::TxBuffer::is_mid_frame) holds, each repetition writes the next part,
     /// and every other call is `Full` until the last part is written. A caller who gives up in
     /// mid-frame has to abort the frame ([`Server::fail`](crate::Server::fail),
-    /// [`Client::abort_frame`](crate::Client::abort_frame)) or to close the connection; in between frames
-    /// a call that was `Full` can be dropped without further ado.
+    /// [`Client::abort_frame`](crate::Client::abort_frame)) or to close the connection; in between
+    /// frames a call that was `Full` can be dropped without further ado.
     Full,
     /// It does not fit even an empty buffer. Only for what may be dropped: progress and log
     /// messages.

@@ -8,7 +8,8 @@ use crate::storage::{self, Storage};
 /// use mcp_sansio::{Frame, RxBuffer};
 /// let mut rx = RxBuffer::new([0u8; 64]);
 /// let bytes = b"{\"jsonrpc\":\"2.0\"}\n";
-/// rx.spare()[..bytes.len()].copy_from_slice(bytes); // a real transport reads straight into `spare`
+/// // A transport reads straight into `spare`.
+/// rx.spare()[..bytes.len()].copy_from_slice(bytes);
 /// rx.commit(bytes.len());
 /// assert!(matches!(rx.next_frame(), Some(Frame::Complete(b"{\"jsonrpc\":\"2.0\"}"))));
 /// assert!(rx.next_frame().is_none());

@@ -1,5 +1,5 @@
-//! Serves any number of TCP clients in one thread, with readiness events of the operating system: no
-//! adapter, no async.
+//! Serves any number of TCP clients in one thread, with readiness events of the operating system:
+//! no adapter, no async.
 //!
 //! `cargo run --bin poll-server 127.0.0.1:8080`
 //!

@@ -1,5 +1,5 @@
-//! Writes what a value [tells](crate::encode::tell): the same as the serializer, in one function for
-//! all types.
+//! Writes what a value [tells](crate::encode::tell): the same as the serializer, in one function
+//! for all types.
 
 use serde::Serialize;
 

@@ -323,8 +323,10 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
     }
 
     numbers! {
-        serialize_i8 i8 => signed as i64, serialize_i16 i16 => signed as i64, serialize_i32 i32 => signed as i64, serialize_i64 i64 => signed as i64,
-        serialize_u8 u8 => unsigned as u64, serialize_u16 u16 => unsigned as u64, serialize_u32 u32 => unsigned as u64,
+        serialize_i8 i8 => signed as i64, serialize_i16 i16 => signed as i64,
+        serialize_i32 i32 => signed as i64, serialize_i64 i64 => signed as i64,
+        serialize_u8 u8 => unsigned as u64, serialize_u16 u16 => unsigned as u64,
+        serialize_u32 u32 => unsigned as u64,
         serialize_u64 u64 => unsigned as u64
     }
 
@@ -695,7 +697,11 @@ macro_rules! sequences {
             type Error = WriteError;
             #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-                if cfg!(not(small)) { self.element(&value) } else { self.element::<dyn Value>(&value) }
+                if cfg!(not(small)) {
+                    self.element(&value)
+                } else {
+                    self.element::<dyn Value>(&value)
+                }
             }
             #[cfg_attr(not(small), inline(always))]
             fn end(self) -> Result<(), WriteError> {
@@ -717,8 +723,16 @@ macro_rules! structs {
             type Error = WriteError;
             #[cfg_attr(not(small), inline(always))]
             #[cfg_attr(small, inline)]
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
-                if cfg!(not(small)) { self.field(key, &value) } else { self.field::<dyn Value>(key, &value) }
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), WriteError> {
+                if cfg!(not(small)) {
+                    self.field(key, &value)
+                } else {
+                    self.field::<dyn Value>(key, &value)
+                }
             }
             #[cfg_attr(not(small), inline(always))]
             fn end(self) -> Result<(), WriteError> {

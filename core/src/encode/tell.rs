@@ -201,7 +201,10 @@ macro_rules! tell_one_of {
 macro_rules! payload_told {
     ($type:ident $(<$lifetime:lifetime>)?) => {
         impl $(<$lifetime>)? crate::encode::Payload for $type $(<$lifetime>)? {
-            fn write(&self, to: crate::encode::Pen<'_, '_, '_>) -> Result<(), crate::encode::WriteError> {
+            fn write(
+                &self,
+                to: crate::encode::Pen<'_, '_, '_>,
+            ) -> Result<(), crate::encode::WriteError> {
                 if cfg!(not(small)) { to.serialize(self) } else { to.tell(self) }
             }
         }

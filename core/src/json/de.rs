@@ -260,8 +260,10 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     }
 
     integers! {
-        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
-        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16,
+        deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16,
+        deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64
     }
 
     // These two have values that `number::integer` cannot return.
@@ -490,7 +492,9 @@ macro_rules! integer_keys {
     ($($method:ident $visit:ident $type:ty),*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
             let key = self.0.string("a key")?;
-            visitor.$visit(key.inner().parse::<$type>().map_err(|_| ReadError::wrong("an integer as key"))?)
+            let key: $type =
+                key.inner().parse().map_err(|_| ReadError::wrong("an integer as key"))?;
+            visitor.$visit(key)
         }
     )*};
 }
@@ -503,8 +507,10 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
     }
 
     integer_keys! {
-        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
-        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64,
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16,
+        deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16,
+        deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64,
         deserialize_i128 visit_i128 i128, deserialize_u128 visit_u128 u128
     }
 
@@ -531,7 +537,8 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        bool f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct
+        map struct identifier ignored_any
     }
 }
 

@@ -1,5 +1,5 @@
-//! JSON without an allocator, and without any knowledge of MCP: one scanner, values that borrow, and
-//! a deserializer.
+//! JSON without an allocator, and without any knowledge of MCP: one scanner, values that borrow,
+//! and a deserializer.
 
 mod base64;
 mod de;

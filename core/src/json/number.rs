@@ -187,7 +187,10 @@ macro_rules! magnitudes {
             #[cfg_attr(small, inline(never))]
             fn push(self, digit: u8) -> Option<Self> {
                 // Not `checked_mul`, which takes a small processor a long way round.
-                if self > <$type>::MAX / 10 { None } else { (self * 10).checked_add(<$type>::from(digit.wrapping_sub(b'0'))) }
+                if self > <$type>::MAX / 10 {
+                    return None;
+                }
+                (self * 10).checked_add(<$type>::from(digit.wrapping_sub(b'0')))
             }
         }
     )*};

@@ -16,7 +16,8 @@ use crate::printable::Printable;
 ///
 /// ```
 /// use mcp_sansio::RawJson;
-/// const LED: RawJson = RawJson::from_static(r#"{"pin": 13, "on": true}"#); // a typo here does not compile
+/// // A constant that is not JSON does not compile.
+/// const LED: RawJson = RawJson::from_static(r#"{"pin": 13, "on": true}"#);
 /// assert_eq!(LED.get("pin").and_then(|pin| pin.as_i64()), Some(13));
 /// let (pin, on): (u8, bool) = LED.to::<Pin>().map(|p| (p.pin, p.on)).unwrap();
 /// assert_eq!((pin, on), (13, true));

@@ -4,8 +4,8 @@ use super::revision::Revision;
 use crate::encode::{WriteError, Writer};
 use crate::json::{JsonStr, RawJson};
 
-/// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS` contains
-/// the bits of the capability that it refines.
+/// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
+/// contains the bits of the capability that it refines.
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$bit_doc:meta])* $bit:ident = $value:expr, $first:ident..=$last:ident;)*

@@ -100,7 +100,11 @@ impl Level {
     pub(super) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
-                $(if starts_with(text, word, $known) { Some((Member::$member, $known.len())) } else)* { None }
+                $(if starts_with(text, word, $known) {
+                    Some((Member::$member, $known.len()))
+                } else)* {
+                    None
+                }
             };
         }
         match self {

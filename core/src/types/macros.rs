@@ -33,11 +33,13 @@ macro_rules! payload {
             $(tag $tkey:literal = $tag:literal;)?
             new {$(
                 $(#[$rmeta:meta])*
-                $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)? $(, in $rgate:ident)? $(, via $rvia:path)?;
+                $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)?
+                    $(, in $rgate:ident)? $(, via $rvia:path)?;
             )*}
             $(with {$(
                 $(#[$ometa:meta])*
-                $okey:literal $oname:ident: $okind:ident $(($oty:ty))? $(= $oinit:expr)? $(, in $ogate:ident)? $(, via $ovia:path)?;
+                $okey:literal $oname:ident: $okind:ident $(($oty:ty))? $(= $oinit:expr)?
+                    $(, in $ogate:ident)? $(, via $ovia:path)?;
             )*})?
         }
     ) => {
@@ -66,7 +68,10 @@ macro_rules! payload {
                 #[doc = ""]
                 $(#[$ometa])*
                 #[must_use]
-                $vis const fn $oname(mut self, $oname: payload!(@argument $okind $(($oty))?)) -> Self {
+                $vis const fn $oname(
+                    mut self,
+                    $oname: payload!(@argument $okind $(($oty))?),
+                ) -> Self {
                     self.$oname = Some(payload!(@value $okind $oname));
                     self
                 }
@@ -101,9 +106,15 @@ macro_rules! payload {
                 // The length is no exact count; it only says that the object may have members.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
                 $(object.serialize_field($tkey, &crate::types::macros::Tag($tag))?;)?
-                $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
+                $(object.serialize_field(
+                    $rkey,
+                    &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?),
+                )?;)*
                 $($(if let Some(value) = &self.$oname {
-                    object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
+                    object.serialize_field(
+                        $okey,
+                        &payload!(@written value $(, in $ogate)? $(, via $ovia)?),
+                    )?;
                 })*)?
                 object.end()
             }
@@ -119,7 +130,10 @@ macro_rules! payload {
                         f.write_str(concat!("an object (", stringify!($name), ")"))
                     }
 
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                    fn visit_map<A: serde::de::MapAccess<'de>>(
+                        self,
+                        mut map: A,
+                    ) -> Result<Self::Value, A::Error> {
                         $(let mut $rname = None;)*
                         $($(let mut $oname = None;)*)?
                         while let Some(key) = map.next_key::<crate::json::JsonStr<'de>>()? {
@@ -175,7 +189,9 @@ macro_rules! payload {
     (@told (&$this:ident.$name:ident)) => { $this.$name };
     (@told (&$this:ident.$name:ident), via $via:path) => { $via(&$this.$name) };
     (@told ($this:ident.$name:ident.as_ref()) optional) => { $this.$name };
-    (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => { $this.$name.as_ref().map($via) };
+    (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => {
+        $this.$name.as_ref().map($via)
+    };
 
     (@written $value:expr) => { *$value };
     (@written $value:expr, in $gate:ident) => { crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
@@ -184,12 +200,24 @@ macro_rules! payload {
         crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
     };
 
-    (@read object required $slot:expr, $map:expr, $key:expr) => { crate::types::macros::object($slot, $map, $key)? };
-    (@read object optional $slot:expr, $map:expr, $key:expr) => { crate::types::macros::optional_object($slot, $map, $key)? };
-    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::macros::millis($slot, $map, $key)? };
-    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::macros::required($slot, $map, $key)? };
-    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { crate::types::macros::required($slot, $map, $key)? };
-    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { crate::types::macros::optional($slot, $map, $key)? };
+    (@read object required $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::object($slot, $map, $key)?
+    };
+    (@read object optional $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::optional_object($slot, $map, $key)?
+    };
+    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::millis($slot, $map, $key)?
+    };
+    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::required($slot, $map, $key)?
+    };
+    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::required($slot, $map, $key)?
+    };
+    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => {
+        crate::types::macros::optional($slot, $map, $key)?
+    };
 
     (@required $slot:ident, $key:literal) => {
         match $slot {
@@ -202,7 +230,9 @@ macro_rules! payload {
 
 /// Declares an enum of strings.
 macro_rules! names {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+ }) => {
+    ($(#[$meta:meta])* pub enum $name:ident {
+        $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+
+    }) => {
         $(#[$meta])*
         pub enum $name {
             $($(#[$vmeta])* $variant,)+

@@ -73,9 +73,11 @@ const HELP: &str = r#"A Model Context Protocol server with all features, for all
 Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH | --http ADDRESS
 
   --stdio         serve standard input and output, one JSON message per line, until the input ends
-  --tcp ADDRESS   serve TCP connections in the same way; standard error shows the port chosen for port 0
+  --tcp ADDRESS   serve TCP connections in the same way; standard error shows the port chosen for
+                  port 0
   --unix PATH     serve connections to this Unix socket
-  --http ADDRESS  serve Streamable HTTP at /mcp, and HTTP+SSE (2024-11-05) at /sse, to programs on this machine
+  --http ADDRESS  serve Streamable HTTP at /mcp, and HTTP+SSE (2024-11-05) at /sse, to programs on
+                  this machine
   --help          print this text
 
 Example (2026-07-28, without a client or a handshake):

@@ -160,14 +160,16 @@ commands
   (none)                  list everything that the server offers
   tools, resources, prompts
                           list the tools, resources or prompts
-  call NAME [KEY=VALUE…]  call a tool. Values have the types of the tool's schema; KEY:=JSON is passed unchanged
+  call NAME [KEY=VALUE…]  call a tool. Values have the types of the tool's schema; KEY:=JSON is
+                          passed unchanged
   read URI                read a resource
   prompt NAME [KEY=VALUE…]
                           get a prompt
   watch [URI…]            print changes until the server ends or Ctrl-C
 
 options
-  --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28); default: detect
+  --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
+                          default: detect
   --bearer TOKEN          bearer token for a server behind a URL
   --timeout SECONDS       maximum time without a message of the server (default 30)
   --json                  print results as JSON

@@ -82,24 +82,25 @@ pub(crate) const HELP: &str = r#"Connects an MCP client on this computer to an M
 usage: serial-bridge [OPTIONS] DEVICE
 
 DEVICE
-  /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, opened exclusively;
-                         /dev/cu.usbmodem101 on macOS, COM3 on Windows, for example
+  /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, opened
+                         exclusively; /dev/cu.usbmodem101 on macOS, COM3 on Windows, for example
   tcp:HOST:PORT          a line behind a TCP socket: QEMU, ser2net, or a server on TCP
   unix:PATH              a line behind a Unix socket
 
 options
   -b, --baud N           speed of a serial port (default 115200); USB ports ignore it
-  --wait SECONDS         how long handshake requests (initialize, server/discover) wait for a device that is not
-                         connected yet or still boots (default 20)
-  --patience SECONDS     how long after a disconnection other requests wait for the device; later ones get an error
-                         at once (default 3)
-  --linger SECONDS       how long to wait for responses after the client has closed the input (default 0.5)
+  --wait SECONDS         how long handshake requests (initialize, server/discover) wait for a device
+                         that is not connected yet or still boots (default 20)
+  --patience SECONDS     how long after a disconnection other requests wait for the device; later
+                         ones get an error at once (default 3)
+  --linger SECONDS       how long to wait for responses after the client has closed the input
+                         (default 0.5)
   --log FILE             log the traffic with timestamps; - is standard error
   -h, --help             print this text
 
-When the device is unplugged or reset, open requests end with an error, and the bridge waits for a device of the same
-name. It repeats the handshake of a session, so the client need not be restarted. Output of the device that is not a
-message, such as its boot log, goes to standard error.
+When the device is unplugged or reset, open requests end with an error, and the bridge waits for a
+device of the same name. It repeats the handshake of a session, so the client need not be restarted.
+Output of the device that is not a message, such as its boot log, goes to standard error.
 
 configuration of a client (Claude Desktop: claude_desktop_config.json)
   { "mcpServers": { "board": { "command": "/path/to/serial-bridge", "args": ["/dev/ttyACM0"] } } }

@@ -11,7 +11,8 @@
 //! use async_io::Async;
 //! use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 //!
-//! # static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("x", "1"), ServerFeatures::TOOLS);
+//! # static CONFIG: ServerConfig =
+//! #     ServerConfig::new(Implementation::new("x", "1"), ServerFeatures::TOOLS);
 //! # async fn greet(ctx: Context) -> Result<Reply, Failure> { Err(Failure::tool("")) }
 //! # fn main() -> std::io::Result<()> {
 //! let app = App::new(&CONFIG, greet);

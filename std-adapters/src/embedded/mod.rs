@@ -44,7 +44,8 @@
 //!     loop {
 //!         match connection.poll(&mut handler)? {
 //!             PollResult::Active => {}
-//!             PollResult::Idle => sleep(), // until bytes come, or until `connection.poll_timeout()`
+//!             // Until bytes come, or until `connection.poll_timeout()`.
+//!             PollResult::Idle => sleep(),
 //!             PollResult::Closed => return Ok(()),
 //!         }
 //!     }
@@ -57,7 +58,8 @@
 //! application is notified each time:
 //!
 //! - **Noise, log lines, half a line after a reset**: rejected with a parse error and
-//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as usual.
+//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as
+//!   usual.
 //! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
 //!   is kept. The rest of the line is skipped.
 //! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. The line with the gap
@@ -69,13 +71,13 @@
 //!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
 //! Each [`Connection::poll`] handles one line and then the timeouts, also if the peer never pauses.
-//! After a panic of the handler, where panics unwind, the message is half handled and the connection
-//! can be used; the caller decides whether to continue.
+//! After a panic of the handler, where panics unwind, the message is half handled and the
+//! connection can be used; the caller decides whether to continue.
 //!
 //! Output blocks, as [`Write`](::embedded_io::Write) does. If the peer never reads, the timeout of
-//! the driver ends the call with [`Error::Io`]; pending bytes stay, and the next call continues with
-//! them. Nothing is read while a long response is written, so the driver needs room for the bytes
-//! that come meanwhile: a ring buffer that its interrupt fills, or flow control.
+//! the driver ends the call with [`Error::Io`]; pending bytes stay, and the next call continues
+//! with them. Nothing is read while a long response is written, so the driver needs room for the
+//! bytes that come meanwhile: a ring buffer that its interrupt fills, or flow control.
 
 mod client;
 mod connection;

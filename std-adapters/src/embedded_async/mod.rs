@@ -8,7 +8,9 @@
 //! use embedded_io_async::{Read, Write};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::*;
-//! use mcp_sansio_adapters::embedded_async::{Response, Action, Clock, Context, Handler, Connection};
+//! use mcp_sansio_adapters::embedded_async::{
+//!     Action, Clock, Connection, Context, Handler, Response,
+//! };
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
@@ -57,7 +59,8 @@
 //! }
 //!
 //! async fn serve(rx: impl Read, tx: impl Write, clock: impl Clock + Copy) {
-//!     let connection: Connection<'_, _, 1024, 512> = Connection::new(&CONFIG, Kettle(clock)).catalog(&CATALOG);
+//!     let connection: Connection<'_, _, 1024, 512> =
+//!         Connection::new(&CONFIG, Kettle(clock)).catalog(&CATALOG);
 //!     let _ = connection.serve(rx, tx, &clock).await;
 //! }
 //! ```
@@ -88,14 +91,15 @@
 //! # The port
 //!
 //! Reading and writing never wait for each other. Input and output pass through 64 bytes in the
-//! future itself, so no read or write is ever dropped before it completes: the futures of the driver
-//! need not be cancel safe.
+//! future itself, so no read or write is ever dropped before it completes: the futures of the
+//! driver need not be cancel safe.
 //!
 //! A serial line brings more than messages. The connection survives all of this, and the
 //! application is notified each time:
 //!
 //! - **Noise, log lines, half a line after a reset**: rejected with a parse error and
-//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as usual.
+//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as
+//!   usual.
 //! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
 //!   is kept. The rest of the line is skipped.
 //! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. The line with the gap
@@ -104,16 +108,16 @@
 //! - **Half a line, then silence**: the sender was reset or unplugged. The line is ended after
 //!   [`Connection::line_timeout`], so that the next peer's first line is not appended to it.
 //!
-//! A client that never reads blocks all output for as long as a write takes: the timeout of the port
-//! (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers, cancellations and
-//! timeouts continue meanwhile as long as they send nothing.
+//! A client that never reads blocks all output for as long as a write takes: the timeout of the
+//! port (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers,
+//! cancellations and timeouts continue meanwhile as long as they send nothing.
 //!
 //! # Memory
 //!
 //! A [`Connection`] contains both buffers and the core's [`Server`](mcp_sansio::Server), about a
-//! kilobyte for four requests in flight. The future of [`Connection::serve`] contains `N` futures of
-//! the handler and two chunks of 64 bytes. It is not `Send`, because it shares the connection through
-//! a `RefCell`: it stays on one executor.
+//! kilobyte for four requests in flight. The future of [`Connection::serve`] contains `N` futures
+//! of the handler and two chunks of 64 bytes. It is not `Send`, because it shares the connection
+//! through a `RefCell`: it stays on one executor.
 
 mod connection;
 mod error;

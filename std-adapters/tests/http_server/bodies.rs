@@ -36,7 +36,7 @@ fn is_silent(client: &mut Client) -> bool {
     client.stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     let read = client.stream.read(&mut [0]);
     client.stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    matches!(read, Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+    read.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
 }
 
 /// Room for one body of the maximum length, 100,000 bytes.

@@ -3,8 +3,8 @@
 //!
 //! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements
 //! that the file proves and, with `_` for `-`, is the name of a test in the ledger. `cargo test -p
-//! mcp-sansio-tests --test scripted transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose path has
-//! that in it.
+//! mcp-sansio-tests --test scripted transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose
+//! path has that in it.
 //!
 //! | line | meaning |
 //! | --- | --- |

@@ -69,7 +69,11 @@ fn the_line_is_cut_off_and_its_id_is_unused(
     );
     let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::Result(_) }) if ended == call),
+        matches!(
+            event,
+            Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::Result(_) })
+                if ended == call
+        ),
         "{event:?}"
     );
 }

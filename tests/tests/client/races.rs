@@ -46,9 +46,13 @@ fn time_02_canc_07_a_response_during_the_timeouts_cancellation_is_late() {
         assert!(peer.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty());
         let ended = peer.finish(|client, tx| {
-            client.handle_timeout(now, tx).map(
-                |event| matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) if ended == call),
-            )
+            client.handle_timeout(now, tx).map(|event| {
+                matches!(
+                    event,
+                    Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut })
+                        if ended == call
+                )
+            })
         });
         assert_eq!(ended, Ok(true));
         assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_call_open(call));

@@ -144,9 +144,10 @@ fn stdio_10_crlf_blank_lines_long_lines_and_garbage_are_survived() {
             (&lines[0], &lines[2], &lines[4]),
             (&complete("{\"id\":1}"), &complete("\u{0}garbage\u{1}"), &complete("{\"id\":2}"))
         );
-        assert!(
-            matches!(&lines[1], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8)
-        );
+        assert!(matches!(
+            &lines[1],
+            Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8
+        ));
         assert!(
             matches!(&lines[3], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.ends_with("xx\r"))
         );

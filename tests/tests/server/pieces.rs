@@ -60,7 +60,11 @@ fn a_clients_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
     assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "a deadline is left");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) if ended == call),
+        matches!(
+            event,
+            Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut })
+                if ended == call
+        ),
         "{event:?}"
     );
     let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#;

@@ -38,14 +38,17 @@
 //!
 //! // The response.
 //! let fields = [("content-type", "application/json")];
-//! assert_eq!(session.classify_response(&mut exchange, &ResponseHead::new(200, &fields)), ResponseKind::Message);
+//! let head = ResponseHead::new(200, &fields);
+//! assert_eq!(session.classify_response(&mut exchange, &head), ResponseKind::Message);
 //! let frame = Frame::Complete(
 //!     br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#,
 //! );
 //! session.observe(&mut exchange, frame);
 //! assert!(exchange.has_response());
 //! let event = client.next_event(now, &mut Messages::new(frame), &mut body).unwrap();
-//! assert!(matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::Result(_), .. })));
+//! let Some(ClientEvent::CallFinished { outcome: CallOutcome::Result(_), .. }) = event else {
+//!     panic!()
+//! };
 //! ```
 //!
 //! # Steps

@@ -31,10 +31,12 @@
 //! ];
 //! let head = RequestHead::new("POST", "/mcp", &fields);
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{
-//!     "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+//!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 //!
 //! let mut messages = Messages::over_http(Frame::Complete(body), &head, ExchangeId::new(1));
-//! let Route::Stateless = Endpoint::new(CONFIG.revisions).route(&head, &messages) else { panic!() };
+//! let route = Endpoint::new(CONFIG.revisions).route(&head, &messages);
+//! let Route::Stateless = route else { panic!() };
 //! let mut server: Server<1, 1> = Server::with_table_sizes(&CONFIG); // ends with the request
 //! let mut tx = TxBuffer::for_http_response([0; 512], 0);
 //! while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx)? {
@@ -43,7 +45,8 @@
 //!         let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx)?;
 //!     }
 //! }
-//! let response = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED); // status and fields; the body is in `tx`
+//! // Status and fields; the body is in `tx`.
+//! let response = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED);
 //! assert_eq!(
 //!     (response.status, response.fields().next()),
 //!     (200, Some(("content-type", "application/json")))

@@ -72,8 +72,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
-    /// Whether a JSON body was [aborted](crate::Server::fail) half-way. Close the connection without
-    /// ending the body, so that the client notices.
+    /// Whether a JSON body was [aborted](crate::Server::fail) half-way. Close the connection
+    /// without ending the body, so that the client notices.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Truncated, .. }))

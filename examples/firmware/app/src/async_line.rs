@@ -1,5 +1,5 @@
-//! The application on an async [`Connection`](mcp_sansio_adapters::embedded_async::Connection): each
-//! slow call is a future.
+//! The application on an async [`Connection`](mcp_sansio_adapters::embedded_async::Connection):
+//! each slow call is a future.
 
 use core::cell::RefCell;
 use core::future::poll_fn;

@@ -121,7 +121,9 @@ static TOOLS: [Tool<'static>; 40] = [
     )
     .title("Rename")
     .description("Calls the board by another name, at most 24 bytes of UTF-8")
-    .annotations(ToolAnnotations::new().destructive_hint(false).idempotent_hint(true).open_world_hint(false)),
+    .annotations(
+        ToolAnnotations::new().destructive_hint(false).idempotent_hint(true).open_world_hint(false),
+    ),
     Tool::new(
         "echo",
         RawJson::from_static(

@@ -1,5 +1,5 @@
-//! The application without a board: configuration, catalog, responses and jobs. No I/O, no clock, no
-//! allocator.
+//! The application without a board: configuration, catalog, responses and jobs. No I/O, no clock,
+//! no allocator.
 //!
 //! A board adds a [`Board`], a port and a loop. The loop passes events to [`App::event`] and calls
 //! [`App::work`] for jobs that are due. Both may return a [`Reply`]; the loop calls [`Reply::send`]

@@ -10,7 +10,9 @@ use embedded_io::{ErrorType, Read, ReadReady, Write};
 use crate::ring::Ring;
 use registers::registers;
 
-registers! { u32, 0x4000_C000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030, INTERRUPTS = 0x038 }
+registers! {
+    u32, 0x4000_C000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030, INTERRUPTS = 0x038
+}
 registers! { u32, 0x400F_E000: CLOCKS = 0x104 }
 
 /// The port, enabled. There is only one.

@@ -61,8 +61,8 @@ impl<C: Chip> Port<C> {
         (Receiver(self), Sender(self))
     }
 
-    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay in
-    /// the receiver. With flow control the sender waits then; without, bytes are lost, which is
+    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay
+    /// in the receiver. With flow control the sender waits then; without, bytes are lost, which is
     /// reported as an error.
     pub fn interrupt(&self) {
         self.chip.interrupt_on_room(false);

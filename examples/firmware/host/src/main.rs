@@ -1,5 +1,5 @@
-//! The firmware as a program for this computer: the same application and loop, on standard input and
-//! output and a simulated board.
+//! The firmware as a program for this computer: the same application and loop, on standard input
+//! and output and a simulated board.
 //!
 //! Its output is that of the micro:bit, byte for byte, except for the clock, the registers and the
 //! stack. The tests compare them.

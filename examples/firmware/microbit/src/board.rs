@@ -6,7 +6,9 @@ use crate::registers::{Register, registers};
 use crate::sensors::{Accelerometer, temperature};
 use crate::stack;
 
-registers! { 0x5000_0000: OUT = 0x504, OUT_SET = 0x508, OUT_CLEAR = 0x50C, IN = 0x510, DIRECTION = 0x514 }
+registers! {
+    0x5000_0000: OUT = 0x504, OUT_SET = 0x508, OUT_CLEAR = 0x50C, IN = 0x510, DIRECTION = 0x514
+}
 registers! { 0x4000_2000: UART_PIN_TX = 0x50C, UART_BAUD_RATE = 0x524 }
 registers! { 0x4000_8000: TIMER_BIT_MODE = 0x508, TIMER_PRESCALER = 0x510, TIMER_CAPTURED = 0x540 }
 registers! { 0x1000_0000: PAGE_BYTES = 0x010, PAGES = 0x014 }

@@ -7,7 +7,8 @@ use mcp_sansio::Instant;
 use crate::registers::registers;
 
 registers! { 0x4000_8000:
-    START = 0x000, CAPTURE_0 = 0x040, COMPARED_1 = 0x144, COMPARED_2 = 0x148, INTERRUPT_ON = 0x304, INTERRUPT_OFF = 0x308,
+    START = 0x000, CAPTURE_0 = 0x040, COMPARED_1 = 0x144, COMPARED_2 = 0x148,
+    INTERRUPT_ON = 0x304, INTERRUPT_OFF = 0x308,
     BIT_MODE = 0x508, PRESCALER = 0x510, COUNT_0 = 0x540, COUNT_1 = 0x544, COUNT_2 = 0x548,
 }
 

@@ -39,7 +39,8 @@ fn main() -> ! {
 
     let (connection, app) = open(CONNECTION, APP);
     loop {
-        // Errors need no action: the port recovers, and a message that the core rejects is not sent.
+        // Errors need no action: the port recovers, and a message that the core rejects is not
+        // sent.
         if let Ok(PollResult::Idle) = connection.poll(app) {
             let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
             if due.is_none_or(clock::wake_at) {

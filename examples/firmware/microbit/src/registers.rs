@@ -32,7 +32,8 @@ macro_rules! registers {
     ($peripheral:literal: $($name:ident = $offset:literal),+ $(,)?) => {
         $(
             // SAFETY: a register of the nRF51822 whose accesses change no memory of the program.
-            const $name: $crate::registers::Register = unsafe { $crate::registers::Register::at($peripheral, $offset) };
+            const $name: $crate::registers::Register =
+                unsafe { $crate::registers::Register::at($peripheral, $offset) };
         )+
     };
 }

@@ -1,6 +1,6 @@
-//! Ring buffer between the receiver's interrupt and the main loop: single producer, single consumer,
-//! lock-free. (The queue of heapless divides by a length that is only known at run time, which on
-//! this processor is a function call, and a panic for zero.)
+//! Ring buffer between the receiver's interrupt and the main loop: single producer, single
+//! consumer, lock-free. (The queue of heapless divides by a length that is only known at run time,
+//! which on this processor is a function call, and a panic for zero.)
 
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 

@@ -19,8 +19,10 @@ mod thermometer {
 mod wires {
     use super::{registers, wait_for};
     registers! { 0x4000_3000:
-        START_RX = 0x000, START_TX = 0x008, STOP = 0x014, STOPPED = 0x104, RX_READY = 0x108, TX_SENT = 0x11C, SHORTCUTS = 0x200,
-        ENABLE = 0x500, PIN_SCL = 0x508, PIN_SDA = 0x50C, RXD = 0x518, TXD = 0x51C, FREQUENCY = 0x524, ADDRESS = 0x588,
+        START_RX = 0x000, START_TX = 0x008, STOP = 0x014, STOPPED = 0x104, RX_READY = 0x108,
+        TX_SENT = 0x11C, SHORTCUTS = 0x200,
+        ENABLE = 0x500, PIN_SCL = 0x508, PIN_SDA = 0x50C, RXD = 0x518, TXD = 0x51C,
+        FREQUENCY = 0x524, ADDRESS = 0x588,
     }
 
     registers! { 0x5000_0000: SCL_IS = 0x700, SDA_IS = 0x778 }

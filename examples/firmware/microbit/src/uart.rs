@@ -9,8 +9,10 @@ use crate::registers::registers;
 use crate::ring::Ring;
 
 registers! { 0x4000_2000:
-    START_RX = 0x000, START_TX = 0x008, RX_READY = 0x108, TX_READY = 0x11C, INTERRUPT_ON = 0x304, INTERRUPT_OFF = 0x308,
-    ERRORS = 0x480, ENABLE = 0x500, PIN_TX = 0x50C, PIN_RX = 0x514, RXD = 0x518, TXD = 0x51C, BAUD_RATE = 0x524,
+    START_RX = 0x000, START_TX = 0x008, RX_READY = 0x108, TX_READY = 0x11C,
+    INTERRUPT_ON = 0x304, INTERRUPT_OFF = 0x308,
+    ERRORS = 0x480, ENABLE = 0x500, PIN_TX = 0x50C, PIN_RX = 0x514, RXD = 0x518, TXD = 0x51C,
+    BAUD_RATE = 0x524,
 }
 
 /// The port, enabled. There is only one.
@@ -39,8 +41,8 @@ impl Uart {
         RING.is_empty() && FAULT.load(Ordering::Relaxed) == 0
     }
 
-    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay in
-    /// the receiver. With flow control the sender waits then; without, bytes are lost, which is
+    /// Handles an interrupt: moves received bytes into the ring buffer. Bytes that do not fit stay
+    /// in the receiver. With flow control the sender waits then; without, bytes are lost, which is
     /// reported as an error.
     pub(crate) fn interrupt() {
         while RX_READY.read() != 0 {

@@ -7,7 +7,10 @@ use firmware_app::{Board, MAX_REGISTERS, Quantity};
 use crate::stack;
 use registers::{Register, registers};
 
-registers! { u32, 0x4002_8000: LAMPS = 0x000, BUTTONS = 0x008, CLOCK_1_HZ = 0x010, CLOCK_100_HZ = 0x014, COUNTER = 0x018, PRESCALE = 0x01C, MISC = 0x04C }
+registers! {
+    u32, 0x4002_8000: LAMPS = 0x000, BUTTONS = 0x008, CLOCK_1_HZ = 0x010, CLOCK_100_HZ = 0x014,
+    COUNTER = 0x018, PRESCALE = 0x01C, MISC = 0x04C
+}
 registers! { u32, 0x4000_4000: UART_CONTROL = 0x8, UART_BAUD_DIVIDER = 0x10 }
 registers! { u32, 0xE000_ED00: PROCESSOR = 0x0 }
 

@@ -1,5 +1,5 @@
-//! The firmware under embassy on a Cortex-M4: the same application as on the micro:bit, with a future
-//! for each slow call.
+//! The firmware under embassy on a Cortex-M4: the same application as on the micro:bit, with a
+//! future for each slow call.
 #![no_std]
 #![no_main]
 

@@ -14,7 +14,9 @@ pub(crate) struct Timers {
     turns: AtomicU32,
 }
 
-embassy_time_driver::time_driver_impl!(static TICKS: Ticks<Timers> = Ticks::new(Timers { turns: AtomicU32::new(0) }));
+embassy_time_driver::time_driver_impl!(
+    static TICKS: Ticks<Timers> = Ticks::new(Timers { turns: AtomicU32::new(0) })
+);
 
 /// Starts at zero.
 pub(crate) fn start() {

@@ -6,7 +6,9 @@ use firmware_embassy::{Chip, Port};
 
 use registers::registers;
 
-registers! { u32, 0x4000_4000: DATA = 0x0, STATE = 0x4, CONTROL = 0x8, INTERRUPTS = 0xC, BAUD_DIVIDER = 0x10 }
+registers! {
+    u32, 0x4000_4000: DATA = 0x0, STATE = 0x4, CONTROL = 0x8, INTERRUPTS = 0xC, BAUD_DIVIDER = 0x10
+}
 
 /// The registers.
 pub(crate) struct Uart0 {

@@ -42,7 +42,8 @@ macro_rules! registers {
     ($type:ty, $peripheral:literal: $($name:ident = $offset:literal),+ $(,)?) => {
         $(
             // SAFETY: a register of the board whose accesses change no memory of the program.
-            const $name: $crate::Register<$type> = unsafe { $crate::Register::at($peripheral + $offset) };
+            const $name: $crate::Register<$type> =
+                unsafe { $crate::Register::at($peripheral + $offset) };
         )+
     };
 }

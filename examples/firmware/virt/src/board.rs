@@ -9,7 +9,9 @@ use registers::{Register, registers};
 
 registers! { u32, 0x0010_0000: POWER = 0 }
 registers! { u32, 0x0010_1000: CALENDAR = 0x0, CALENDAR_HIGH = 0x4 }
-registers! { u32, 0x0200_0000: COMPARED = 0x4000, COMPARED_HIGH = 0x4004, TIME = 0xBFF8, TIME_HIGH = 0xBFFC }
+registers! {
+    u32, 0x0200_0000: COMPARED = 0x4000, COMPARED_HIGH = 0x4004, TIME = 0xBFF8, TIME_HIGH = 0xBFFC
+}
 registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000 }
 
 /// The board.

@@ -4,11 +4,15 @@ use firmware_embassy::{Alarm, Ticks};
 
 use registers::registers;
 
-registers! { u32, 0x0200_0000: COMPARED = 0x4000, COMPARED_HIGH = 0x4004, TIME = 0xBFF8, TIME_HIGH = 0xBFFC }
+registers! {
+    u32, 0x0200_0000: COMPARED = 0x4000, COMPARED_HIGH = 0x4004, TIME = 0xBFF8, TIME_HIGH = 0xBFFC
+}
 
 pub(crate) struct MachineTimer;
 
-embassy_time_driver::time_driver_impl!(static TICKS: Ticks<MachineTimer> = Ticks::new(MachineTimer));
+embassy_time_driver::time_driver_impl!(
+    static TICKS: Ticks<MachineTimer> = Ticks::new(MachineTimer)
+);
 
 /// Starts without an alarm.
 pub(crate) fn start() {

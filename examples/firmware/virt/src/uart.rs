@@ -7,7 +7,9 @@ use firmware_embassy::{Chip, Port};
 use registers::registers;
 
 registers! { u8, 0x1000_0000: DATA = 0, INTERRUPTS = 1, LINE = 3, STATE = 5 }
-registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIM = 0x20_0004 }
+registers! {
+    u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIM = 0x20_0004
+}
 
 /// The registers.
 pub(crate) struct Uart16550 {

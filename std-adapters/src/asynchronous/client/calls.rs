@@ -178,7 +178,12 @@ impl Entry {
                 }
             }
             CallEvent::Change(change) => {
-                let is_told = |kept: &CallEvent| matches!(kept, CallEvent::Change(kept) if kept == change || *kept == Change::Missed);
+                let is_told = |kept: &CallEvent| {
+                    matches!(
+                        kept,
+                        CallEvent::Change(kept) if kept == change || *kept == Change::Missed
+                    )
+                };
                 if self.events.iter().any(is_told) {
                     return None;
                 }

@@ -40,7 +40,8 @@
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     async_io::block_on(async {
 //!         let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], 8080)).await?;
-//!         let (client, connection) = Connector::new(&CONFIG).on_input_request(elicit).connect(stream);
+//!         let connector = Connector::new(&CONFIG).on_input_request(elicit);
+//!         let (client, connection) = connector.connect(stream);
 //!         Ok(connection.drive(visit(client)).await?)
 //!     })
 //! }

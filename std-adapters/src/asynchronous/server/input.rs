@@ -46,7 +46,9 @@ impl InputRequests {
 
     /// Records the response to a call, or the reason why there is none.
     pub(super) fn finish(&mut self, call: Call, answer: Result<OwnedJson, Failure>) {
-        let is_same = |pending: &&mut PendingInput| matches!(pending.stage, Stage::Open(open) if open == call);
+        let is_same = |pending: &&mut PendingInput| -> bool {
+            matches!(pending.stage, Stage::Open(open) if open == call)
+        };
         if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
             pending.end(answer);
         }

@@ -92,8 +92,10 @@ fn poll_accept<L, T>(
 /// ```
 /// use std::sync::Arc;
 /// # use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply, accept};
-/// # async fn serve<H, F>(app: Arc<App<H>>, listener: impl Listener<Stream: Send + 'static>) -> std::io::Result<()>
-/// # where H: Fn(Context) -> F + Send + Sync + 'static, F: Future<Output = Result<Reply, Failure>> + Send + 'static {
+/// # async fn serve<H, F>(app: Arc<App<H>>, listener: impl Listener<Stream: Send + 'static>)
+/// # -> std::io::Result<()>
+/// # where H: Fn(Context) -> F + Send + Sync + 'static,
+/// # F: Future<Output = Result<Reply, Failure>> + Send + 'static {
 /// while let Some(connection) = accept(Arc::clone(&app), &listener).await? {
 ///     smol::spawn(connection).detach();
 /// }

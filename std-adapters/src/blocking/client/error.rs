@@ -24,8 +24,8 @@ pub enum Error {
         /// How the connection ended then.
         ended: ConnectionEnd,
     },
-    /// The connection ended before the response came. [`reconnect`](super::Client::reconnect) starts
-    /// the server again.
+    /// The connection ended before the response came. [`reconnect`](super::Client::reconnect)
+    /// starts the server again.
     Closed(ConnectionEnd),
     /// The server responded with an error.
     Server(ServerError),

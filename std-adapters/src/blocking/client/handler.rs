@@ -22,8 +22,8 @@ pub trait Handler: Send {
         request.refuse()
     }
 
-    /// Handles progress, log messages, changes and all other events but the end of calls. `about` is
-    /// the call that the event belongs to, if any.
+    /// Handles progress, log messages, changes and all other events but the end of calls. `about`
+    /// is the call that the event belongs to, if any.
     fn on_event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
     }

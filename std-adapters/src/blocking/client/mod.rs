@@ -48,11 +48,11 @@
 //!
 //! # Memory
 //!
-//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). The client stops reading
-//! while the server leaves 1 MiB of responses unread; a call waits while as much waits to be sent.
-//! A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one result at most 100 input
-//! requests. Ten lines of 8 KiB of standard error are kept. [`IN_FLIGHT`] calls can be in flight;
-//! results are kept until [`wait`](Client::wait) returns them.
+//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). The client stops
+//! reading while the server leaves 1 MiB of responses unread; a call waits while as much waits to
+//! be sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one result at most 100
+//! input requests. Ten lines of 8 KiB of standard error are kept. [`IN_FLIGHT`] calls can be in
+//! flight; results are kept until [`wait`](Client::wait) returns them.
 //!
 //! # Framing
 //!

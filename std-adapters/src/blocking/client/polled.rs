@@ -11,8 +11,8 @@ use super::transport::{ConnectionEnd, Transferred, Transport};
 /// Input and output with file descriptors: pipes, or a socket and its clone. Both must be
 /// unbuffered.
 ///
-/// The output is set to non-blocking mode, because `poll` does not tell how much can be written. The
-/// mode belongs to the open file, not to the descriptor: do not share the output with another
+/// The output is set to non-blocking mode, because `poll` does not tell how much can be written.
+/// The mode belongs to the open file, not to the descriptor: do not share the output with another
 /// process.
 #[derive(Debug)]
 pub struct PolledStreams<R, W> {

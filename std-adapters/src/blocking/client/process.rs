@@ -10,8 +10,8 @@ use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 /// A server that is started as a child process and connected over its standard input and output.
 ///
-/// It is shut down as the specification requires (2025-11-25, basic/lifecycle): its input is closed;
-/// if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
+/// It is shut down as the specification requires (2025-11-25, basic/lifecycle): its input is
+/// closed; if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
 #[derive(Debug)]
 pub struct Process {
     command: Command,

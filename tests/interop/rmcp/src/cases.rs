@@ -162,7 +162,8 @@ async fn cancels(session: &Session) -> Outcome {
     call.cancel(Some("the test cancelled".into())).await.map_err(failed)?;
     still_works(session).await?;
     let before = session.seen.all("notifications/progress").len();
-    tokio::time::sleep(Duration::from_millis(1700)).await; // past its end: the recording must show no late response
+    // Past its end: the recording must show no late response.
+    tokio::time::sleep(Duration::from_millis(1700)).await;
     check(
         session.seen.all("notifications/progress").len() == before,
         "progress of a cancelled call",

@@ -10,16 +10,20 @@ Measures echo servers over stdio: ours, a floor that is not MCP, and the officia
 
 usage: cargo run --release -p driver -- [options]
 
-  --ours PATH              our echo server (default: target/release/echo-server of the library's workspace)
-  --era legacy|modern      2025-11-25 with a handshake (default), or 2026-07-28 with _meta in each request
+  --ours PATH              our echo server (default: target/release/echo-server of the library's
+                           workspace)
+  --era legacy|modern      2025-11-25 with a handshake (default), or 2026-07-28 with _meta in each
+                           request
   --mode pipelined|ping-pong, --text 64|65536
                            only these loads (default: all four)
   --runs N                 runs of each server, interleaved; the report shows medians (default: 5)
   --quick                  a tenth of the calls
   --no-rmcp                floor and ours only
   --tcp                    over TCP on this machine: the smol adapter and the SDK's (no floor)
-  --http                   Streamable HTTP, one request at a time on each connection: the smol adapter and the SDK's (no floor)
-  --memory                 with --http: what a server keeps for each of 500 connections and 100 open streams
+  --http                   Streamable HTTP, one request at a time on each connection: the smol
+                           adapter and the SDK's (no floor)
+  --memory                 with --http: what a server keeps for each of 500 connections and 100 open
+                           streams
 
 example: quick measurement of the small messages, about ten seconds
   cargo run --release -p driver -- --quick --text 64

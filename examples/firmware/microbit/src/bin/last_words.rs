@@ -1,5 +1,5 @@
-//! Panics on `p` and faults on `f`, so that the tests see the firmware's message. The firmware itself
-//! cannot panic, which `tests/image` checks.
+//! Panics on `p` and faults on `f`, so that the tests see the firmware's message. The firmware
+//! itself cannot panic, which `tests/image` checks.
 #![no_std]
 #![no_main]
 

@@ -162,7 +162,10 @@ impl HttpOptions {
     #[must_use]
     pub fn authorize(
         self,
-        check: impl Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync + 'static,
+        check: impl Fn(&Credentials<'_>) -> Result<String, AuthorizationError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self { authorize: Some(Box::new(check)), ..self }
     }
