@@ -160,13 +160,10 @@ impl HttpOptions {
     /// expires; deny tokens that are not in it with [`AuthorizationError::invalid_token`]. An
     /// asynchronous check is planned.
     #[must_use]
-    pub fn authorize(
-        self,
-        check: impl Fn(&Credentials<'_>) -> Result<String, AuthorizationError>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
+    pub fn authorize<F>(self, check: F) -> Self
+    where
+        F: Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync + 'static,
+    {
         Self { authorize: Some(Box::new(check)), ..self }
     }
 
