@@ -31,7 +31,7 @@ impl OwnedJson {
     /// # Errors
     /// [`SendError::Value`] when the value's `Serialize` fails.
     pub fn new<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
-        let mut out = vec![0; FIRST_TRY];
+        let mut out = vec![0; INITIAL_CAPACITY];
         loop {
             let mut writer = Writer::new(&mut out, 0, revision, true);
             match write_value(&mut writer, value) {
@@ -84,7 +84,7 @@ impl Serialize for OwnedJson {
 }
 
 /// Bytes that most values fit; a longer one is formatted twice.
-const FIRST_TRY: usize = 512;
+const INITIAL_CAPACITY: usize = 512;
 
 #[cfg(test)]
 mod tests {
@@ -97,7 +97,9 @@ mod tests {
 
     #[test]
     fn values_of_any_length_are_written_down() {
-        for len in [0, FIRST_TRY - 2, FIRST_TRY - 1, FIRST_TRY, 5 * FIRST_TRY] {
+        for len in
+            [0, INITIAL_CAPACITY - 2, INITIAL_CAPACITY - 1, INITIAL_CAPACITY, 5 * INITIAL_CAPACITY]
+        {
             let text: String = core::iter::repeat_n('x', len).collect();
             let owned = OwnedJson::new(&text, Revision::LATEST).unwrap();
             assert_eq!(owned.as_raw().as_str().len(), len + 2);

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::ser::{self, Serialize};
 
 use super::marker::{ABSENT, BLOB, known_until};
-use super::splice::Splice;
+use super::raw_value::RawValueSerializer;
 use super::write::{WriteError, Writer};
 use crate::error::SendError;
 use crate::json::foreign::{self, RAW};
@@ -410,7 +410,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
             return value.serialize(self);
         }
         if name == RAW || name == BLOB {
-            return value.serialize(Splice(self));
+            return value.serialize(RawValueSerializer(self));
         }
         if foreign::is_private_newtype(name) {
             return Err(WriteError::Value);

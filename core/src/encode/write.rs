@@ -238,11 +238,11 @@ impl<'b> Writer<'b> {
         if cfg!(not(small)) && json.as_bytes().first() == Some(&b'"') {
             return self.put(json.as_bytes());
         }
-        self.raw_lines(json)
+        self.raw_in_one_line(json)
     }
 
     #[inline(never)]
-    fn raw_lines(&mut self, json: &str) -> Result<(), WriteError> {
+    fn raw_in_one_line(&mut self, json: &str) -> Result<(), WriteError> {
         let start = self.position();
         let result = self.put(json.as_bytes());
         // A string has no line breaks.
@@ -335,10 +335,10 @@ impl<'b> Writer<'b> {
 fn copy_short(from: &[u8], to: &mut [u8]) {
     let done = cfg!(not(small))
         && match from.len() {
-            4..=8 => copy_halves::<4>(from, to),
-            9..=16 => copy_halves::<8>(from, to),
-            2..=3 => copy_halves::<2>(from, to),
-            1 => copy_halves::<1>(from, to),
+            4..=8 => copy_overlapping::<4>(from, to),
+            9..=16 => copy_overlapping::<8>(from, to),
+            2..=3 => copy_overlapping::<2>(from, to),
+            1 => copy_overlapping::<1>(from, to),
             _ => false,
         };
     if !done {
@@ -348,7 +348,7 @@ fn copy_short(from: &[u8], to: &mut [u8]) {
 
 /// Copies the first `N` bytes and the last, which together are all of them.
 #[inline]
-fn copy_halves<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
+fn copy_overlapping<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
     let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
         return false;
     };

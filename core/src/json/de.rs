@@ -45,7 +45,7 @@ impl ReadError {
         }
     }
 
-    const fn wrong(expected: &'static str) -> Self {
+    const fn expected(expected: &'static str) -> Self {
         Self::new(Kind::WrongType { expected })
     }
 }
@@ -134,7 +134,7 @@ impl<'de> Reader<'de> {
 
     fn string(&mut self, expected: &'static str) -> Result<JsonStr<'de>, ReadError> {
         if self.peek() != b'"' {
-            return Err(ReadError::wrong(expected));
+            return Err(ReadError::expected(expected));
         }
         let start = self.at;
         self.at =
@@ -144,7 +144,7 @@ impl<'de> Reader<'de> {
 
     fn number(&mut self, expected: &'static str) -> Result<&'de str, ReadError> {
         if !matches!(self.peek(), b'-' | b'0'..=b'9') {
-            return Err(ReadError::wrong(expected));
+            return Err(ReadError::expected(expected));
         }
         self.value()
     }
@@ -182,7 +182,7 @@ impl<'de> Reader<'de> {
     fn close(&mut self, bracket: u8) -> Result<(), ReadError> {
         self.skip_whitespace();
         if self.peek() != bracket {
-            return Err(ReadError::wrong("fewer elements"));
+            return Err(ReadError::expected("fewer elements"));
         }
         self.at += 1;
         Ok(())
@@ -205,29 +205,29 @@ fn integer<T: TryFrom<i64> + TryFrom<u64>>(
     let value = match number::integer(text) {
         Some((false, value)) => T::try_from(value).ok(),
         Some(value) => number::signed(value).and_then(|value| T::try_from(value).ok()),
-        None => return Err(no_integer(text, expected)),
+        None => return Err(not_an_integer(text, expected)),
     };
     value.ok_or(ReadError::new(Kind::OutOfRange))
 }
 
 fn wide_integer(text: &str, expected: &dyn de::Expected) -> Result<i128, ReadError> {
     let (negative, value) =
-        number::integer::<i128>(text).ok_or_else(|| no_integer(text, expected))?;
+        number::integer::<i128>(text).ok_or_else(|| not_an_integer(text, expected))?;
     Ok(if negative { -value } else { value })
 }
 
-fn no_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
+fn not_an_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
     // The number is part of a message, which costs the parser of floats: only where there is a
     // message.
     #[cfg(feature = "alloc")]
-    if let Number::Float(n) = Number::of(text)
+    if let Number::Float(n) = Number::parse(text)
         && n.abs() < 1e18
     {
         return de::Error::invalid_type(de::Unexpected::Float(n), expected);
     }
     let _ = expected;
     if text.contains('.') {
-        ReadError::wrong("an integer")
+        ReadError::expected("an integer")
     } else {
         ReadError::new(Kind::OutOfRange)
     }
@@ -243,7 +243,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
             b'[' => self.visit_sequence(visitor),
             b't' | b'f' => self.deserialize_bool(visitor),
             b'n' => self.deserialize_unit(visitor),
-            _ => match Number::of(self.number("a value")?) {
+            _ => match Number::parse(self.number("a value")?) {
                 Number::Unsigned(n) => visitor.visit_u64(n),
                 Number::Signed(n) => visitor.visit_i64(n),
                 Number::Float(n) if n.is_finite() => visitor.visit_f64(n),
@@ -255,7 +255,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.peek() {
             b't' | b'f' => visitor.visit_bool(self.value()? == "true"),
-            _ => Err(ReadError::wrong("a boolean")),
+            _ => Err(ReadError::expected("a boolean")),
         }
     }
 
@@ -331,7 +331,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         if self.peek() != b'n' {
-            return Err(ReadError::wrong("null"));
+            return Err(ReadError::expected("null"));
         }
         self.value()?;
         visitor.visit_unit()
@@ -360,7 +360,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.peek() {
             b'[' => self.visit_sequence(visitor),
-            _ => Err(ReadError::wrong("an array")),
+            _ => Err(ReadError::expected("an array")),
         }
     }
 
@@ -384,7 +384,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.peek() {
             b'{' => self.visit_object(visitor),
-            _ => Err(ReadError::wrong("an object")),
+            _ => Err(ReadError::expected("an object")),
         }
     }
 
@@ -415,7 +415,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
                 self.close(b'}')?;
                 Ok(value)
             }
-            _ => Err(ReadError::wrong("a variant's name, or an object with one member")),
+            _ => Err(ReadError::expected("a variant's name, or an object with one member")),
         }
     }
 
@@ -493,7 +493,7 @@ macro_rules! integer_keys {
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
             let key = self.0.string("a key")?;
             let key: $type =
-                key.inner().parse().map_err(|_| ReadError::wrong("an integer as key"))?;
+                key.inner().parse().map_err(|_| ReadError::expected("an integer as key"))?;
             visitor.$visit(key)
         }
     )*};
@@ -562,11 +562,11 @@ impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
-        Err(ReadError::wrong("a variant with a value"))
+        Err(ReadError::expected("a variant with a value"))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
-        Err(ReadError::wrong("a variant with values"))
+        Err(ReadError::expected("a variant with values"))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -574,7 +574,7 @@ impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, ReadError> {
-        Err(ReadError::wrong("a variant with fields"))
+        Err(ReadError::expected("a variant with fields"))
     }
 }
 

@@ -213,7 +213,7 @@ pub(crate) enum Number {
 impl Number {
     /// What a scanned number's text means. Without a fraction or exponent it is an integer, unless
     /// it does not fit one.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         if let Ok(n) = text.parse() {
             return Self::Unsigned(n);
         }

@@ -166,13 +166,13 @@ impl<'f> RawJson<'f> {
     /// The members of an object, in order; nothing for any other value.
     #[must_use]
     pub fn members(self) -> Members<'f> {
-        Members(Walk::new(self.0, b'{'))
+        Members(Cursor::new(self.0, b'{'))
     }
 
     /// The elements of an array, in order; nothing for any other value.
     #[must_use]
     pub fn elements(self) -> Elements<'f> {
-        Elements(Walk::new(self.0, b'['))
+        Elements(Cursor::new(self.0, b'['))
     }
 
     /// The value as a type of yours, borrowing where it can.
@@ -216,7 +216,7 @@ impl<'f> From<JsonStr<'f>> for RawJson<'f> {
 
 /// Members of an object: see [`RawJson::members`].
 #[derive(Clone, Debug)]
-pub struct Members<'f>(Walk<'f>);
+pub struct Members<'f>(Cursor<'f>);
 
 impl<'f> Iterator for Members<'f> {
     type Item = (JsonStr<'f>, RawJson<'f>);
@@ -234,7 +234,7 @@ impl<'f> Iterator for Members<'f> {
 
 /// Elements of an array: see [`RawJson::elements`].
 #[derive(Clone, Debug)]
-pub struct Elements<'f>(Walk<'f>);
+pub struct Elements<'f>(Cursor<'f>);
 
 impl<'f> Iterator for Elements<'f> {
     type Item = RawJson<'f>;
@@ -247,12 +247,12 @@ impl<'f> Iterator for Elements<'f> {
 
 /// A place between two children of a scanned object or array.
 #[derive(Clone, Debug)]
-struct Walk<'f> {
+struct Cursor<'f> {
     text: &'f str,
     at: usize,
 }
 
-impl<'f> Walk<'f> {
+impl<'f> Cursor<'f> {
     #[cfg_attr(small, inline(never))]
     fn new(text: &'f str, open: u8) -> Self {
         let at = if text.as_bytes().first() == Some(&open) { 1 } else { text.len() };
@@ -319,7 +319,7 @@ impl Inner<'_> {
             Some(b'"') => serializer.collect_str(&JsonStr::scanned(raw.0)),
             Some(b't' | b'f') => serializer.serialize_bool(raw.0 == "true"),
             Some(b'n') | None => serializer.serialize_unit(),
-            Some(_) => match number::Number::of(raw.0) {
+            Some(_) => match number::Number::parse(raw.0) {
                 number::Number::Unsigned(n) => serializer.serialize_u64(n),
                 number::Number::Signed(n) => serializer.serialize_i64(n),
                 number::Number::Float(n) if n.is_finite() => serializer.serialize_f64(n),

@@ -30,9 +30,9 @@ impl core::error::Error for SyntaxError {}
 /// A [`SyntaxError`] in one word, so that what the scanner returns stays in registers: no slice
 /// reaches the highest bit of an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fault(usize);
+pub(crate) struct ScanError(usize);
 
-impl Fault {
+impl ScanError {
     const TOO_DEEP: usize = !(usize::MAX >> 1);
 
     pub(crate) const fn at(at: usize) -> Self {
@@ -48,15 +48,19 @@ impl Fault {
     }
 }
 
-impl From<Fault> for SyntaxError {
-    fn from(fault: Fault) -> Self {
-        Self { at: fault.0 & !Fault::TOO_DEEP, too_deep: fault.is_too_deep() }
+impl From<ScanError> for SyntaxError {
+    fn from(fault: ScanError) -> Self {
+        Self { at: fault.0 & !ScanError::TOO_DEEP, too_deep: fault.is_too_deep() }
     }
 }
 
-/// The end of the value that begins at `at`, which must not be whitespace. `used` levels of nesting
+/// The end of the value that begins at `at`, which must not be whitespace. `outer_depth` levels of nesting
 /// surround it.
-pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
+pub(crate) const fn skip_value(
+    text: &[u8],
+    at: usize,
+    outer_depth: u32,
+) -> Result<usize, ScanError> {
     let mut at = at;
     // One bit a level: set for an object.
     let mut objects = 0u64;
@@ -71,13 +75,13 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
             open @ (b'{' | b'[') => {
                 let inner = skip_whitespace(text, at + 1);
                 if byte(text, inner) == open + 2 && inner < text.len() {
-                    if used + depth >= MAX_DEPTH {
-                        return Err(Fault::too_deep(at));
+                    if outer_depth + depth >= MAX_DEPTH {
+                        return Err(ScanError::too_deep(at));
                     }
                     at = inner + 1;
                 } else {
-                    if used + depth >= MAX_DEPTH {
-                        return Err(Fault::too_deep(at));
+                    if outer_depth + depth >= MAX_DEPTH {
+                        return Err(ScanError::too_deep(at));
                     }
                     depth += 1;
                     objects <<= 1;
@@ -108,7 +112,7 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
                 Ok(end) => at = end,
                 Err(e) => return Err(e),
             },
-            _ => return Err(Fault::at(at)),
+            _ => return Err(ScanError::at(at)),
         }
         // A value has ended: close what ends here, or go on to the next member or element.
         loop {
@@ -130,7 +134,7 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
                 }
                 b'}' if in_object => {}
                 b']' if !in_object => {}
-                _ => return Err(Fault::at(at)),
+                _ => return Err(ScanError::at(at)),
             }
             at += 1;
             depth -= 1;
@@ -150,7 +154,7 @@ pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
                 Err(_) => return false,
             },
             b'{' => {
-                if repeats_a_key(text, at) {
+                if object_has_duplicate_key(text, at) {
                     return true;
                 }
                 at += 1;
@@ -162,7 +166,7 @@ pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
 }
 
 /// The same of the object that begins at `open`, without what is inside of its values.
-const fn repeats_a_key(text: &[u8], open: usize) -> bool {
+const fn object_has_duplicate_key(text: &[u8], open: usize) -> bool {
     let first = skip_whitespace(text, open + 1);
     let mut at = first;
     while byte(text, at) == b'"' {
@@ -208,7 +212,12 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
 /// is known.
 #[cfg_attr(not(small), inline(always))]
 #[cfg_attr(small, inline(never))]
-pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
+pub(crate) fn skip_member(
+    text: &[u8],
+    at: usize,
+    first: u8,
+    outer_depth: u32,
+) -> Result<usize, ScanError> {
     match first {
         b'"' => skip_string(text, at),
         // Ids and most other numbers are digits alone.
@@ -221,7 +230,7 @@ pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Resul
             }
         }
         b'-' | b'0'..=b'9' => skip_number(text, at),
-        _ => skip_value(text, at, used),
+        _ => skip_value(text, at, outer_depth),
     }
 }
 
@@ -257,14 +266,14 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
 /// The end of the string whose opening quote is at `at`.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
-pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> {
+pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let end = skip_clean(text, at + 1);
     if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
 }
 
 /// The same from the first byte on that is special and no quote.
 #[inline(never)]
-pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault> {
+pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let mut at = at;
     loop {
         match byte(text, at) {
@@ -273,7 +282,7 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault>
                 Ok(end) => at = skip_clean(text, end),
                 Err(e) => return Err(e),
             },
-            _ => return Err(Fault::at(at)),
+            _ => return Err(ScanError::at(at)),
         }
     }
 }
@@ -442,27 +451,27 @@ const fn is_special(byte: u8) -> bool {
     matches!(byte, 0..0x20 | b'"' | b'\\')
 }
 
-const fn skip_escape(text: &[u8], at: usize) -> Result<usize, Fault> {
+const fn skip_escape(text: &[u8], at: usize) -> Result<usize, ScanError> {
     match byte(text, at + 1) {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),
         b'u' => {
             let mut i = at + 2;
             while i < at + 6 {
                 if !byte(text, i).is_ascii_hexdigit() {
-                    return Err(Fault::at(i));
+                    return Err(ScanError::at(i));
                 }
                 i += 1;
             }
             Ok(i)
         }
-        _ => Err(Fault::at(at + 1)),
+        _ => Err(ScanError::at(at + 1)),
     }
 }
 
 /// From the key at `at` to the value behind its colon.
-const fn skip_key(text: &[u8], at: usize) -> Result<usize, Fault> {
+const fn skip_key(text: &[u8], at: usize) -> Result<usize, ScanError> {
     if byte(text, at) != b'"' {
-        return Err(Fault::at(at));
+        return Err(ScanError::at(at));
     }
     match skip_string(text, at) {
         Ok(end) => skip_colon(text, end),
@@ -471,25 +480,25 @@ const fn skip_key(text: &[u8], at: usize) -> Result<usize, Fault> {
 }
 
 #[inline]
-const fn skip_colon(text: &[u8], at: usize) -> Result<usize, Fault> {
+const fn skip_colon(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let at = skip_whitespace(text, at);
     if byte(text, at) != b':' {
-        return Err(Fault::at(at));
+        return Err(ScanError::at(at));
     }
     Ok(skip_whitespace(text, at + 1))
 }
 
-const fn skip_number(text: &[u8], at: usize) -> Result<usize, Fault> {
+const fn skip_number(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let mut at = at + (byte(text, at) == b'-') as usize;
     match byte(text, at) {
         b'0' => at += 1,
         b'1'..=b'9' => at = skip_digits(text, at),
-        _ => return Err(Fault::at(at)),
+        _ => return Err(ScanError::at(at)),
     }
     if byte(text, at) == b'.' {
         let digits = skip_digits(text, at + 1);
         if digits == at + 1 {
-            return Err(Fault::at(digits));
+            return Err(ScanError::at(digits));
         }
         at = digits;
     }
@@ -497,7 +506,7 @@ const fn skip_number(text: &[u8], at: usize) -> Result<usize, Fault> {
         let sign = matches!(byte(text, at + 1), b'+' | b'-') as usize;
         let digits = skip_digits(text, at + 1 + sign);
         if digits == at + 1 + sign {
-            return Err(Fault::at(digits));
+            return Err(ScanError::at(digits));
         }
         at = digits;
     }
@@ -512,11 +521,11 @@ pub(crate) const fn skip_digits(text: &[u8], at: usize) -> usize {
     at
 }
 
-const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Fault> {
+const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, ScanError> {
     let mut i = 0;
     while i < word.len() {
         if byte(text, at + i) != word[i] {
-            return Err(Fault::at(at + i));
+            return Err(ScanError::at(at + i));
         }
         i += 1;
     }

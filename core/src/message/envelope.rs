@@ -7,7 +7,7 @@ use super::member::{Level, Member};
 use super::params::Params;
 use super::span::Span;
 use crate::json::{
-    Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member,
+    JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_escapes, skip_member,
     skip_whitespace,
 };
 use crate::lifecycle::{CommonMethod, Method};
@@ -60,10 +60,10 @@ impl<'f> Envelope<'f> {
     ///
     /// One loop for all levels: what is open is known from the level, and from the places that have
     /// no end yet.
-    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, Fault> {
+    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
         let text = self.text.as_bytes();
         if byte(text, start) != b'{' {
-            return Err(Fault::at(start));
+            return Err(ScanError::at(start));
         }
         let mut level = Level::Message;
         let (mut at, mut first) = next_byte(text, start + 1);
@@ -72,7 +72,7 @@ impl<'f> Envelope<'f> {
         }
         loop {
             if first != b'"' {
-                return Err(Fault::at(at));
+                return Err(ScanError::at(at));
             }
             let end = if cfg!(not(small)) && level == Level::Arguments {
                 self.argument(text, at, used)?
@@ -131,7 +131,7 @@ impl<'f> Envelope<'f> {
                 (at, first) = next_byte(text, at);
             }
             if first != b',' {
-                return Err(Fault::at(at));
+                return Err(ScanError::at(at));
             }
             (at, first) = next_byte(text, at + 1);
         }
@@ -140,7 +140,7 @@ impl<'f> Envelope<'f> {
     /// Records the argument at `at` and returns its end. Does the same as for other members,
     /// without the steps that arguments do not need.
     #[inline(always)]
-    fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
+    fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, ScanError> {
         let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
         let (value, first_of_value) = next_byte(text, colon + 1);
         let end = skip_member(text, value, first_of_value, used + Level::Arguments.depth())?;
@@ -292,7 +292,7 @@ struct Key {
 
 /// Reads the key at `at`.
 #[inline(always)]
-fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
+fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
     let bytes = text.as_bytes();
     if let Some((rest, word)) = load_word(bytes, at)
         && let Some((member, len)) = level.common_member(rest, word)
@@ -313,6 +313,6 @@ fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
     };
     match next_byte(bytes, end + 1) {
         (colon, b':') => Ok(Key { member, end, escaped, colon }),
-        _ => Err(Fault::at(end + 1)),
+        _ => Err(ScanError::at(end + 1)),
     }
 }

@@ -11,11 +11,11 @@ use serde::ser::{self, Impossible, Serialize};
 use super::ser::ValueSerializer;
 use super::write::WriteError;
 
-pub(super) struct Splice<'w, 'b, 's>(pub(super) ValueSerializer<'w, 'b, 's>);
+pub(super) struct RawValueSerializer<'w, 'b, 's>(pub(super) ValueSerializer<'w, 'b, 's>);
 
-macro_rules! refuse {
+macro_rules! unsupported {
     ($($method:ident($($arg:ty),*) $(-> $ok:ty)?;)*) => {$(
-        fn $method(self, $(_: $arg),*) -> Result<refuse!(@ok $($ok)?), WriteError> {
+        fn $method(self, $(_: $arg),*) -> Result<unsupported!(@ok $($ok)?), WriteError> {
             Err(WriteError::Value)
         }
     )*};
@@ -23,18 +23,18 @@ macro_rules! refuse {
     (@ok $ok:ty) => { $ok };
 }
 
-type No = Impossible<(), WriteError>;
+type Unsupported = Impossible<(), WriteError>;
 
-impl ser::Serializer for Splice<'_, '_, '_> {
+impl ser::Serializer for RawValueSerializer<'_, '_, '_> {
     type Ok = ();
     type Error = WriteError;
-    type SerializeSeq = No;
-    type SerializeTuple = No;
-    type SerializeTupleStruct = No;
-    type SerializeTupleVariant = No;
-    type SerializeMap = No;
-    type SerializeStruct = No;
-    type SerializeStructVariant = No;
+    type SerializeSeq = Unsupported;
+    type SerializeTuple = Unsupported;
+    type SerializeTupleStruct = Unsupported;
+    type SerializeTupleVariant = Unsupported;
+    type SerializeMap = Unsupported;
+    type SerializeStruct = Unsupported;
+    type SerializeStructVariant = Unsupported;
 
     fn is_human_readable(&self) -> bool {
         false
@@ -50,7 +50,7 @@ impl ser::Serializer for Splice<'_, '_, '_> {
         self.0.base64(bytes)
     }
 
-    refuse! {
+    unsupported! {
         serialize_bool(bool);
         serialize_i8(i8);
         serialize_i16(i16);
@@ -67,13 +67,13 @@ impl ser::Serializer for Splice<'_, '_, '_> {
         serialize_unit();
         serialize_unit_struct(&'static str);
         serialize_unit_variant(&'static str, u32, &'static str);
-        serialize_seq(Option<usize>) -> No;
-        serialize_tuple(usize) -> No;
-        serialize_tuple_struct(&'static str, usize) -> No;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
-        serialize_map(Option<usize>) -> No;
-        serialize_struct(&'static str, usize) -> No;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
+        serialize_seq(Option<usize>) -> Unsupported;
+        serialize_tuple(usize) -> Unsupported;
+        serialize_tuple_struct(&'static str, usize) -> Unsupported;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Unsupported;
+        serialize_map(Option<usize>) -> Unsupported;
+        serialize_struct(&'static str, usize) -> Unsupported;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Unsupported;
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), WriteError> {
