@@ -1,8 +1,7 @@
-//! Names by which our own types tell our own serializer more than serde's data model can say.
+//! Private newtype names, recognized by our serializer (like `serde_json::value::RawValue`).
 //!
-//! Each is the name of a newtype struct. A foreign serializer sees through it and writes the value
-//! inside, which is always right for the newest revision; ours acts on the name. The payload types
-//! use them through `#[serde(serialize_with)]`.
+//! Other serializers ignore the name and write the value inside, which is correct for the newest
+//! revision. The payload types use them through `#[serde(serialize_with)]`.
 
 use serde::Serialize;
 

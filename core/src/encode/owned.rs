@@ -1,4 +1,4 @@
-//! JSON that is kept: a copy of what a frame lent, or a value written down now to be sent later.
+//! Owned JSON: a copy of a borrowed value, or a value that is encoded now and sent later.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::json::{RawJson, ReadError};
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
 
-/// A JSON value as text of its own: what a task that outlives the frame keeps.
+/// A JSON value as owned text, for tasks that outlive the frame.
 ///
 /// ```
 /// use mcp_sansio::types::TextResult;
@@ -26,10 +26,10 @@ use crate::printable::Printable;
 pub struct OwnedJson(Box<str>);
 
 impl OwnedJson {
-    /// Writes a value down, leaving out what `revision` does not know.
+    /// Encodes a value, omitting members that `revision` does not define.
     ///
     /// # Errors
-    /// [`SendError::Value`] when the value's `Serialize` fails.
+    /// [`SendError::Value`] if the value's `Serialize` fails.
     pub fn new<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
         let mut out = vec![0; INITIAL_CAPACITY];
         loop {
@@ -49,16 +49,16 @@ impl OwnedJson {
         }
     }
 
-    /// The value, to be looked at or sent.
+    /// Returns the value, to be read or sent.
     #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         RawJson::scanned(&self.0)
     }
 
-    /// The value as a type of yours, borrowing where it can.
+    /// Deserializes the value into a `T`, which may borrow from it.
     ///
     /// # Errors
-    /// What did not fit the type.
+    /// Those of [`RawJson::to`].
     pub fn to<'f, T: Deserialize<'f>>(&'f self) -> Result<T, ReadError> {
         self.as_raw().to()
     }
@@ -70,7 +70,8 @@ impl From<RawJson<'_>> for OwnedJson {
     }
 }
 
-/// As it was written, but harmless for a log: [`Printable`].
+/// Formats the JSON text with control characters escaped, so that it is safe to log (see
+/// [`Printable`]).
 impl fmt::Debug for OwnedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Printable::new(&self.0), f)
@@ -83,7 +84,7 @@ impl Serialize for OwnedJson {
     }
 }
 
-/// Bytes that most values fit; a longer one is formatted twice.
+/// Size in bytes that fits most values; a longer value is formatted twice.
 const INITIAL_CAPACITY: usize = 512;
 
 #[cfg(test)]
@@ -96,7 +97,7 @@ mod tests {
     use crate::types::TextResult;
 
     #[test]
-    fn values_of_any_length_are_written_down() {
+    fn values_of_any_length_are_encoded() {
         for len in
             [0, INITIAL_CAPACITY - 2, INITIAL_CAPACITY - 1, INITIAL_CAPACITY, 5 * INITIAL_CAPACITY]
         {
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_revision_does_not_know_is_left_out() {
+    fn members_that_a_revision_does_not_define_are_omitted() {
         let result = crate::types::CallToolResult::new(&[]).structured_content(RawJson::EMPTY);
         let at = |revision| {
             OwnedJson::new(&result, revision).unwrap().as_raw().get("structuredContent").is_some()
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_read_and_written_again() {
+    fn an_encoded_value_can_be_decoded_and_encoded_again() {
         let owned = OwnedJson::new(&TextResult::new("a\n\"b\""), Revision::LATEST).unwrap();
         let again = OwnedJson::new(&owned, Revision::V2024_11_05).unwrap();
         assert_eq!(owned, again);

@@ -1,4 +1,4 @@
-//! What a message can carry.
+//! Values that can be sent in a message.
 
 use serde::Serialize;
 
@@ -8,21 +8,22 @@ use super::tell::Tell;
 use super::write::{WriteError, Writer};
 use crate::json::{JsonStr, RawJson};
 
-/// What a server can put into a message: the [`types`](crate::types), JSON that is there already,
-/// text, and in a [`Json`] anything that serializes.
+/// A value that can be sent in a message: the [`types`](crate::types), [`RawJson`], [`JsonStr`],
+/// text, and any type that implements `Serialize`, wrapped in [`Json`].
 ///
-/// These say what they are without serde, which makes its code anew for each type: a small program
-/// pays for that.
+/// Types other than [`Json`] can be encoded without serde, which instantiates code for each type:
+/// this keeps firmware small.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be put into a message as it is",
-    note = "a type of yours goes in a `Json`: `server.respond(request, &Json(&value), tx)`"
+    message = "`{Self}` does not implement `Payload`",
+    note = "wrap a type that implements `Serialize` in `Json`: `server.respond(request, &Json(&value), tx)`"
 )]
 pub trait Payload {
     #[doc(hidden)]
     fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError>;
 }
 
-/// A type of yours in a message: `server.respond(request, &Json(&answer), tx)`.
+/// Wrapper that sends a type that implements `Serialize`:
+/// `server.respond(request, &Json(&value), tx)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Json<T>(pub T);
 
@@ -65,7 +66,7 @@ impl Payload for alloc::string::String {
     }
 }
 
-/// Writes what a message carries; what its members are completed with where that is due.
+/// Writes a payload, and adds the members of `extras` that it lacks.
 pub(crate) fn write_payload<P: Payload + ?Sized>(
     writer: &mut Writer<'_>,
     payload: &P,
@@ -74,7 +75,7 @@ pub(crate) fn write_payload<P: Payload + ?Sized>(
     payload.write(Pen::new(writer, extras))
 }
 
-/// Writes a list of them.
+/// Writes an array of payloads.
 pub(crate) fn write_list<T: Serialize + Tell>(
     writer: &mut Writer<'_>,
     items: &[T],

@@ -1,5 +1,5 @@
-//! Writes what a value [tells](crate::encode::tell): the same as the serializer, in one function
-//! for all types.
+//! Writer of payloads, with serde or with the object-safe [`Tell`], which has the same output and
+//! needs no code for each type.
 
 use serde::Serialize;
 
@@ -9,13 +9,13 @@ use super::tell::{Made, Tell, Teller, first};
 use super::write::{WriteError, Writer};
 use crate::json::RawJson;
 
-/// Where a [`Payload`](super::Payload) is written.
+/// Writer that a [`Payload`](super::Payload) is encoded to.
 pub struct Pen<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
     slot: Slot,
     extras: Option<Extras<'s>>,
     result: Result<(), WriteError>,
-    /// Whether anything was told since that was last asked.
+    /// Whether a value was told since this was last reset.
     told: bool,
 }
 
@@ -35,16 +35,16 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
         Self { writer, slot: Slot::Alone, extras, result: Ok(()), told: false }
     }
 
-    /// The way of serde, with code for each type.
+    /// Writes a value with serde, which instantiates code for each type.
     #[inline]
     pub(crate) fn serialize<T: Serialize + ?Sized>(self, value: &T) -> Result<(), WriteError> {
         serialize_into(self.writer, value, self.extras)
     }
 
-    /// The other way.
+    /// Writes a value through `dyn Tell`.
     pub(crate) fn tell(mut self, value: &dyn Tell) -> Result<(), WriteError> {
         value.tell(&mut self);
-        // What says nothing cannot be sent.
+        // An empty encoding is an error.
         if self.told { self.result } else { self.result.and(Err(WriteError::Value)) }
     }
 

@@ -1,8 +1,8 @@
-//! What our serializer hands to the inside of a [marker](super::marker): it takes JSON text and
-//! bytes, and nothing else.
+//! Serializer of the value inside of a [marker](super::marker): it accepts only JSON text, which it
+//! copies, and bytes, which it encodes as base64.
 //!
-//! A type of its own, so that what a value would do for other serializers (parse and print floats,
-//! above all) is never linked.
+//! It is a separate type so that the code for other serializers, mainly parsing and formatting of
+//! floats, is not linked.
 
 use core::fmt;
 

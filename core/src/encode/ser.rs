@@ -1,5 +1,5 @@
-//! serde's `Serializer` into a frame. Acts on our [markers](super::marker), and completes the
-//! results of the modern era.
+//! serde `Serializer` into a frame. It interprets our [markers](super::marker) and adds the members
+//! that results of the modern era require.
 
 use core::fmt;
 
@@ -576,7 +576,7 @@ impl Seen {
     }
 }
 
-// By value and out of line: an object that completes nothing stays in registers.
+// Passed by value and not inlined, so that the common case stays in registers.
 impl<'s> Extras<'s> {
     /// Whether a key is one of those that would be added, and what its value is to be completed
     /// with.
@@ -750,7 +750,8 @@ impl ser::SerializeMap for Compound<'_, '_, '_> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
         if !matches!(self.extras, Extras::Nothing) {
-            // The key is looked at through a small window; one that does not fit is none of ours.
+            // The key is formatted into a small buffer; one that does not fit is not one of the
+            // known keys.
             let mut text = [0; 64];
             let mut window = Writer::new(&mut text, 0, self.writer.revision(), false);
             let seen = key.serialize(ValueSerializer {
@@ -832,14 +833,14 @@ impl fmt::Display for WriteError {
     }
 }
 
-/// Writes `value` as JSON into `out`, leaving out what `revision` does not know, and returns the
-/// text.
+/// Encodes `value` as JSON into `out`, omitting members that `revision` does not define, and
+/// returns the text.
 ///
-/// For values that are to be kept or looked at; what is sent goes straight into a
+/// Use it for values that are to be kept or inspected; messages are encoded directly into a
 /// [`TxBuffer`](crate::TxBuffer).
 ///
 /// # Errors
-/// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when the value's `Serialize`
+/// [`SendError::TooLarge`] if it does not fit, [`SendError::Value`] if the value's `Serialize`
 /// fails.
 pub fn to_slice<'o, T: Serialize + ?Sized>(
     value: &T,

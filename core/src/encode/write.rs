@@ -1,28 +1,29 @@
-//! The writer: puts JSON text into a window of a frame.
+//! Writer of JSON text into a buffer that holds a window of a frame.
 //!
-//! A frame may be longer than the buffer. It is then formatted again for each piece, and only what
-//! lies in the window is copied: what lies before has been sent, what lies behind does not fit yet.
+//! A frame may be longer than the buffer. It is then formatted again for each piece, and only the
+//! bytes in the window are copied: those before it have been sent, those after it do not fit yet.
 
 use crate::json::{Decimal, encode_base64 as encode, is_clean, is_clean_key, skip_clean};
 use crate::lifecycle::Revision;
 
-/// Writes a frame, or the part of it that the window shows.
+/// Writer of a frame, or of the part of it in the window.
 pub(crate) struct Writer<'b> {
     out: &'b mut [u8],
-    /// Position in `out` of the next byte to be written; before it, it wraps around.
+    /// Position in `out` of the next byte to be written. Before the window it is negative, in two's
+    /// complement.
     at: usize,
     /// Position in the frame of the first byte of `out`.
     from: usize,
-    /// Whether to go on behind the window, to learn how long the frame is.
+    /// Whether to continue after the end of the window, to measure the length of the frame.
     counting: bool,
-    /// Whether an object or array has just been opened, so that no comma is due.
+    /// Whether an object or array has just been opened, so that no comma is needed.
     is_first: bool,
     revision: Revision,
     #[cfg(feature = "http")]
     status: Option<u16>,
 }
 
-/// Why writing stopped.
+/// Errors of writing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteError {
     /// The window is full.
@@ -45,7 +46,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// With which status the frame leaves over HTTP, if it is the first.
+    /// Returns the HTTP status of the response that begins with this frame. Default: 200.
     pub(crate) fn status(&self) -> u16 {
         #[cfg(feature = "http")]
         return self.status.unwrap_or(200);
@@ -53,25 +54,27 @@ impl<'b> Writer<'b> {
         200
     }
 
-    /// Sets it. Call it before anything is written, since the first piece of a frame may be all
-    /// that there is room for. The first call counts: a caller that knows better than
-    /// [`write_error`](crate::rpc::write_error) comes first.
+    /// Sets the HTTP status. Must be called before anything is written, because the head of the
+    /// response is sent with the first piece of the frame. Only the first call has an effect, so
+    /// that callers can override the status that [`write_error`](crate::rpc::write_error) sets.
     #[cfg(feature = "http")]
     pub(crate) fn set_status(&mut self, status: u16) {
         self.status.get_or_insert(status);
     }
 
-    /// How much of the frame has been written, what lies outside the window included.
+    /// Returns the number of bytes of the frame written so far, including those outside of the
+    /// window.
     pub(crate) fn position(&self) -> usize {
         self.at.wrapping_add(self.from)
     }
 
-    /// Whom the frame is for: fields that this revision does not know are left out.
+    /// Returns the revision that the frame is encoded for: members that it does not define are
+    /// omitted.
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Text that needs no escaping.
+    /// Writes text that needs no escaping.
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
@@ -82,7 +85,8 @@ impl<'b> Writer<'b> {
         self.put_partly(bytes)
     }
 
-    /// Three such texts at once; those of known length cost next to nothing.
+    /// Writes three texts that need no escaping, with one bounds check. `open` and `close` have a
+    /// constant length, so they are copied without a call.
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline)]
     pub(crate) fn put_between<const A: usize, const B: usize>(
@@ -111,7 +115,7 @@ impl<'b> Writer<'b> {
         self.put_partly(close)
     }
 
-    /// The part of the window that comes next, if all of it is there.
+    /// Returns the next `len` bytes of the window, if all of them are inside.
     #[inline]
     fn room(&mut self, len: usize) -> Option<&mut [u8]> {
         let room = self.out.get_mut(self.at..)?.get_mut(..len)?;
@@ -119,7 +123,7 @@ impl<'b> Writer<'b> {
         Some(room)
     }
 
-    /// Opens an object or array.
+    /// Writes the opening bracket of an object or array.
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn open(&mut self, bracket: u8) -> Result<(), WriteError> {
@@ -127,22 +131,22 @@ impl<'b> Writer<'b> {
         self.put(&[bracket])
     }
 
-    /// Closes it.
+    /// Writes the closing brackets of an object or array.
     #[inline]
     pub(crate) fn close<const N: usize>(&mut self, brackets: &[u8; N]) -> Result<(), WriteError> {
         self.is_first = false;
         self.put(brackets)
     }
 
-    /// The comma before an element or a key, where one is due.
+    /// Writes the comma before an element or a key, except before the first.
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn separate(&mut self) -> Result<(), WriteError> {
         if core::mem::take(&mut self.is_first) { Ok(()) } else { self.put(b",") }
     }
 
-    /// A key with what stands around it. A field's name hardly ever needs an escape: inlined, all
-    /// that is left of it is one copy of known length.
+    /// Writes a key, with the comma before it if needed and the colon after it. Names of fields
+    /// rarely need an escape: inlined, this is one copy of constant length.
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn member(&mut self, name: &str) -> Result<(), WriteError> {
         let is_first = core::mem::take(&mut self.is_first);
@@ -161,7 +165,7 @@ impl<'b> Writer<'b> {
         self.put(b":")
     }
 
-    /// `put` for what the window shows only a part of, or nothing.
+    /// [`put`](Self::put) for text that is not, or only partly, inside the window.
     #[cold]
     #[inline(never)]
     fn put_partly(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
@@ -178,7 +182,7 @@ impl<'b> Writer<'b> {
         if fits < rest.len() && !self.counting { Err(WriteError::Overflow) } else { Ok(()) }
     }
 
-    /// A string, quoted and escaped.
+    /// Writes a string, quoted and escaped.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn string(&mut self, text: &str) -> Result<(), WriteError> {
         if is_clean(text.as_bytes()) {
@@ -189,7 +193,8 @@ impl<'b> Writer<'b> {
         self.put(b"\"")
     }
 
-    /// A string of the program's text. Like the key of a [`member`](Self::member).
+    /// Writes a string that is usually a literal: inlined like the key of a
+    /// [`member`](Self::member).
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn name(&mut self, name: &str) -> Result<(), WriteError> {
         if is_clean_key(name.as_bytes()) {
@@ -199,7 +204,7 @@ impl<'b> Writer<'b> {
         }
     }
 
-    /// A string's inside, escaped.
+    /// Writes the inside of a string, escaped.
     pub(crate) fn escaped(&mut self, text: &str) -> Result<(), WriteError> {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -231,8 +236,8 @@ impl<'b> Writer<'b> {
         self.put(&[b'\\', short])
     }
 
-    /// JSON text as it is, except that line breaks between its tokens become spaces: a frame is a
-    /// line.
+    /// Writes JSON text, with line breaks between its tokens replaced by spaces, because a frame is
+    /// one line.
     #[inline]
     pub(crate) fn raw(&mut self, json: &str) -> Result<(), WriteError> {
         if cfg!(not(small)) && json.as_bytes().first() == Some(&b'"') {
@@ -245,16 +250,16 @@ impl<'b> Writer<'b> {
     fn raw_in_one_line(&mut self, json: &str) -> Result<(), WriteError> {
         let start = self.position();
         let result = self.put(json.as_bytes());
-        // A string has no line breaks.
+        // A JSON string contains no line breaks.
         if json.as_bytes().first() == Some(&b'"') {
             return result;
         }
-        // Only what is in the buffer is looked at: nothing while the length is counted, a piece
-        // where a frame leaves in pieces.
+        // Only bytes in the buffer need the replacement: none of them if only the length is
+        // counted, a part of them if the frame is sent in pieces.
         let from = start.saturating_sub(self.from);
         let to = self.position().saturating_sub(self.from).min(self.out.len());
         let written = self.out.get_mut(from..to).unwrap_or_default();
-        // A value that came in a line has none either, so the loop is rare.
+        // Rare: a value received in a line contains no line breaks.
         if has_line_break(written) {
             for byte in written {
                 if matches!(*byte, b'\n' | b'\r') {
@@ -265,7 +270,7 @@ impl<'b> Writer<'b> {
         result
     }
 
-    /// Bytes as base64, without quotes. What has been sent already is not encoded again.
+    /// Writes bytes as base64, without quotes. Bytes that have been sent are not encoded again.
     pub(crate) fn base64(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         let encoded = bytes.len().div_ceil(3) * 4;
         if let Some(room) = self.room(encoded) {
@@ -295,12 +300,12 @@ impl<'b> Writer<'b> {
         self.put(Decimal::new(value.unsigned_abs(), value < 0).as_bytes())
     }
 
-    /// Anything that formats itself as text which needs no escaping.
+    /// Writes a value whose formatted text needs no escaping.
     pub(crate) fn plain(&mut self, value: &dyn core::fmt::Display) -> Result<(), WriteError> {
         self.format(value, |writer, text| writer.put(text.as_bytes()))
     }
 
-    /// Anything that formats itself, as a string's inside.
+    /// Writes a formatted value as the inside of a string, escaped.
     pub(crate) fn display(&mut self, value: &dyn core::fmt::Display) -> Result<(), WriteError> {
         self.format(value, |writer, text| writer.escaped(text))
     }
@@ -329,8 +334,8 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// `copy_from_slice` between slices of one length, made for ids and field names: up to sixteen
-/// bytes it needs no call.
+/// `copy_from_slice` for slices of the same length. Up to 16 bytes, such as most ids and names of
+/// fields, are copied without a call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
     let done = cfg!(not(small))
@@ -346,7 +351,7 @@ fn copy_short(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Copies the first `N` bytes and the last, which together are all of them.
+/// Copies the first and the last `N` bytes, which must cover the slice.
 #[inline]
 fn copy_overlapping<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
     let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
@@ -361,7 +366,8 @@ fn copy_overlapping<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
     true
 }
 
-/// Folds over blocks of a fixed size are vector code; a search that may stop anywhere is not.
+/// Whether there is a line break. Folds over blocks of fixed size are vectorized; a search that can
+/// stop at any byte is not.
 fn has_line_break(bytes: &[u8]) -> bool {
     let is_line_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
     if cfg!(small) {

@@ -1,6 +1,6 @@
-//! Base64, written. The crate's encoder has panic paths and is five times the size.
+//! Base64 encoder. The one of the crate `base64` has panic paths and is five times the size.
 
-/// Encodes `bytes` into the beginning of `out`, which is long enough.
+/// Encodes `bytes` into the beginning of `out`, which must have room for all of the text.
 pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |bits: u32| DIGITS[(bits & 63) as usize];

@@ -1,4 +1,5 @@
-//! serde's `Deserializer` over text that has been scanned: borrows, allocates nothing.
+//! serde `Deserializer` over scanned text. It borrows where it can; only strings with escapes are
+//! decoded into a copy.
 
 use core::fmt;
 
@@ -11,9 +12,9 @@ use super::raw::RawJson;
 use super::scan::{skip_string, skip_value, skip_whitespace};
 use super::string::JsonStr;
 
-/// Why a value does not fit a type.
+/// Error of deserializing a value into a type.
 ///
-/// Without `alloc` it knows only the kind of fault; with it, serde's message too.
+/// With the feature `alloc` it has the message that serde formats, without only the kind of error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReadError {
     kind: Kind,
@@ -65,9 +66,9 @@ impl fmt::Display for ReadError {
             Kind::OutOfRange => f.write_str("number out of range"),
             #[cfg(not(feature = "alloc"))]
             Kind::EscapedTooLong => {
-                f.write_str("a string with escapes is too long to be decoded without an allocator: take a JsonStr")
+                f.write_str("a string with escapes exceeds 128 bytes without `alloc`: use JsonStr")
             }
-            Kind::Other => f.write_str("the value does not fit the type"),
+            Kind::Other => f.write_str("the value does not match the type"),
         }
     }
 }
@@ -105,7 +106,8 @@ impl de::Error for ReadError {
     }
 }
 
-/// Reads one value of scanned text, and stands behind it afterwards.
+/// Deserializer of one value of scanned text. Its position is after the value when it has been
+/// read.
 pub(crate) struct Reader<'de> {
     text: &'de str,
     at: usize,
@@ -124,7 +126,7 @@ impl<'de> Reader<'de> {
         self.at = skip_whitespace(self.text.as_bytes(), self.at);
     }
 
-    /// Takes the next value whole.
+    /// Skips the next value and returns its text.
     fn value(&mut self) -> Result<&'de str, ReadError> {
         let start = self.at;
         self.at =
@@ -178,7 +180,7 @@ impl<'de> Reader<'de> {
         Ok(value)
     }
 
-    /// Leaves an object or array, which the visitor must have read to its end.
+    /// Skips the end of an object or array, all of which the visitor must have read.
     fn close(&mut self, bracket: u8) -> Result<(), ReadError> {
         self.skip_whitespace();
         if self.peek() != bracket {
@@ -217,7 +219,7 @@ fn wide_integer(text: &str, expected: &dyn de::Expected) -> Result<i128, ReadErr
 }
 
 fn not_an_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
-    // The number is part of a message, which costs the parser of floats: only where there is a
+    // The message contains the number, which takes the float parser: not linked if there is no
     // message.
     #[cfg(feature = "alloc")]
     if let Number::Float(n) = Number::parse(text)
@@ -266,7 +268,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64
     }
 
-    // These two have values that `number::integer` cannot return.
+    // `number::integer` cannot return all values of these two types.
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let text = self.number("an integer")?;
         let value = text.parse().or_else(|_| wide_integer(text, &visitor))?;
@@ -435,7 +437,7 @@ struct Children<'r, 'de> {
 }
 
 impl Children<'_, '_> {
-    /// Moves to the next child, if there is one.
+    /// Moves to the next member or element, if there is one.
     fn advance(&mut self) -> bool {
         self.reader.skip_whitespace();
         match self.reader.peek() {
@@ -485,7 +487,7 @@ impl Reader<'_> {
     }
 }
 
-/// An object's key: a string, which a map with integer keys wants as a number.
+/// Deserializer of an object's key: a string, or the integer in it for maps with integer keys.
 struct Key<'r, 'de>(&'r mut Reader<'de>);
 
 macro_rules! integer_keys {
@@ -519,7 +521,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        // Around an integer as well: it must not forget that it is a key.
+        // The inner type may be an integer, which only `Key` parses from a string.
         if name == RAW {
             visitor.visit_borrowed_str(self.0.value()?)
         } else {
@@ -542,6 +544,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
     }
 }
 
+/// An enum variant without a value: a string.
 struct UnitVariant<'r, 'de>(&'r mut Reader<'de>);
 
 impl<'de> de::EnumAccess<'de> for UnitVariant<'_, 'de> {
@@ -578,6 +581,7 @@ impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
     }
 }
 
+/// An enum variant with a value: an object with one member.
 struct Variant<'r, 'de>(&'r mut Reader<'de>);
 
 impl<'de> de::EnumAccess<'de> for Variant<'_, 'de> {
@@ -615,5 +619,6 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Bytes of stack in which strings with escapes are decoded for types that cannot borrow them.
+/// Size in bytes of the stack buffer into which strings with escapes are decoded; longer ones need
+/// an allocator.
 const SCRATCH: usize = 128;

@@ -1,5 +1,4 @@
-//! JSON without an allocator, and without any knowledge of MCP: one scanner, values that borrow,
-//! and a deserializer.
+//! JSON without an allocator and independent of MCP: a scanner, borrowed values and a deserializer.
 
 mod base64;
 mod de;

@@ -1,4 +1,4 @@
-//! Numbers: decimal digits out, and what a number's text means.
+//! Formatting of integers, and parsing and comparison of JSON numbers.
 
 use core::cmp::Ordering;
 
@@ -13,8 +13,8 @@ impl Decimal {
     #[cfg_attr(small, inline(never))]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
-        // Small numbers, ids above all, need no 64-bit division, which a Cortex-M0 has to call a
-        // function for.
+        // Values of 32 bits, such as most ids, avoid 64-bit division, which is a function call on a
+        // Cortex-M0.
         let mut rest = value;
         while rest > u64::from(u32::MAX) {
             let digit;
@@ -30,7 +30,7 @@ impl Decimal {
             }
         }
         if negative {
-            // At most 19 digits belong to a negative number.
+            // There is room for the sign: the magnitude of an `i64` has at most 19 digits.
             decimal.push(b'-'.wrapping_sub(b'0'));
         }
         decimal
@@ -54,13 +54,14 @@ impl Decimal {
     }
 }
 
-/// Quotient and remainder.
+/// Returns `value / 10` and `value % 10`.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     if cfg!(not(small)) {
         return (value / 10, (value % 10) as u8);
     }
+    // Long division by bytes needs only 32-bit divisions.
     let mut bytes = value.to_be_bytes();
     let mut rest = 0;
     for byte in &mut bytes {
@@ -71,8 +72,8 @@ pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     (u64::from_be_bytes(bytes), rest as u8)
 }
 
-/// A number's text as an integer, sign and magnitude: `None` when it has a fraction other than zero
-/// or does not fit. `1e2` and `4.0` are integers.
+/// Parses a scanned number as an integer, into whether it is negative and its magnitude. Returns
+/// `None` if it has a fraction other than zero or does not fit. `1e2` and `4.0` are integers.
 pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -85,12 +86,12 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
         }
         return Some((negative, value));
     }
-    // Written with a point or an exponent, which hardly anybody does for an integer.
+    // A decimal point or an exponent: rare for an integer.
     let mut parts = text.as_bytes().split(|byte| matches!(byte, b'e' | b'E'));
     let mantissa = parts.next().unwrap_or_default();
     let exponent = parts.next().map_or(0, exponent);
     let whole = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-    // Digits that count as whole once the exponent has moved the point.
+    // Number of digits before the decimal point after the exponent has been applied.
     let wanted = i32::try_from(whole).ok()?.saturating_add(exponent);
     let mut seen = 0;
     for digit in mantissa.iter().filter(|byte| **byte != b'.') {
@@ -108,8 +109,8 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     Some((negative, value))
 }
 
-/// Which of two numbers' texts is the greater, to the last digit: as floating-point numbers many
-/// would be equal that are not, and reading those takes more flash than all of this module.
+/// Compares two scanned numbers exactly. As `f64` different numbers could be equal, and parsing
+/// them takes more flash than this whole module.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     let (one, other) = (Scientific::new(one), Scientific::new(other));
     let magnitudes =
@@ -121,7 +122,7 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// A number as 0.d1d2d3... times a power of ten, where d1 is not zero.
+/// A number as 0.d1d2d3... times a power of ten, where d1 is not zero. Zero has sign 0.
 struct Scientific<'t> {
     sign: i8,
     exponent: i32,
@@ -137,7 +138,7 @@ impl<'t> Scientific<'t> {
         let Some(first) = mantissa.iter().position(|byte| matches!(byte, b'1'..=b'9')) else {
             return Self { sign: 0, exponent: 0, mantissa: &[] };
         };
-        // Behind the point, the point itself is counted too.
+        // If the first digit is after the point, the difference includes the point itself.
         let shift = point as i64 - first as i64 + i64::from(first > point);
         let exponent = i64::from(parts.next().map_or(0, exponent)).saturating_add(shift);
         Self {
@@ -151,7 +152,7 @@ impl<'t> Scientific<'t> {
         }
     }
 
-    /// Without zeros at the end.
+    /// Returns the digits of the mantissa without trailing zeros.
     fn digits(&self) -> impl Iterator<Item = u8> {
         let len = self
             .mantissa
@@ -162,7 +163,8 @@ impl<'t> Scientific<'t> {
     }
 }
 
-/// One that is larger than any number of digits can make up for is as good as any other such.
+/// Parses an exponent, and limits it to 10^8 in magnitude: no text has enough digits to make up for
+/// more.
 fn exponent(text: &[u8]) -> i32 {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -175,9 +177,9 @@ fn exponent(text: &[u8]) -> i32 {
     if negative { -value } else { value }
 }
 
-/// What the digits of an integer are collected in.
+/// An integer type that [`integer`] can accumulate digits in.
 pub(crate) trait Magnitude: Copy + Default + PartialEq {
-    /// Ten times itself, and the digit; `None` when that does not fit.
+    /// Returns `self * 10 + digit`, where `digit` is an ASCII digit; `None` on overflow.
     fn push(self, digit: u8) -> Option<Self>;
 }
 
@@ -186,7 +188,7 @@ macro_rules! magnitudes {
         impl Magnitude for $type {
             #[cfg_attr(small, inline(never))]
             fn push(self, digit: u8) -> Option<Self> {
-                // Not `checked_mul`, which takes a small processor a long way round.
+                // `checked_mul` would be slow on processors without wide multiplication.
                 if self > <$type>::MAX / 10 {
                     return None;
                 }
@@ -198,12 +200,12 @@ macro_rules! magnitudes {
 
 magnitudes! { u64, i128 }
 
-/// A sign and a magnitude as a number of 64 bits.
+/// Returns the `i64` of a sign and a magnitude, if it fits.
 pub(crate) fn signed((negative, value): (bool, u64)) -> Option<i64> {
     if negative { 0i64.checked_sub_unsigned(value) } else { value.try_into().ok() }
 }
 
-/// A number as serde's data model knows it.
+/// A number in serde's data model.
 pub(crate) enum Number {
     Unsigned(u64),
     Signed(i64),
@@ -211,14 +213,14 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// What a scanned number's text means. Without a fraction or exponent it is an integer, unless
-    /// it does not fit one.
+    /// Parses a scanned number. Without fraction and exponent it is an integer, unless it does not
+    /// fit in 64 bits.
     pub(crate) fn parse(text: &str) -> Self {
         if let Ok(n) = text.parse() {
             return Self::Unsigned(n);
         }
         match text.parse() {
-            // An integer has no negative zero.
+            // -0 is a float: an integer has no negative zero.
             Ok(n) if n != 0 => Self::Signed(n),
             _ => Self::Float(text.parse().unwrap_or(f64::NAN)),
         }
@@ -230,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_compare_as_they_are_written_whatever_their_form() {
-        // Ascending; in a line they are equal.
+    fn numbers_compare_exactly_in_any_notation() {
+        // In ascending order; the numbers of a row are equal.
         let ascending: [&[&str]; 19] = [
             &["-1e999999999999"],
             &["-1e400"],

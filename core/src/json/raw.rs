@@ -1,4 +1,4 @@
-//! Values that stay text until somebody asks.
+//! JSON values that stay text until they are read.
 
 use core::fmt;
 
@@ -12,7 +12,8 @@ use super::scan::{SyntaxError, has_duplicate_key, skip_string, skip_value, skip_
 use super::string::{JsonStr, same_text};
 use crate::printable::Printable;
 
-/// A JSON value as text: checked once, borrowed, never copied. Sixteen bytes, `Copy`.
+/// A JSON value as borrowed text, checked once and never copied. It is `Copy`, of the size of a
+/// `&str`.
 ///
 /// ```
 /// use mcp_sansio::RawJson;
@@ -25,23 +26,23 @@ use crate::printable::Printable;
 /// struct Pin { pin: u8, on: bool }
 /// ```
 ///
-/// Strings keep their escapes ([`JsonStr`]) and numbers their digits. It serializes as the value
-/// that it is, with any serializer; it deserializes only from another `RawJson`, since only there
-/// the text to lend exists.
+/// Strings keep their escapes ([`JsonStr`]) and numbers their digits. It serializes as the JSON
+/// value with any serializer. It deserializes only from another `RawJson`, from which it borrows
+/// the text.
 #[derive(Clone, Copy)]
 pub struct RawJson<'f>(&'f str);
 
 impl<'f> RawJson<'f> {
-    /// `{}`
+    /// The empty object, `{}`.
     pub const EMPTY: RawJson<'static> = RawJson("{}");
-    /// `null`
+    /// The value `null`.
     pub const NULL: RawJson<'static> = RawJson("null");
 
-    /// JSON in a program's text, checked while it compiles.
+    /// Creates a value from a literal; in a `const` it is checked at compile time.
     ///
     /// # Panics
-    /// When `json` is not one JSON value without whitespace around it, or, up to 16 KiB, when two
-    /// members of an object have the same key: in a `const`, that is a compile error.
+    /// If `json` is not one JSON value without whitespace around it, or if two members of an object
+    /// have the same key (checked up to 16 KiB). In a `const`, this is a compile error.
     #[must_use]
     pub const fn from_static(json: &'static str) -> RawJson<'static> {
         match skip_value(json.as_bytes(), 0, 0) {
@@ -52,16 +53,16 @@ impl<'f> RawJson<'f> {
                 );
                 RawJson(json)
             }
-            Ok(_) => panic!("there is something behind the JSON value"),
+            Ok(_) => panic!("trailing characters after the JSON value"),
             Err(e) if e.is_too_deep() => panic!("the JSON value is nested too deeply"),
             Err(_) => panic!("not a JSON value (it must not begin with whitespace)"),
         }
     }
 
-    /// Checks that `json` is one JSON value, whitespace around it allowed.
+    /// Parses one JSON value, with optional whitespace around it.
     ///
     /// # Errors
-    /// Where it is not, or is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
+    /// If `json` is not one JSON value, or is nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
     pub fn parse(json: &'f str) -> Result<Self, SyntaxError> {
         let bytes = json.as_bytes();
         let start = skip_whitespace(bytes, 0);
@@ -73,43 +74,44 @@ impl<'f> RawJson<'f> {
         }
     }
 
-    /// Whether two members of an object in it have the same key: readers differ in which of them
-    /// they take. Quadratic in the members of an object.
+    /// Whether two members of the same object have the same key, at any depth: implementations
+    /// differ in which of them they use. Takes time quadratic in the number of members.
     pub(crate) fn has_duplicate_key(self) -> bool {
         has_duplicate_key(self.0.as_bytes())
     }
 
-    /// `json` has been scanned and is one value.
+    /// Wraps text that has been scanned and is one value.
     pub(crate) const fn scanned(json: &'f str) -> Self {
         Self(json)
     }
 
-    /// The JSON text. `serde_json::from_str(raw.as_str())` is the bridge to other parsers.
+    /// Returns the JSON text, for example for another parser:
+    /// `serde_json::from_str(raw.as_str())`.
     #[must_use]
     pub const fn as_str(self) -> &'f str {
         self.0
     }
 
-    /// Whether it is an object.
+    /// Whether the value is an object.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
         self.0.starts_with('{')
     }
 
-    /// Whether it is an array.
+    /// Whether the value is an array.
     #[must_use]
     pub fn is_array(self) -> bool {
         self.0.starts_with('[')
     }
 
-    /// Whether it is `null`.
+    /// Whether the value is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.0 == "null"
     }
 
-    /// The boolean that it is.
+    /// Returns the value if it is a boolean.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_bool(self) -> Option<bool> {
@@ -120,33 +122,33 @@ impl<'f> RawJson<'f> {
         }
     }
 
-    /// The string that it is.
+    /// Returns the value if it is a string.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_string(self) -> Option<JsonStr<'f>> {
         self.0.starts_with('"').then_some(JsonStr::scanned(self.0))
     }
 
-    /// Whether it is a number.
+    /// Whether the value is a number.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn is_number(self) -> bool {
         self.0.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     }
 
-    /// The integer that it is. `4.0` and `1e2` are integers; what does not fit is none.
+    /// Returns the value if it is an integer that fits in an `i64`. `4.0` and `1e2` are integers.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         self.integer().and_then(number::signed)
     }
 
-    /// The same for unsigned integers.
+    /// Returns the value if it is an integer that fits in a `u64`. `4.0` and `1e2` are integers.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         self.integer().and_then(|(negative, value)| (!negative || value == 0).then_some(value))
     }
 
-    /// The number that it is, as near as a `f64` comes to it; what is beyond the largest is none.
+    /// Returns the nearest `f64` if the value is a number; `None` if it exceeds the largest `f64`.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         self.is_number().then(|| self.0.parse().ok()).flatten().filter(|n: &f64| n.is_finite())
@@ -156,39 +158,42 @@ impl<'f> RawJson<'f> {
         self.is_number().then(|| number::integer(self.0)).flatten()
     }
 
-    /// The value of the first member with this key; `None` also when it is not an object.
+    /// Returns the value of the first member with this key; `None` if there is no such member, or
+    /// if this is not an object.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn get(self, key: &str) -> Option<RawJson<'f>> {
         self.members().find(|(k, _)| same_text(k.inner(), key)).map(|(_, value)| value)
     }
 
-    /// The members of an object, in order; nothing for any other value.
+    /// Returns the members of an object in order; an empty iterator for any other value.
     #[must_use]
     pub fn members(self) -> Members<'f> {
         Members(Cursor::new(self.0, b'{'))
     }
 
-    /// The elements of an array, in order; nothing for any other value.
+    /// Returns the elements of an array in order; an empty iterator for any other value.
     #[must_use]
     pub fn elements(self) -> Elements<'f> {
         Elements(Cursor::new(self.0, b'['))
     }
 
-    /// The value as a type of yours, borrowing where it can.
+    /// Deserializes the value into a `T`, which may borrow from the text.
     ///
     /// A `serde_json::value::RawValue` gets the text. A `serde_json::Value` gets numbers as `u64`,
-    /// `i64` or the nearest `f64`, with serde_json's feature `arbitrary_precision`, too: for all
-    /// digits take a `RawValue`, or `serde_json::from_str(raw.as_str())`.
+    /// `i64` or the nearest `f64`, also with serde_json's feature `arbitrary_precision`: to keep
+    /// all digits, use a `RawValue`, or `serde_json::from_str(raw.as_str())`.
     ///
     /// # Errors
-    /// What did not fit the type; a number beyond the largest `f64` where any value would do.
+    /// If the value does not match the type, or if a number that is read as any type exceeds the
+    /// largest `f64`.
     pub fn to<T: Deserialize<'f>>(self) -> Result<T, ReadError> {
         T::deserialize(&mut Reader::new(self))
     }
 }
 
-/// As it was written, but harmless for a log: [`Printable`].
+/// Formats the JSON text with control characters escaped, so that it is safe to log (see
+/// [`Printable`]).
 impl fmt::Debug for RawJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Printable::new(self.0), f)
@@ -201,7 +206,7 @@ impl fmt::Display for RawJson<'_> {
     }
 }
 
-/// Equal as text, not as value: `1.0` is not `1`.
+/// Compares the text, not the value: `1.0` is not equal to `1`.
 impl PartialEq for RawJson<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
@@ -214,7 +219,7 @@ impl<'f> From<JsonStr<'f>> for RawJson<'f> {
     }
 }
 
-/// Members of an object: see [`RawJson::members`].
+/// Iterator over the members of an object, returned by [`RawJson::members`].
 #[derive(Clone, Debug)]
 pub struct Members<'f>(Cursor<'f>);
 
@@ -232,7 +237,7 @@ impl<'f> Iterator for Members<'f> {
     }
 }
 
-/// Elements of an array: see [`RawJson::elements`].
+/// Iterator over the elements of an array, returned by [`RawJson::elements`].
 #[derive(Clone, Debug)]
 pub struct Elements<'f>(Cursor<'f>);
 
@@ -245,7 +250,7 @@ impl<'f> Iterator for Elements<'f> {
     }
 }
 
-/// A place between two children of a scanned object or array.
+/// A position between two members of a scanned object or two elements of an array.
 #[derive(Clone, Debug)]
 struct Cursor<'f> {
     text: &'f str,
@@ -259,7 +264,7 @@ impl<'f> Cursor<'f> {
         Self { text, at }
     }
 
-    /// Where the next child begins, if there is one.
+    /// Returns the start of the next member or element, if there is one.
     fn next_start(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let at = skip_whitespace(bytes, self.at);
@@ -277,7 +282,7 @@ impl<'f> Cursor<'f> {
     }
 }
 
-/// Our serializer copies the text; any other gets the value.
+/// This crate's serializer copies the text; others serialize the value.
 impl Serialize for RawJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct(RAW, &Inner(*self))
@@ -298,7 +303,7 @@ impl Serialize for Inner<'_> {
 }
 
 impl Inner<'_> {
-    /// For other serializers than ours.
+    /// Serializes the value with a serializer of another crate.
     fn value<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw = self.0;
         match raw.0.as_bytes().first() {
@@ -347,6 +352,6 @@ impl<'de: 'f, 'f> Deserialize<'de> for RawJson<'f> {
     }
 }
 
-/// Keys of longer text are not compared while a program is compiled, which would take the compiler
-/// long.
+/// Maximum length, in bytes, of text whose keys [`RawJson::from_static`] compares: more would take
+/// the compiler too long.
 const LONGEST_COMPARED: usize = 16 << 10;

@@ -1,34 +1,36 @@
-//! The scanner: finds where a value ends, and that it is one. Iterative, constant memory, no panic
-//! on any input.
+//! JSON scanner: validates a value and finds its end. It is iterative, uses constant memory and
+//! panics on no input.
 //!
-//! It is a `const fn`, so that [`RawJson::from_static`](super::RawJson::from_static) is checked
-//! while the program is compiled. It works on the bytes of a `str`: that they are UTF-8 has been
-//! checked before.
+//! Its functions are `const`, so that [`RawJson::from_static`](super::RawJson::from_static) can
+//! check literals at compile time. It works on the bytes of a `str`, so they are known to be UTF-8.
+//!
+//! In this module a byte is *special* if it cannot be part of a string as it is: a quote, a
+//! backslash or a control character. Text without special bytes is *clean*.
 
-/// How deeply arrays and objects may be nested in a frame, the outermost included. One bit each of
-/// a 64-bit stack.
+/// Maximum nesting depth of arrays and objects in a frame, including the outermost. The scanner
+/// keeps one bit a level, in a `u64`.
 pub const MAX_DEPTH: u32 = 64;
 
-/// Where and why a text is not JSON.
+/// Error of parsing JSON text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SyntaxError {
-    /// Offset of the first byte that does not fit, in bytes.
+    /// Offset in bytes of the first invalid byte.
     pub at: usize,
-    /// Whether the nesting is deeper than [`MAX_DEPTH`]; otherwise the text is not JSON.
+    /// Whether the nesting is deeper than [`MAX_DEPTH`]; otherwise the text is invalid JSON.
     pub too_deep: bool,
 }
 
 impl core::fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let what = if self.too_deep { "JSON nested too deeply" } else { "not JSON" };
-        write!(f, "{what} at byte {}", self.at)
+        let reason = if self.too_deep { "JSON nested too deeply" } else { "invalid JSON" };
+        write!(f, "{reason} at byte {}", self.at)
     }
 }
 
 impl core::error::Error for SyntaxError {}
 
-/// A [`SyntaxError`] in one word, so that what the scanner returns stays in registers: no slice
-/// reaches the highest bit of an offset.
+/// A [`SyntaxError`] in one word, so that results of the scanner are returned in registers. The
+/// highest bit says whether the nesting is too deep: no offset in a slice has it set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ScanError(usize);
 
@@ -54,8 +56,8 @@ impl From<ScanError> for SyntaxError {
     }
 }
 
-/// The end of the value that begins at `at`, which must not be whitespace. `outer_depth` levels of nesting
-/// surround it.
+/// Returns the end of the value that begins at `at`, which must not be whitespace. `outer_depth` is
+/// the number of arrays and objects around it.
 pub(crate) const fn skip_value(
     text: &[u8],
     at: usize,
@@ -66,7 +68,7 @@ pub(crate) const fn skip_value(
     let mut objects = 0u64;
     let mut depth = 0;
     loop {
-        // A value is due.
+        // A value begins here.
         match byte(text, at) {
             b'"' => match skip_string(text, at) {
                 Ok(end) => at = end,
@@ -114,7 +116,7 @@ pub(crate) const fn skip_value(
             },
             _ => return Err(ScanError::at(at)),
         }
-        // A value has ended: close what ends here, or go on to the next member or element.
+        // A value has ended: close all that ends here, or move to the next member or element.
         loop {
             if depth == 0 {
                 return Ok(at);
@@ -143,8 +145,8 @@ pub(crate) const fn skip_value(
     }
 }
 
-/// Whether two members of one object have the same key, as it is written, somewhere in scanned
-/// text. For text of a program's own: keys are compared with all that come before.
+/// Whether two members of an object have the same key, at any depth of scanned text. Escapes are
+/// not decoded. Each key is compared with all before it, so the text must not be a peer's.
 pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
     let mut at = 0;
     while at < text.len() {
@@ -165,7 +167,8 @@ pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
     false
 }
 
-/// The same of the object that begins at `open`, without what is inside of its values.
+/// Whether two members of the object that begins at `open` have the same key; its values are not
+/// searched.
 const fn object_has_duplicate_key(text: &[u8], open: usize) -> bool {
     let first = skip_whitespace(text, open + 1);
     let mut at = first;
@@ -182,8 +185,8 @@ const fn object_has_duplicate_key(text: &[u8], open: usize) -> bool {
     false
 }
 
-/// Where the key behind the member at `key` begins; the end of the text where that was the last
-/// one.
+/// Returns the start of the key after the member at `key`, or the end of the text if that was the
+/// last one.
 const fn next_key(text: &[u8], key: usize) -> usize {
     if let Ok(value) = skip_key(text, key)
         && let Ok(end) = skip_value(text, value, 0)
@@ -208,8 +211,8 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
     false
 }
 
-/// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte
-/// is known.
+/// Like [`skip_value`], with fast paths for strings and numbers. `first` is the first byte of the
+/// value.
 #[cfg_attr(not(small), inline(always))]
 #[cfg_attr(small, inline(never))]
 pub(crate) fn skip_member(
@@ -220,7 +223,7 @@ pub(crate) fn skip_member(
 ) -> Result<usize, ScanError> {
     match first {
         b'"' => skip_string(text, at),
-        // Ids and most other numbers are digits alone.
+        // Ids and most other numbers consist of digits only.
         b'1'..=b'9' if cfg!(not(small)) => {
             let end = skip_digits(text, at + 1);
             if matches!(byte(text, end), b'.' | b'e' | b'E') {
@@ -234,7 +237,7 @@ pub(crate) fn skip_member(
     }
 }
 
-/// The next byte that is not whitespace, and where it is. Zero at the end.
+/// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
@@ -247,7 +250,7 @@ pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
     (at, byte(text, at))
 }
 
-/// Where the next byte is that is not whitespace.
+/// Returns the offset of the next byte that is not whitespace.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
@@ -263,7 +266,7 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
     at
 }
 
-/// The end of the string whose opening quote is at `at`.
+/// Returns the end of the string whose opening quote is at `at`.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, ScanError> {
@@ -271,7 +274,7 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, ScanErr
     if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
 }
 
-/// The same from the first byte on that is special and no quote.
+/// Returns the end of a string from its first special byte on.
 #[inline(never)]
 pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let mut at = at;
@@ -287,11 +290,11 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, ScanEr
     }
 }
 
-/// The first byte from `at` on that is special inside a string: a quote, a backslash, a control
-/// character; or the end.
+/// Returns the offset of the first special byte from `at` on, or the end.
 ///
-/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A
-/// small machine, to which a word is four bytes that it has to load one by one, looks at bytes.
+/// Reads eight bytes at a time, since most strings are short, and larger blocks in long strings.
+/// With the cfg `small` it reads single bytes: such processors have words of four bytes and no
+/// unaligned loads.
 #[cfg_attr(not(small), inline(always))]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
@@ -304,7 +307,7 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Whether nothing in a string is special.
+/// Whether the text contains no special byte.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
@@ -315,12 +318,12 @@ pub(crate) const fn is_clean(text: &[u8]) -> bool {
     }
 }
 
-/// The same for a short one, in a shape of which nothing is left when the compiler knows it.
+/// Like [`is_clean`], for short text. It is constant-folded if the text is known at compile time.
 #[cfg_attr(not(small), inline(always))]
 #[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
     if cfg!(not(small)) {
-        // Two pieces that overlap, or words of which the last two do: nothing is left over.
+        // The last word may overlap the one before it, so no bytes are left over.
         if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
             let mut found = special_bytes(u64::from_le_bytes(*first))
                 | special_bytes(u64::from_le_bytes(*last));
@@ -343,12 +346,12 @@ pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
     skip_clean_bytes(text, 0) == text.len()
 }
 
-/// The same when the first word has been clean, and the string may be a long one.
+/// [`skip_clean`] after a clean first word: the string may be long.
 #[inline(never)]
 const fn skip_clean_words(text: &[u8], at: usize) -> usize {
     let (_, mut rest) = split(text, at);
     let mut blocks = 0;
-    // Blocks, of which the one that ends it is looked at again, by words.
+    // The block with a special byte is searched again below, by words.
     while let Some((block, after)) = rest.split_first_chunk::<16>() {
         if has_special(block) {
             break;
@@ -369,20 +372,20 @@ const fn skip_clean_words(text: &[u8], at: usize) -> usize {
     skip_clean_end(text, text.len() - rest.len())
 }
 
-/// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a
-/// control character.
+/// Sets the high bit of the first special byte of `word`, in memory order. Bits of later bytes may
+/// be wrong.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // A byte without its high bit gets it from the subtraction when it was less than that; what a
-    // hit borrows from is behind it. With this bit flipped a quote comes right behind the
-    // control characters, which stay among themselves.
+    // The subtraction sets the high bit of an ASCII byte that is less than the subtrahend, and
+    // borrows only from later bytes. Flipping 0x02 turns a quote into 0x20, right after the control
+    // characters, which it maps to control characters: one comparison finds both.
     let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     (quote_or_control | backslash) & !word & (ONES << 7)
 }
 
-/// What is left of a text when blocks in which nothing is special have been skipped.
+/// Returns the rest of the text after its leading clean blocks of 64 bytes.
 #[inline(never)]
 const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
     let mut rest = text;
@@ -395,13 +398,13 @@ const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// Whether anything in a block is special, in a shape that the compiler turns into vector code.
+/// Whether a block contains a special byte, written so that the compiler vectorizes it.
 #[inline(always)]
 const fn has_special<const N: usize>(block: &[u8; N]) -> bool {
     let mut special = false;
     let mut i = 0;
     while i < N {
-        // No `||`, which would be branches.
+        // `||` would compile to branches.
         let b = block[i];
         special |= ((b ^ 0x02) < 0x21) | (b == b'\\');
         i += 1;
@@ -409,10 +412,11 @@ const fn has_special<const N: usize>(block: &[u8; N]) -> bool {
     special
 }
 
-/// The same where less than a word is left.
+/// [`skip_clean`] for less than a word at the end of the text.
 #[inline]
 const fn skip_clean_end(text: &[u8], at: usize) -> usize {
-    // The last word without what is before: zeros take its place behind, which are special.
+    // Shifts the bytes before `at` out of the last word. The zeros that fill it are special and
+    // mark the end.
     if cfg!(not(small))
         && let Some(word) = text.last_chunk::<8>()
         && at < text.len()
@@ -424,7 +428,7 @@ const fn skip_clean_end(text: &[u8], at: usize) -> usize {
     skip_clean_bytes(text, at)
 }
 
-/// Byte by byte, for few of them.
+/// [`skip_clean`] byte by byte, for short text.
 #[inline(never)]
 const fn skip_clean_bytes(text: &[u8], at: usize) -> usize {
     let mut at = at;
@@ -434,7 +438,7 @@ const fn skip_clean_bytes(text: &[u8], at: usize) -> usize {
     at
 }
 
-/// The eight bytes at `at`, where that many are left and the machine loads them at once.
+/// Returns the eight bytes at `at`, if that many are left; never with the cfg `small`.
 #[inline]
 const fn word(text: &[u8], at: usize) -> Option<u64> {
     if cfg!(not(small))
@@ -468,7 +472,7 @@ const fn skip_escape(text: &[u8], at: usize) -> Result<usize, ScanError> {
     }
 }
 
-/// From the key at `at` to the value behind its colon.
+/// Skips the key at `at` and its colon, and returns the start of the value.
 const fn skip_key(text: &[u8], at: usize) -> Result<usize, ScanError> {
     if byte(text, at) != b'"' {
         return Err(ScanError::at(at));
@@ -532,13 +536,13 @@ const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, ScanErr
     Ok(at + i)
 }
 
-/// The byte at `at`; zero, which is legal nowhere, behind the end.
+/// Returns the byte at `at`; past the end zero, which is not valid anywhere in JSON.
 #[inline]
 pub(crate) const fn byte(text: &[u8], at: usize) -> u8 {
     if at < text.len() { text[at] } else { 0 }
 }
 
-/// `split_at` that cannot panic.
+/// `split_at` without a panic: the whole text and nothing if `at` is past the end.
 #[inline]
 const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     match text.split_at_checked(at) {
@@ -547,7 +551,7 @@ const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     }
 }
 
-/// After this many clean blocks a string is taken for a long one.
+/// Number of clean 16-byte blocks after which larger blocks are used.
 const LONG_STRING_BLOCKS: u32 = 4;
 
 #[cfg(test)]
@@ -559,11 +563,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_special_byte_is_found_wherever_it_is_and_whatever_is_around_it() {
-        // What has all bits but one of a special byte, or is next to one, and what is no ASCII.
+    fn the_first_special_byte_is_found_at_any_offset_among_any_bytes() {
+        // Bytes that differ from a special one by one bit or by one, and bytes outside of ASCII.
         for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
             for len in (0..40).chain((40..320).step_by(31)) {
-                // Of long ones not all places.
+                // Not all offsets of long text.
                 let step = 1 + len / 40;
                 for special in [b'"', b'\\', 0, 1, 0x1f, b'\n'] {
                     let mut text = vec![filler; len];
@@ -574,7 +578,7 @@ mod tests {
                     }
                     for place in (0..len).step_by(step) {
                         text[place] = special;
-                        // A second one behind it changes nothing.
+                        // A second special byte after it must not matter.
                         *text.last_mut().unwrap() = special;
                         assert!(!is_clean(&text) && !is_clean_key(&text));
                         for at in (0..=place).step_by(step + 2) {

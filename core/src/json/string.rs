@@ -1,4 +1,4 @@
-//! Strings that stay as they were written.
+//! JSON strings that keep their escapes.
 
 use core::fmt;
 
@@ -8,18 +8,18 @@ use super::foreign::RAW;
 use super::scan::{skip_clean, skip_string};
 use crate::printable::Printable;
 
-/// A JSON string, quotes included and escapes untouched: no copy, no allocation.
+/// A JSON string as borrowed text, with its quotes and escapes.
 ///
-/// Compares by meaning: `"tools\/call"` equals `"tools/call"`.
+/// Comparison decodes escapes: `"tools\/call"` equals `"tools/call"`.
 #[derive(Clone, Copy)]
 pub struct JsonStr<'f>(&'f str);
 
 impl<'f> JsonStr<'f> {
-    /// A string in a program's text, checked while it compiles:
+    /// Creates a string from a literal; in a `const` it is checked at compile time:
     /// `JsonStr::from_static("\"caf\\u00e9\"")`.
     ///
     /// # Panics
-    /// When `json` is not a JSON string with its quotes: in a `const`, that is a compile error.
+    /// If `json` is not a JSON string with its quotes. In a `const`, this is a compile error.
     #[must_use]
     pub const fn from_static(json: &'static str) -> JsonStr<'static> {
         let bytes = json.as_bytes();
@@ -32,30 +32,30 @@ impl<'f> JsonStr<'f> {
         }
     }
 
-    /// `json` was scanned and is a string with its quotes.
+    /// Wraps text that has been scanned and is a string with its quotes.
     pub(crate) const fn scanned(json: &'f str) -> Self {
         Self(json)
     }
 
-    /// The JSON text, quotes included.
+    /// Returns the JSON text with its quotes.
     #[must_use]
     pub const fn as_json(self) -> &'f str {
         self.0
     }
 
-    /// The text between the quotes, escapes untouched.
+    /// Returns the text between the quotes, with escapes not decoded.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
 
-    /// The same as bytes, which need no search for where characters begin.
+    /// Returns [`inner`](Self::inner) as bytes, without a check of character boundaries.
     pub(crate) fn inner_bytes(self) -> &'f [u8] {
         if let [_, inner @ .., _] = self.0.as_bytes() { inner } else { &[] }
     }
 
-    /// The value, where it contains no escape: the usual case.
+    /// Returns the value if it contains no escapes, which is the common case.
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
@@ -63,7 +63,7 @@ impl<'f> JsonStr<'f> {
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)
     }
 
-    /// The characters of the value. A lone surrogate is read as U+FFFD.
+    /// Returns the decoded characters. A lone surrogate is decoded as U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + 'f {
         self.decoded()
     }
@@ -72,7 +72,7 @@ impl<'f> JsonStr<'f> {
         Chars::escaped(self.inner())
     }
 
-    /// Copies the value into `out`, decoded, and returns it; `None` when it is longer than `out`.
+    /// Copies the decoded value into `out` and returns it; `None` if it does not fit.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         let mut len = 0;
         for c in self.chars() {
@@ -88,7 +88,7 @@ impl PartialEq<str> for JsonStr<'_> {
         if cfg!(small) {
             return same_text(self.inner(), other);
         }
-        // Without a backslash there is only one way to write a text.
+        // Without a backslash equal bytes are equal text; only escapes make the JSON longer.
         self.inner_bytes() == other.as_bytes() && is_plain(other)
             || self.0.len() > other.len() + 2 && same_text(self.inner(), other)
     }
@@ -108,14 +108,15 @@ impl PartialEq for JsonStr<'_> {
 
 impl Eq for JsonStr<'_> {}
 
-/// As it was written, but harmless for a log: [`Printable`].
+/// Formats the JSON text with control characters escaped, so that it is safe to log (see
+/// [`Printable`]).
 impl fmt::Debug for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Printable::new(self.0), f)
     }
 }
 
-/// The value, escapes resolved.
+/// Formats the decoded value.
 impl fmt::Display for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
@@ -126,7 +127,7 @@ impl fmt::Display for JsonStr<'_> {
     }
 }
 
-/// Our serializer copies it as it is; any other gets the value.
+/// This crate's serializer copies the JSON text; others serialize the decoded value.
 impl Serialize for JsonStr<'_> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -145,8 +146,9 @@ impl Serialize for JsonStr<'_> {
     }
 }
 
-/// Our deserializer lends the JSON text. No other has it, nor has what serde buffers (`untagged`,
-/// `flatten`, an internal tag).
+/// Borrows the JSON text from this crate's deserializer. Other deserializers are an error, and so
+/// is a value that serde buffers (`untagged`, `flatten`, internally tagged), because they have no
+/// JSON text.
 impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -166,24 +168,24 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
     }
 }
 
-/// Whether the inside of a JSON string means `text`.
+/// Whether the inside of a JSON string is equal to `text` when decoded.
 #[inline]
 pub(crate) fn same_text(inner: &str, text: &str) -> bool {
-    // Without a backslash there is only one way to write a text.
+    // Without a backslash equal bytes are equal text; only escapes make the JSON longer.
     inner == text && is_plain(text)
         || (inner.len() > text.len()
             && inner.contains('\\')
             && Chars::escaped(inner).eq(text.chars()))
 }
 
-/// Whether there is no backslash in a text that is a string's inside: then it is what that means.
+/// Whether the inside of a string contains no backslash, and so needs no decoding.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
 fn is_plain(text: &str) -> bool {
     !text.as_bytes().contains(&b'\\')
 }
 
-/// The characters of a text, or of a scanned string, whose inside is decoded.
+/// Iterator over the characters of a text, or over the decoded ones of a scanned string.
 #[derive(Clone)]
 pub(crate) struct Chars<'f> {
     chars: core::str::Chars<'f>,

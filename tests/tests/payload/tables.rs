@@ -176,7 +176,7 @@ fn escapes_beyond_the_first_plane_come_in_pairs() {
 fn constant_json_is_checked_and_errors_are_described() {
     let deep: &'static str = Box::leak(("[".repeat(65) + &"]".repeat(65)).into_boxed_str());
     for (text, expected) in [
-        ("{} ", "there is something behind the JSON value"),
+        ("{} ", "trailing characters after the JSON value"),
         (deep, "the JSON value is nested too deeply"),
         (" {}", "not a JSON value (it must not begin with whitespace)"),
         ("{", "not a JSON value (it must not begin with whitespace)"),

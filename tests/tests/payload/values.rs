@@ -408,7 +408,7 @@ fn errors_are_described() {
     fn error<'a, T: Deserialize<'a>>(text: &'a str) -> String {
         raw(text).to::<T>().map(|_| ()).unwrap_err().to_string()
     }
-    assert_eq!(RawJson::parse("[1,]").unwrap_err().to_string(), "not JSON at byte 3");
+    assert_eq!(RawJson::parse("[1,]").unwrap_err().to_string(), "invalid JSON at byte 3");
     let deep = "[".repeat(65) + &"]".repeat(65);
     assert_eq!(RawJson::parse(&deep).unwrap_err().to_string(), "JSON nested too deeply at byte 64");
     assert_eq!(error::<List<'_, u8>>("{}"), "invalid type: another value, expected an array");
