@@ -44,8 +44,8 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_bod
 }
 
 #[test]
-fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_named_in_every_request_behind_initialize()
- {
+fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_later_requests_name_the_session()
+{
     for (chunk, field) in
         CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"])
     {

@@ -14,8 +14,7 @@ use crate::scene::{Response, answer, call, error, event, legacy, modern, play, p
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
-fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_an_interrupted_stream_is_resumed_by_a_get_after_its_retry_time()
- {
+fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_broken_stream_is_resumed_by_get_after_retry() {
     for chunk in CHUNKS {
         for cut in [false, true] {
             let called = Mutex::new(None);
@@ -97,8 +96,7 @@ fn sse_09_a_stream_is_resumed_after_every_interruption() {
 }
 
 #[test]
-fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_server_does_not_take_up()
- {
+fn tol_12_a_broken_stream_is_lost_without_ids_or_if_the_server_does_not_resume_it() {
     for (body, refuses) in [("retry: 1\ndata:\n\n", false), ("id: 1\nretry: 1\ndata:\n\n", true)] {
         let played = play(
             &LEGACY,

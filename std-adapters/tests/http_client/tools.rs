@@ -53,8 +53,8 @@ fn weather() -> Value {
 }
 
 #[test]
-fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_arguments_are_mirrored_as_the_list_declares()
- {
+fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_headers_mirror_arguments()
+{
     for chunk in CHUNKS {
         for (arguments, expected) in [
             (

@@ -22,8 +22,7 @@ fn guarded() -> Site {
 }
 
 #[test]
-fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_requests_without_a_valid_token_get_a_challenge()
- {
+fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_invalid_or_no_token_gets_a_challenge() {
     let site = guarded();
     let metadata =
         "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";

@@ -176,8 +176,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
 }
 
 #[test]
-fn bat_01_bat_04_bat_05_bat_06_rpc_13_responses_to_a_batch_are_events_and_one_of_notifications_is_accepted()
- {
+fn bat_01_bat_04_bat_05_bat_06_rpc_13_batches_are_answered_with_events_or_accepted() {
     let mut host = Host::new();
     let id = host.open("2025-03-26");
     let call = |id: u32| {
