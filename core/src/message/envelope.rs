@@ -57,9 +57,6 @@ impl<'f> Envelope<'f> {
     ///
     /// One loop handles all levels: the open objects follow from the level, and from the spans that
     /// have no end yet.
-    ///
-    /// One loop for all levels: what is open is known from the level, and from the places that have
-    /// no end yet.
     pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
         let text = self.text.as_bytes();
         if byte(text, start) != b'{' {
