@@ -40,7 +40,7 @@ pub use client::{
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
 pub use encode::{Json, Payload, to_slice};
-pub use error::{ConfigError, SendError};
+pub use error::{ConfigError, InvalidPayload, NotAllowed, SendError};
 pub use handle::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};

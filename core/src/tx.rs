@@ -2,7 +2,7 @@
 //! written in parts.
 
 use crate::encode::{WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
@@ -191,7 +191,7 @@ impl Tx<'_> {
         if !self.open.is_some_and(|open| {
             open.writer_id == writer_id && open.mode == WriteMode::Streamed && open.sent == 0
         }) {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::OutOfOrder));
         }
         if self.storage.bytes().len() - self.tail < json.len() {
             let (head, tail) = (self.head, self.tail);
@@ -300,7 +300,7 @@ impl Tx<'_> {
             Some(open) if open.writer_id != writer_id => return Err(SendError::Full),
             Some(open) if open.mode == part.mode() => open.sent,
             None if part != FramePart::End => 0,
-            _ => return Err(SendError::NotAllowed),
+            _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
         loop {
             let len = self.storage.bytes().len();
@@ -318,10 +318,10 @@ impl Tx<'_> {
             match result {
                 // The written part cannot be taken back. Its line ends here; otherwise no other
                 // frame could be written.
-                Err(WriteError::Value) if self.open.is_some() => {
-                    return self.abandon_open().and(Err(SendError::Value));
+                Err(WriteError::Value(rule)) if self.open.is_some() => {
+                    return self.abandon_open().and(Err(SendError::Invalid(rule)));
                 }
-                Err(WriteError::Value) => return Err(SendError::Value),
+                Err(WriteError::Value(rule)) => return Err(SendError::Invalid(rule)),
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
                     self.open = (part == FramePart::Begin).then_some(OpenFrame {
@@ -360,11 +360,11 @@ impl Tx<'_> {
             }
             // Serialize to the end, so that errors are found before the beginning of the frame
             // leaves.
-            let value_fails = |result| matches!(result, Err(WriteError::Value));
             if self.open.is_none()
-                && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true)))
+                && let Err(WriteError::Value(rule)) =
+                    body.write(&mut Writer::new(&mut [], 0, revision, true))
             {
-                return Err(SendError::Value);
+                return Err(SendError::Invalid(rule));
             }
             self.tail = len;
             self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });

@@ -12,7 +12,8 @@ use mcp_sansio::types::{
     Resource, ResourceData, ResourceTemplate, Role, Root, SamplingMessageContent, Tool,
 };
 use mcp_sansio::{
-    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, SendError,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, NotAllowed, RawJson,
+    SendError,
 };
 use mcp_sansio_adapters::blocking::client::{
     CallId, Client, Connector, Error, Handler, InputResponse, Process, ReceivedInputRequest,
@@ -318,9 +319,12 @@ fn the_client_notifies_only_legacy_servers() {
     client.notify("notifications/of/ours", &json!({"n": 1})).unwrap();
     assert!(matches!(
         client.notify("notifications/cancelled", &json!({})),
-        Err(Error::NotSent(SendError::NotAllowed))
+        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))
     ));
     client.call_tool("test_simple_text", &json!({})).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
-    assert!(matches!(client.roots_changed(), Err(Error::NotSent(SendError::NotAllowed))));
+    assert!(matches!(
+        client.roots_changed(),
+        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))
+    ));
 }

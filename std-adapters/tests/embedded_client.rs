@@ -11,7 +11,7 @@ use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{CallToolResult, Implementation};
 use mcp_sansio::{
     CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant,
-    RawJson, SendError, Violation,
+    NotAllowed, RawJson, SendError, Violation,
 };
 use mcp_sansio_adapters::embedded::{Client, ClientContext, ClientHandler, Error};
 
@@ -164,7 +164,7 @@ fn connecting_to_a_server_of_another_era_fails_with_the_reason() {
     assert_eq!(why, Ok(Some(true)));
     assert_eq!(
         house.call_tool("x", &RawJson::EMPTY, said),
-        Err(Error::NotSent(SendError::NotAllowed))
+        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))
     );
 }
 

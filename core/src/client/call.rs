@@ -12,7 +12,7 @@ use crate::encode::{
     AddedValue, Addition, Additions, Extras, Json, WriteError, WriteResult, Writer, write_result,
     write_value,
 };
-use crate::error::SendError;
+use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::Call;
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson};
@@ -39,9 +39,9 @@ impl<'c, const N: usize> Client<'c, N> {
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is connected, for a method that the revision
     /// does not have or whose capability the server did not declare, and for `subscriptions/listen`
-    /// (use [`listen`](Self::listen)). [`SendError::Value`] when the parameters are not an object,
-    /// or contain a member that the client adds. [`SendError::TooMany`] when the table is full.
-    /// [`SendError::Full`]: drain and call again with the same arguments.
+    /// (use [`listen`](Self::listen)). [`SendError::Invalid`] when the parameters are not an
+    /// object, or contain a member that the client adds. [`SendError::TooManyCalls`] when the table
+    /// is full. [`SendError::Full`]: drain and call again with the same arguments.
     pub fn request<P: Serialize + ?Sized>(
         &mut self,
         now: Instant,
@@ -74,10 +74,12 @@ impl<'c, const N: usize> Client<'c, N> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        if !self.current_revision().is_modern()
-            || !Method::from_name(method).is_some_and(Method::may_require_input)
-        {
-            return Err(SendError::NotAllowed);
+        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        if !session.revision.is_modern() {
+            return Err(SendError::NotAllowed(NotAllowed::Revision));
+        }
+        if !Method::from_name(method).is_some_and(Method::may_require_input) {
+            return Err(SendError::NotAllowed(NotAllowed::Method));
         }
         let added = Cell::new(0);
         let responses = |writer: &mut Writer<'_>| {
@@ -103,7 +105,11 @@ impl<'c, const N: usize> Client<'c, N> {
             added.set(0);
             write_result(writer, params, extras)?;
             // `params` with inputs of an earlier round would hide these.
-            if added.get() == inputs.len() { Ok(()) } else { Err(WriteError::Value) }
+            if added.get() == inputs.len() {
+                Ok(())
+            } else {
+                Err(WriteError::Value(InvalidPayload::ReservedMember))
+            }
         };
         self.send(
             now,
@@ -125,8 +131,8 @@ impl<'c, const N: usize> Client<'c, N> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is connected, and for a legacy server.
-    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again
-    /// with the same arguments.
+    /// [`SendError::TooManyCalls`] when the table is full. [`SendError::Full`]: drain and call
+    /// again with the same arguments.
     pub fn listen(
         &mut self,
         now: Instant,
@@ -134,8 +140,9 @@ impl<'c, const N: usize> Client<'c, N> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        if !self.connection().is_some_and(|session| session.revision.is_modern()) {
-            return Err(SendError::NotAllowed);
+        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        if !session.revision.is_modern() {
+            return Err(SendError::NotAllowed(NotAllowed::Revision));
         }
         let params = SubscriptionsListenParams::new(*filter);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
@@ -198,18 +205,23 @@ impl<'c, const N: usize> Client<'c, N> {
         new: &NewCall<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        let Some(session) = self.connection() else { return Err(SendError::NotAllowed) };
-        let allowed = match Method::from_name(new.method) {
-            Some(Method::Initialize | Method::SubscriptionsListen) => false,
-            Some(known) => known.rule().is_none_or(|rule| match session.capabilities {
-                Some(declared) => rule.allows(session.revision, declared),
-                None => rule.exists_in(session.revision),
+        let session = self.connection().ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        let broken = match Method::from_name(new.method) {
+            Some(Method::Initialize | Method::SubscriptionsListen) => Some(NotAllowed::Method),
+            Some(known) => known.rule().and_then(|rule| match session.capabilities {
+                _ if !rule.exists_in(session.revision) => Some(NotAllowed::Revision),
+                Some(declared) if !rule.allows(session.revision, declared) => {
+                    Some(NotAllowed::Capability)
+                }
+                _ => None,
             }),
-            None => !new.method.starts_with("notifications/"),
+            None => new.method.starts_with("notifications/").then_some(NotAllowed::Method),
         };
         // A partly written frame is finished.
-        if !allowed && !tx.is_open(self.key(new)) {
-            return Err(SendError::NotAllowed);
+        if let Some(rule) = broken
+            && !tx.is_open(self.key(new))
+        {
+            return Err(SendError::NotAllowed(rule));
         }
         self.send_call(now, new, tx).map(Call)
     }
@@ -285,10 +297,10 @@ impl<'c, const N: usize> Client<'c, N> {
         tx: &mut Tx<'_>,
     ) -> Result<Slot, SendError> {
         if self.calls.is_full() && new.replaces.is_none() {
-            return Err(SendError::TooMany);
+            return Err(SendError::TooManyCalls);
         }
         // Ids are never reused: after 2^32 calls no more can be made.
-        let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
+        let number = self.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
         let digits = Decimal::new(u64::from(number), false);
         let key = self.key(new);
         let has_begun = tx.is_open(key);
@@ -299,7 +311,7 @@ impl<'c, const N: usize> Client<'c, N> {
             self.write_params(writer, digits.as_bytes(), new)?;
             writer.put(b"}")
         });
-        if has_begun && written == Err(SendError::Value) {
+        if has_begun && matches!(written, Err(SendError::Invalid(_))) {
             self.skip_id(number);
         }
         written?;
@@ -326,7 +338,10 @@ impl<'c, const N: usize> Client<'c, N> {
         let hash =
             core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout).min(limit));
-        self.calls.insert(hash, deadline, outgoing).map(|(slot, _)| slot).ok_or(SendError::TooMany)
+        self.calls
+            .insert(hash, deadline, outgoing)
+            .map(|(slot, _)| slot)
+            .ok_or(SendError::TooManyCalls)
     }
 
     pub(super) fn key(&self, new: &NewCall<'_>) -> WriterId {
@@ -353,8 +368,13 @@ impl<'c, const N: usize> Client<'c, N> {
             added.set(added.get() + 1);
             writer.put(token)
         };
-        let check_added =
-            |wanted| if added.get() == wanted { Ok(()) } else { Err(WriteError::Value) };
+        let check_added = |wanted| {
+            if added.get() == wanted {
+                Ok(())
+            } else {
+                Err(WriteError::Value(InvalidPayload::ReservedMember))
+            }
+        };
         let tokens = u8::from(options.progress);
         if !writer.revision().is_modern() {
             let token = Additions { members: &[], meta: &[(PROGRESS_TOKEN, &write_token)] };
@@ -415,8 +435,14 @@ impl<const N: usize> Client<'_, N> {
     /// [`SendError::NotAllowed`] before the client is connected, to a modern server, and where
     /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        if !self.is_open() || !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
-            return Err(SendError::NotAllowed);
+        if !self.is_open() {
+            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
+        }
+        if self.current_revision().is_modern() {
+            return Err(SendError::NotAllowed(NotAllowed::Revision));
+        }
+        if !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
+            return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
         const METHOD: &str = "notifications/roots/list_changed";
         tx.frame(
@@ -439,8 +465,11 @@ impl<const N: usize> Client<'_, N> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        if !self.is_open() || OF_THE_PROTOCOL.contains(&method) {
-            return Err(SendError::NotAllowed);
+        if !self.is_open() {
+            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
+        }
+        if OF_THE_PROTOCOL.contains(&method) {
+            return Err(SendError::NotAllowed(NotAllowed::Method));
         }
         tx.frame(
             WriterId::application(hash_str(method) as u32),

@@ -6,7 +6,7 @@ use super::event::{ClientEvent, ConnectError, Connected};
 use super::inflight::CallKind;
 use super::{Client, Connection, Phase};
 use crate::encode::{WriteResult, write_result};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 use crate::inflight::Slot;
 use crate::json::RawJson;
 use crate::lifecycle::{Era, Revision, Revisions};
@@ -24,11 +24,12 @@ impl<const N: usize> Client<'_, N> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] when the client is connected or connecting ([`close`](Self::close)
-    /// it first), and when the configuration has no revision of the era. [`SendError::TooMany`]
-    /// when the table is full. [`SendError::Full`]: drain and call again.
+    /// it first), and when the configuration has no revision of the era.
+    /// [`SendError::TooManyCalls`] when the table is full. [`SendError::Full`]: drain and call
+    /// again.
     pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !matches!(self.phase, Phase::Closed) {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::AlreadyOpen));
         }
         let ours = self.config.revisions;
         let modern = ours.contains(Revision::LATEST);
@@ -40,7 +41,7 @@ impl<const N: usize> Client<'_, N> {
             }
             (None, _) if modern => self.probe(now, None, tx),
             (_, Some(offered)) => self.initialize(now, offered, None, tx),
-            _ => Err(SendError::NotAllowed),
+            _ => Err(SendError::NotAllowed(NotAllowed::Revision)),
         }
     }
 

@@ -6,7 +6,7 @@ use super::event::{ClientEvent, ServerRequest};
 use super::inflight::InflightRequest;
 use super::{Client, Phase};
 use crate::encode::{Extras, WriteError, Writer, write_result};
-use crate::error::SendError;
+use crate::error::{InvalidPayload, SendError};
 use crate::handle::{Delivery, RequestHandle};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method};
@@ -148,7 +148,7 @@ impl<const N: usize> Client<'_, N> {
     /// the request is no longer open ([`is_request_open`](Self::is_request_open)).
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when the value is not an
+    /// [`SendError::Full`]: drain and call again. [`SendError::Invalid`] when the value is not an
     /// object; the request stays open.
     pub fn respond<T: Serialize + ?Sized>(
         &mut self,
@@ -173,7 +173,11 @@ impl<const N: usize> Client<'_, N> {
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        if result.is_object() { self.respond(request, &result, tx) } else { Err(SendError::Value) }
+        if result.is_object() {
+            self.respond(request, &result, tx)
+        } else {
+            Err(SendError::Invalid(InvalidPayload::NotAnObject))
+        }
     }
 
     /// Sends an error response. By convention -1 means that the user rejected the request:

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::ser::write_value;
 use super::write::{WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{InvalidPayload, SendError};
 use crate::json::{RawJson, ReadError};
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
@@ -29,21 +29,23 @@ impl OwnedJson {
     /// Encodes a value, omitting members that `revision` does not define.
     ///
     /// # Errors
-    /// [`SendError::Value`] if the value's `Serialize` fails.
+    /// [`SendError::Invalid`] if the value's `Serialize` fails.
     pub fn new<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
         let mut out = vec![0; INITIAL_CAPACITY];
         loop {
             let mut writer = Writer::new(&mut out, 0, revision, true);
             match write_value(&mut writer, value) {
                 Ok(()) => {}
-                Err(WriteError::Value | WriteError::Overflow) => return Err(SendError::Value),
+                Err(WriteError::Value(rule)) => return Err(SendError::Invalid(rule)),
+                // A counting writer never overflows.
+                Err(WriteError::Overflow) => return Err(SendError::TooLarge),
             }
             let len = writer.position();
             if len <= out.len() {
                 out.truncate(len);
                 return String::from_utf8(out)
                     .map(|text| Self(text.into()))
-                    .map_err(|_| SendError::Value);
+                    .map_err(|_| SendError::Invalid(InvalidPayload::Serialize));
             }
             out.resize(len, 0);
         }
@@ -125,7 +127,10 @@ mod tests {
                 Err(S::Error::custom("no"))
             }
         }
-        assert_eq!(OwnedJson::new(&Failing, Revision::LATEST).err(), Some(SendError::Value));
+        assert_eq!(
+            OwnedJson::new(&Failing, Revision::LATEST).err(),
+            Some(SendError::Invalid(InvalidPayload::Serialize))
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::marker::knows;
 use super::ser::{Extras, Seen, serialize_into, write_members, write_raw_completed};
 use super::tell::{Made, Tell, Teller, first};
 use super::write::{WriteError, Writer};
+use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
 /// Writer that a [`Payload`](super::Payload) is encoded to.
@@ -45,7 +46,11 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
     pub(crate) fn tell(mut self, value: &dyn Tell) -> Result<(), WriteError> {
         value.tell(&mut self);
         // An empty encoding is an error.
-        if self.told { self.result } else { self.result.and(Err(WriteError::Value)) }
+        if self.told {
+            self.result
+        } else {
+            self.result.and(Err(WriteError::Value(InvalidPayload::Serialize)))
+        }
     }
 
     /// An object whose members `write` writes.
@@ -61,7 +66,7 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
         self.told = true;
         if self.result.is_ok() {
             self.result = match self.slot {
-                _ if self.extras.is_some() => Err(WriteError::Value),
+                _ if self.extras.is_some() => Err(WriteError::Value(InvalidPayload::NotAnObject)),
                 Slot::Alone => Ok(()),
                 Slot::Element | Slot::Key => self.writer.separate(),
                 Slot::Value => self.writer.put(b":"),
@@ -169,6 +174,6 @@ impl Teller for Pen<'_, '_, '_> {
     }
 
     fn refuse(&mut self) {
-        self.result = Err(WriteError::Value);
+        self.result = Err(WriteError::Value(InvalidPayload::Serialize));
     }
 }

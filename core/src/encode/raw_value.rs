@@ -10,13 +10,14 @@ use serde::ser::{self, Impossible, Serialize};
 
 use super::ser::ValueSerializer;
 use super::write::WriteError;
+use crate::error::InvalidPayload;
 
 pub(super) struct RawValueSerializer<'w, 'b, 's>(pub(super) ValueSerializer<'w, 'b, 's>);
 
 macro_rules! unsupported {
     ($($method:ident($($arg:ty),*) $(-> $ok:ty)?;)*) => {$(
         fn $method(self, $(_: $arg),*) -> Result<unsupported!(@ok $($ok)?), WriteError> {
-            Err(WriteError::Value)
+            Err(WriteError::Value(InvalidPayload::PrivateType))
         }
     )*};
     (@ok) => { () };
@@ -77,7 +78,7 @@ impl ser::Serializer for RawValueSerializer<'_, '_, '_> {
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), WriteError> {
-        Err(WriteError::Value)
+        Err(WriteError::Value(InvalidPayload::PrivateType))
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -85,7 +86,7 @@ impl ser::Serializer for RawValueSerializer<'_, '_, '_> {
         _: &'static str,
         _: &T,
     ) -> Result<(), WriteError> {
-        Err(WriteError::Value)
+        Err(WriteError::Value(InvalidPayload::PrivateType))
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -95,10 +96,10 @@ impl ser::Serializer for RawValueSerializer<'_, '_, '_> {
         _: &'static str,
         _: &T,
     ) -> Result<(), WriteError> {
-        Err(WriteError::Value)
+        Err(WriteError::Value(InvalidPayload::PrivateType))
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), WriteError> {
-        Err(WriteError::Value)
+        Err(WriteError::Value(InvalidPayload::PrivateType))
     }
 }

@@ -8,7 +8,7 @@ use serde::ser::{self, Serialize};
 use super::marker::{ABSENT, BLOB, known_until};
 use super::raw_value::RawValueSerializer;
 use super::write::{WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{InvalidPayload, SendError};
 use crate::json::foreign::{self, RAW};
 use crate::json::{RawJson, same_text, skip_value};
 use crate::lifecycle::Revision;
@@ -149,7 +149,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     #[cfg_attr(small, inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
         if self.extras.is_some() {
-            return Err(WriteError::Value);
+            return Err(WriteError::Value(InvalidPayload::NotAnObject));
         }
         Self::open(self.writer, self.slot)
     }
@@ -161,7 +161,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
             Slot::Alone => {}
             Slot::Element => writer.separate()?,
             Slot::Member(key) => writer.member(key)?,
-            Slot::Key | Slot::Text => return Err(WriteError::Value),
+            Slot::Key | Slot::Text => return Err(WriteError::Value(InvalidPayload::Serialize)),
         }
         Ok(writer)
     }
@@ -235,7 +235,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     #[inline(never)]
     fn foreign(self, name: &str) -> Result<Compound<'w, 'b, 's>, WriteError> {
         if !foreign::is_json_text(name) {
-            return Err(WriteError::Value);
+            return Err(WriteError::Value(InvalidPayload::PrivateType));
         }
         let writer = Self::open(self.writer, self.slot)?;
         Ok(Compound {
@@ -253,7 +253,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     fn foreign_text(self, text: &str) -> Result<(), WriteError> {
         match skip_value(text.as_bytes(), 0, 0) {
             Ok(end) if end == text.len() => ValueSerializer { slot: Slot::Alone, ..self }.raw(text),
-            _ => Err(WriteError::Value),
+            _ => Err(WriteError::Value(InvalidPayload::PrivateType)),
         }
     }
 
@@ -263,7 +263,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         match self.extras {
             // Of JSON texts only a string may be a key.
             None if matches!(self.slot, Slot::Key) && !text.starts_with('"') => {
-                Err(WriteError::Value)
+                Err(WriteError::Value(InvalidPayload::Serialize))
             }
             None => self.text(|writer| writer.raw(text)),
             Some(_) => self.raw_completed(text),
@@ -272,7 +272,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
 
     fn raw_completed(self, text: &str) -> Result<(), WriteError> {
         match self.extras {
-            _ if !text.starts_with('{') => Err(WriteError::Value),
+            _ if !text.starts_with('{') => Err(WriteError::Value(InvalidPayload::NotAnObject)),
             None | Some(Extras::Nothing) => Self::open(self.writer, self.slot)?.raw(text),
             Some(_) => {
                 let mut compound = self.object()?;
@@ -363,7 +363,9 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
     fn serialize_str(self, value: &str) -> Result<(), WriteError> {
         match self.slot {
             Slot::Text => return self.foreign_text(value),
-            Slot::Key if foreign::is_private_key(value) => return Err(WriteError::Value),
+            Slot::Key if foreign::is_private_key(value) => {
+                return Err(WriteError::Value(InvalidPayload::PrivateType));
+            }
             _ => {}
         }
         self.text(|writer| writer.string(value))
@@ -413,7 +415,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
             return value.serialize(RawValueSerializer(self));
         }
         if foreign::is_private_newtype(name) {
-            return Err(WriteError::Value);
+            return Err(WriteError::Value(InvalidPayload::PrivateType));
         }
         if cfg!(not(small)) {
             self.known(name, &value)
@@ -637,7 +639,7 @@ impl<'s> Compound<'_, '_, 's> {
             Close::Array => self.writer.close(b"]"),
             Close::ObjectVariant => self.writer.close(b"}}"),
             Close::ArrayVariant => self.writer.close(b"]}"),
-            Close::Text => Err(WriteError::Value),
+            Close::Text => Err(WriteError::Value(InvalidPayload::PrivateType)),
             Close::Nothing => Ok(()),
         }
     }
@@ -676,7 +678,7 @@ impl Compound<'_, '_, '_> {
     #[inline(never)]
     fn foreign_field<T: Value + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), WriteError> {
         if !foreign::is_json_text(key) || !matches!(self.close, Close::Text) {
-            return Err(WriteError::Value);
+            return Err(WriteError::Value(InvalidPayload::PrivateType));
         }
         self.close = Close::Nothing;
         let (start, extras) = (self.writer.position(), self.next.take());
@@ -686,7 +688,11 @@ impl Compound<'_, '_, '_> {
             mode: Mode::Value,
             extras,
         })?;
-        if self.writer.position() == start { Err(WriteError::Value) } else { Ok(()) }
+        if self.writer.position() == start {
+            Err(WriteError::Value(InvalidPayload::PrivateType))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -818,7 +824,7 @@ impl ser::SerializeMap for Compound<'_, '_, '_> {
 
 impl ser::Error for WriteError {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::Value
+        Self::Value(InvalidPayload::Serialize)
     }
 }
 
@@ -828,7 +834,7 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Overflow => "the window is full",
-            Self::Value => "the value cannot be written",
+            Self::Value(_) => "the value cannot be written",
         })
     }
 }
@@ -840,7 +846,7 @@ impl fmt::Display for WriteError {
 /// [`TxBuffer`](crate::TxBuffer).
 ///
 /// # Errors
-/// [`SendError::TooLarge`] if it does not fit, [`SendError::Value`] if the value's `Serialize`
+/// [`SendError::TooLarge`] if it does not fit, [`SendError::Invalid`] if the value's `Serialize`
 /// fails.
 pub fn to_slice<'o, T: Serialize + ?Sized>(
     value: &T,
@@ -855,10 +861,10 @@ pub fn to_slice<'o, T: Serialize + ?Sized>(
             let text = out
                 .get(..len)
                 .and_then(|text| core::str::from_utf8(text).ok())
-                .ok_or(SendError::Value)?;
-            RawJson::parse(text).map_err(|_| SendError::Value)
+                .ok_or(SendError::Invalid(InvalidPayload::Serialize))?;
+            RawJson::parse(text).map_err(|_| SendError::Invalid(InvalidPayload::Serialize))
         }
         Err(WriteError::Overflow) => Err(SendError::TooLarge),
-        Err(WriteError::Value) => Err(SendError::Value),
+        Err(WriteError::Value(rule)) => Err(SendError::Invalid(rule)),
     }
 }

@@ -3,6 +3,7 @@
 //! A frame may be longer than the buffer. It is then formatted again for each piece, and only the
 //! bytes in the window are copied: those before it have been sent, those after it do not fit yet.
 
+use crate::error::InvalidPayload;
 use crate::json::{Decimal, encode_base64 as encode, is_clean, is_clean_key, skip_clean};
 use crate::lifecycle::Revision;
 
@@ -28,8 +29,8 @@ pub(crate) struct Writer<'b> {
 pub enum WriteError {
     /// The window is full.
     Overflow,
-    /// The value cannot be written.
-    Value,
+    /// The value breaks this rule.
+    Value(InvalidPayload),
 }
 
 impl<'b> Writer<'b> {
@@ -329,7 +330,7 @@ impl<'b> Writer<'b> {
         let mut sink = Sink(self, put, Ok(()));
         match core::fmt::write(&mut sink, format_args!("{value}")) {
             Ok(()) => Ok(()),
-            Err(_) => Err(sink.2.err().unwrap_or(WriteError::Value)),
+            Err(_) => Err(sink.2.err().unwrap_or(WriteError::Value(InvalidPayload::Serialize))),
         }
     }
 }

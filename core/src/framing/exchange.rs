@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::Delimiters;
 use crate::encode::{WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 
 /// The state of the response to one HTTP request.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,9 @@ impl Exchange {
             Mode::Undecided if is_response => Ok(Delimiters::Body),
             Mode::Json { is_whole: false, .. } => Ok(Delimiters::Body),
             // A body is one message.
-            Mode::Json { .. } | Mode::Truncated => Err(SendError::NotAllowed),
+            Mode::Json { .. } | Mode::Truncated => {
+                Err(SendError::NotAllowed(NotAllowed::AlreadyResponded))
+            }
             Mode::Undecided | Mode::Batch | Mode::Events => Ok(Delimiters::Event(EventHead {
                 stream: self.stream,
                 number: self.next,

@@ -1,5 +1,6 @@
 //! Table entries: open requests of the client, and calls to it.
 
+use crate::error::NotAllowed;
 use crate::handle::ExchangeId;
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientFeatures, Revision};
@@ -36,6 +37,22 @@ pub(super) enum RequestKind {
     /// A `subscriptions/listen` that has been cancelled by the server; its result is not written
     /// yet.
     Ending,
+}
+
+impl InflightRequest {
+    /// Returns whether the response may require input for which the client needs these
+    /// capabilities (2026-07-28, basic/patterns/mrtr).
+    pub(super) fn may_ask_for(&self, needs: ClientFeatures) -> Result<(), NotAllowed> {
+        if !self.revision.is_modern() {
+            Err(NotAllowed::Revision)
+        } else if !self.may_require_input {
+            Err(NotAllowed::Method)
+        } else if !self.capabilities.contains(needs) {
+            Err(NotAllowed::Capability)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl Keyed for InflightRequest {

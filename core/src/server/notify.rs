@@ -5,7 +5,7 @@ use super::inflight::RequestKind;
 use super::subscriptions::{Kinds, LEGACY, SUBSCRIPTION};
 use crate::encode::tell::{Object, Tell};
 use crate::encode::{Payload, write_payload};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 use crate::handle::{Delivery, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::RawJson;
@@ -176,7 +176,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
         if !self.config.capabilities().contains(ServerFeatures::LOGGING) {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
         if least.is_none_or(|least| message.level < least) {
             return Ok(Delivery::NotRequested);
@@ -211,13 +211,18 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(scope) = self.session.filter(|scope| scope.ready) else {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         };
-        let url = method != "notifications/elicitation/complete"
-            || scope.revision == Revision::V2025_11_25
-                && scope.capabilities.contains(ClientFeatures::ELICITATION_URL);
-        if !url || HAVE_A_METHOD.contains(&method) {
-            return Err(SendError::NotAllowed);
+        if HAVE_A_METHOD.contains(&method) {
+            return Err(SendError::NotAllowed(NotAllowed::Method));
+        }
+        if method == "notifications/elicitation/complete" {
+            if scope.revision != Revision::V2025_11_25 {
+                return Err(SendError::NotAllowed(NotAllowed::Revision));
+            }
+            if !scope.capabilities.contains(ClientFeatures::ELICITATION_URL) {
+                return Err(SendError::NotAllowed(NotAllowed::Capability));
+            }
         }
         tx.frame(WriterId::application(hash_str(method) as u32), scope.revision, &mut |writer| {
             write_notification(writer, method, params)

@@ -7,7 +7,7 @@ use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
 use crate::encode::tell::{Object, Tell, Teller};
 use crate::encode::{Payload, write_payload};
-use crate::error::SendError;
+use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson};
@@ -27,7 +27,7 @@ pub struct ClientRequest<'a, P: ?Sized> {
     method: &'static str,
     params: Option<&'a P>,
     needs: ClientFeatures,
-    is_valid: fn(&P, Revision) -> bool,
+    check: fn(&P, Revision) -> Result<(), InvalidPayload>,
     parent: Option<RequestHandle>,
     timeout: Option<Duration>,
 }
@@ -37,7 +37,7 @@ impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
     #[must_use]
     pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
         Self {
-            is_valid: is_valid_sampling,
+            check: check_sampling,
             ..Self::new("sampling/createMessage", Some(params), params.required_capabilities())
         }
     }
@@ -48,7 +48,7 @@ impl<'a> ClientRequest<'a, ElicitParams<'a>> {
     #[must_use]
     pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
         Self {
-            is_valid: is_valid_elicitation,
+            check: check_elicitation,
             ..Self::new("elicitation/create", Some(params), params.required_capabilities())
         }
     }
@@ -73,7 +73,7 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
     /// declared.
     #[must_use]
     pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientFeatures) -> Self {
-        Self { method, params, needs, is_valid: |_, _| true, parent: None, timeout: None }
+        Self { method, params, needs, check: |_, _| Ok(()), parent: None, timeout: None }
     }
 
     /// Makes the call part of this request: the request's timeout pauses until the call ends, and
@@ -98,16 +98,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::NotAllowed`] if the client did not declare the capability, is not initialized
     /// (except for ping), or is modern (use [`input_required`](Self::input_required)).
-    /// [`SendError::Value`] for a form with nested fields, URL mode without a URL (in 2025-11-25
+    /// [`SendError::Invalid`] for a form with nested fields, URL mode without a URL (in 2025-11-25
     /// also without an id), and messages with a `tool_use` without `tool_result`.
-    /// [`SendError::TooMany`] if the table is full. [`SendError::Full`]: drain and call again.
+    /// [`SendError::TooManyCalls`] if the table is full. [`SendError::Full`]: drain and call again.
     pub fn request<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
         request: &ClientRequest<'_, P>,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        let scope = self.session.ok_or(SendError::NotAllowed)?;
+        let scope = self.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
         if !tx.is_open(key(request.method, parent)) {
@@ -139,7 +139,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<(), SendError> {
         let parent = request
             .parent
-            .map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed))
+            .map(|parent| {
+                self.requests.get(parent.0).ok_or(SendError::NotAllowed(NotAllowed::ParentGone))
+            })
             .transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
         // Before 2025-11-25 there was no capability for `includeContext`.
@@ -149,16 +151,19 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         } else {
             request.needs
         };
-        if modern
-            || !(scope.ready || request.method == "ping")
-            || !scope.capabilities.contains(needs)
-        {
-            return Err(SendError::NotAllowed);
-        }
-        if request.params.is_some_and(|params| !(request.is_valid)(params, scope.revision)) {
-            return Err(SendError::Value);
-        }
-        Ok(())
+        let broken = if modern {
+            NotAllowed::Revision
+        } else if !(scope.ready || request.method == "ping") {
+            NotAllowed::NotOpen
+        } else if !scope.capabilities.contains(needs) {
+            NotAllowed::Capability
+        } else {
+            return match request.params {
+                Some(params) => (request.check)(params, scope.revision).map_err(SendError::Invalid),
+                None => Ok(()),
+            };
+        };
+        Err(SendError::NotAllowed(broken))
     }
 
     /// Cancels a call and sends `notifications/cancelled`. No event follows. Does nothing if the
@@ -198,10 +203,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Slot, SendError> {
         if self.calls.is_full() {
-            return Err(SendError::TooMany);
+            return Err(SendError::TooManyCalls);
         }
         // Ids are not reused in a session, which therefore ends after 2^32 calls.
-        let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
+        let number = self.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
         let digits = Decimal::new(u64::from(number), false);
         let frame = match kind {
             CallKind::Application => key(method, parent),
@@ -223,7 +228,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.calls
             .insert(hash, deadline, InflightCall { number, parent, kind })
             .map(|(slot, _)| slot)
-            .ok_or(SendError::TooMany)
+            .ok_or(SendError::TooManyCalls)
     }
 
     /// Removes a call and resumes the timeout of its parent.
@@ -302,7 +307,7 @@ pub struct InputRequestParts<'x> {
     method: &'static str,
     params: Option<&'x dyn Tell>,
     needs: ClientFeatures,
-    is_valid: bool,
+    valid: Result<(), InvalidPayload>,
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
@@ -322,20 +327,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        let mut is_valid = state.is_some() || !questions.is_empty();
+        pending.may_ask_for(ClientFeatures::NONE)?;
+        require(state.is_some() || !questions.is_empty(), InvalidPayload::Empty)?;
+        let mut valid = Ok(());
         for (at, (key, question)) in questions.iter().enumerate() {
             let asked = question.as_input_request();
-            if !pending.capabilities.contains(asked.needs) {
-                return Err(SendError::NotAllowed);
-            }
-            is_valid &= asked.is_valid && !questions.iter().take(at).any(|(other, _)| other == key);
+            pending.may_ask_for(asked.needs)?;
+            let is_new = !questions.iter().take(at).any(|(other, _)| other == key);
+            valid = valid.and(asked.valid).and(require(is_new, InvalidPayload::DuplicateKey));
         }
-        if !pending.revision.is_modern() || !pending.may_require_input {
-            return Err(SendError::NotAllowed);
-        }
-        if !is_valid {
-            return Err(SendError::Value);
-        }
+        valid?;
         let questions = (!questions.is_empty()).then_some(InputRequestMap(questions));
         let result = Object {
             names: "resultType,inputRequests,requestState,",
@@ -348,7 +349,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// that serve both eras.
     ///
     /// # Errors
-    /// As [`request`](Self::request). [`SendError::NotAllowed`] for an input request with an
+    /// As [`request`](Self::request). [`InvalidPayload::Method`] for an input request with an
     /// unknown method.
     pub fn request_input(
         &mut self,
@@ -367,7 +368,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             InputRequest::ListRoots => {
                 self.request(now, &ClientRequest::roots().parent(parent), tx)
             }
-            InputRequest::Other(_) => Err(SendError::NotAllowed),
+            InputRequest::Other(_) => Err(SendError::Invalid(InvalidPayload::Method)),
         }
     }
 }
@@ -393,48 +394,49 @@ impl Tell for InputRequestMap<'_> {
 
 impl AsInputRequest for ElicitParams<'_> {
     fn as_input_request(&self) -> InputRequestParts<'_> {
-        let is_valid = is_valid_elicitation(self, Revision::LATEST);
+        let valid = check_elicitation(self, Revision::LATEST);
         InputRequestParts {
             method: "elicitation/create",
             params: Some(self),
             needs: self.required_capabilities(),
-            is_valid,
+            valid,
         }
     }
 }
 
 impl AsInputRequest for ElicitFormParams<'_> {
     fn as_input_request(&self) -> InputRequestParts<'_> {
-        let is_valid = self.requested_schema.is_valid_for(Revision::LATEST);
+        let valid =
+            require(self.requested_schema.is_valid_for(Revision::LATEST), InvalidPayload::Form);
         InputRequestParts {
             method: "elicitation/create",
             params: Some(self),
             needs: ClientFeatures::ELICITATION_FORM,
-            is_valid,
+            valid,
         }
     }
 }
 
 impl AsInputRequest for ElicitUrlParams<'_> {
     fn as_input_request(&self) -> InputRequestParts<'_> {
-        let is_valid = self.is_valid_for(Revision::LATEST);
+        let valid = require(self.is_valid_for(Revision::LATEST), InvalidPayload::Url);
         InputRequestParts {
             method: "elicitation/create",
             params: Some(self),
             needs: ClientFeatures::ELICITATION_URL,
-            is_valid,
+            valid,
         }
     }
 }
 
 impl AsInputRequest for CreateMessageParams<'_> {
     fn as_input_request(&self) -> InputRequestParts<'_> {
-        let is_valid = is_valid_sampling(self, Revision::LATEST);
+        let valid = check_sampling(self, Revision::LATEST);
         InputRequestParts {
             method: "sampling/createMessage",
             params: Some(self),
             needs: self.required_capabilities(),
-            is_valid,
+            valid,
         }
     }
 }
@@ -448,13 +450,13 @@ impl AsInputRequest for InputRequest<'_> {
                 method: "roots/list",
                 params: None,
                 needs: ClientFeatures::ROOTS,
-                is_valid: true,
+                valid: Ok(()),
             },
             Self::Other(_) => InputRequestParts {
                 method: "",
                 params: None,
                 needs: ClientFeatures::NONE,
-                is_valid: false,
+                valid: Err(InvalidPayload::Method),
             },
         }
     }
@@ -466,43 +468,47 @@ fn key(method: &str, parent: Option<Slot>) -> WriterId {
 }
 
 /// Forms may not be nested; URL mode needs a URL (client/elicitation).
-pub(super) fn is_valid_elicitation(params: &ElicitParams<'_>, revision: Revision) -> bool {
+fn check_elicitation(params: &ElicitParams<'_>, revision: Revision) -> Result<(), InvalidPayload> {
     match params {
-        ElicitParams::Form(form) => form.requested_schema.is_valid_for(revision),
-        ElicitParams::Url(page) => page.is_valid_for(revision),
+        ElicitParams::Form(form) => {
+            require(form.requested_schema.is_valid_for(revision), InvalidPayload::Form)
+        }
+        ElicitParams::Url(page) => require(page.is_valid_for(revision), InvalidPayload::Url),
     }
 }
 
 /// Every `tool_use` must be followed by a message that holds only its `tool_result`s
 /// (client/sampling).
-pub(super) fn is_valid_sampling(params: &CreateMessageParams<'_>, _: Revision) -> bool {
-    params.validate_tool_results().is_ok()
+fn check_sampling(params: &CreateMessageParams<'_>, _: Revision) -> Result<(), InvalidPayload> {
+    params.validate_tool_results().map_err(|_| InvalidPayload::ToolResults)
 }
 
 /// Requires unique keys and one of the three methods, or a state (2026-07-28, basic/patterns/mrtr).
-pub(super) fn is_valid_input(input: &InputRequiredResult<'_>) -> bool {
-    let mut at = 0usize;
-    !input.is_empty()
-        && input.all_requests(&mut |key, question| {
-            let mut left = at;
-            at += 1;
-            let unused = input.all_requests(&mut |other, _| {
-                let before = left > 0;
-                left = left.saturating_sub(1);
-                !before || other != key
-            });
-            unused
-                && match question {
-                    Some(InputRequest::Elicit(params)) => {
-                        is_valid_elicitation(params, Revision::LATEST)
-                    }
-                    Some(InputRequest::CreateMessage(params)) => {
-                        is_valid_sampling(params, Revision::LATEST)
-                    }
-                    Some(InputRequest::ListRoots) => true,
-                    Some(InputRequest::Other(_)) | None => false,
-                }
-        })
+pub(super) fn check_input(input: &InputRequiredResult<'_>) -> Result<(), InvalidPayload> {
+    require(!input.is_empty(), InvalidPayload::Empty)?;
+    let (mut at, mut result) = (0usize, Ok(()));
+    input.all_requests(&mut |key, question| {
+        let mut left = at;
+        at += 1;
+        let is_unused = input.all_requests(&mut |other, _| {
+            let before = left > 0;
+            left = left.saturating_sub(1);
+            !before || other != key
+        });
+        result = match question {
+            _ if !is_unused => Err(InvalidPayload::DuplicateKey),
+            Some(InputRequest::Elicit(params)) => check_elicitation(params, Revision::LATEST),
+            Some(InputRequest::CreateMessage(params)) => check_sampling(params, Revision::LATEST),
+            Some(InputRequest::ListRoots) => Ok(()),
+            Some(InputRequest::Other(_)) | None => Err(InvalidPayload::Method),
+        };
+        result.is_ok()
+    });
+    result
+}
+
+fn require(holds: bool, rule: InvalidPayload) -> Result<(), InvalidPayload> {
+    if holds { Ok(()) } else { Err(rule) }
 }
 
 #[cfg(test)]
@@ -563,7 +569,7 @@ mod tests {
         let unknown = InputRequest::Other(RawJson::EMPTY);
         assert_eq!(
             server.request_input(now, parent, &unknown, &mut tx),
-            Err(SendError::NotAllowed)
+            Err(SendError::Invalid(InvalidPayload::Method))
         );
     }
 }

@@ -5,10 +5,10 @@ use core::fmt;
 use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
-use super::requests::is_valid_input;
+use super::requests::check_input;
 use crate::encode::tell::{Object, Shown, Tell};
 use crate::encode::{Payload, Pen, WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::RawJson;
@@ -28,7 +28,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// ([`is_request_open`](Self::is_request_open)), as does every call that responds.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] if the result is not an
+    /// [`SendError::Full`]: drain and call again. [`SendError::Invalid`] if the result is not an
     /// object; the request then stays open.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
@@ -56,7 +56,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<(), SendError> {
         // Raw JSON can be checked before writing; other values only fail during serialization.
         if !result.is_object() {
-            return Err(SendError::Value);
+            return Err(SendError::Invalid(InvalidPayload::NotAnObject));
         }
         self.respond(request, &result, tx)
     }
@@ -128,7 +128,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if error.code == ErrorCode::UrlElicitationRequired
             && self.requests.get(request.0).is_some_and(lacks_url_elicitation)
         {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
             write_error(writer, Some(id), error)
@@ -140,7 +140,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] if the client did not
-    /// declare URL mode. [`SendError::Value`] if `pages` is empty, or one has no URL or id.
+    /// declare URL mode. [`SendError::Invalid`] if `pages` is empty, or one has no URL or id.
     pub fn require_url_elicitation(
         &mut self,
         request: RequestHandle,
@@ -149,11 +149,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if pending.revision != Revision::V2025_11_25 || lacks_url_elicitation(pending) {
-            return Err(SendError::NotAllowed);
+        if pending.revision != Revision::V2025_11_25 {
+            return Err(SendError::NotAllowed(NotAllowed::Revision));
         }
-        if pages.is_empty() || !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
-            return Err(SendError::Value);
+        if lacks_url_elicitation(pending) {
+            return Err(SendError::NotAllowed(NotAllowed::Capability));
+        }
+        if pages.is_empty() {
+            return Err(SendError::Invalid(InvalidPayload::Empty));
+        }
+        if !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
+            return Err(SendError::Invalid(InvalidPayload::Url));
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
             write_response_head(
@@ -175,7 +181,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::NotAllowed`] for a legacy client (use [`request`](Self::request)), for a method
     /// other than `tools/call`, `prompts/get` and `resources/read`, and for an input request that
-    /// needs a capability that the client did not declare. [`SendError::Value`] for a result
+    /// needs a capability that the client did not declare. [`SendError::Invalid`] for a result
     /// without input requests and state, a duplicate key, an unknown method, a form with nested
     /// fields, URL mode without a URL, and messages with a `tool_use` without `tool_result`.
     pub fn input_required(
@@ -185,15 +191,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        if !pending.revision.is_modern()
-            || !pending.may_require_input
-            || !pending.capabilities.contains(input.required_capabilities())
-        {
-            return Err(SendError::NotAllowed);
-        }
-        if !is_valid_input(input) {
-            return Err(SendError::Value);
-        }
+        pending.may_ask_for(input.required_capabilities())?;
+        check_input(input)?;
         self.respond_with::<dyn Payload>(request, "input_required", input, tx)
     }
 
@@ -267,7 +266,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.kind != RequestKind::Request {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
         }
         tx.frame(frame, pending.revision, &mut |writer| {
             response.write(pending.id.as_str(), writer)

@@ -5,7 +5,7 @@ use super::Server;
 use super::inflight::RequestKind;
 use super::respond::key;
 use crate::encode::{WriteError, Writer};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::rpc::write_response_head;
 use crate::tx::Tx;
@@ -30,7 +30,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.kind != RequestKind::Request {
-            return Err(SendError::NotAllowed);
+            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
         }
         tx.begin(key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")

@@ -7,7 +7,7 @@ use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
 use crate::encode::Payload;
 use crate::encode::tell::{Object, Tell, Teller};
-use crate::error::SendError;
+use crate::error::{NotAllowed, SendError};
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
@@ -33,7 +33,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<Remaining, SendError> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Remaining::Done) };
         match pending.kind {
-            RequestKind::Request => Err(SendError::NotAllowed),
+            RequestKind::Request => Err(SendError::NotAllowed(NotAllowed::RequestKind)),
             // Over HTTP the result ends the stream, and the stream identifies the request.
             RequestKind::Listen(_) if !pending.exchange.is_session() => {
                 pending.kind = RequestKind::Ending;

@@ -4,6 +4,7 @@ use std::{format, string::String, vec, vec::Vec};
 
 use super::*;
 use crate::encode::write_value;
+use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
 const WRITER: WriterId = WriterId::response(3, 7);
@@ -52,7 +53,7 @@ fn in_parts(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
                 assert!(tx.is_idle());
                 return sent;
             }
-            Err(e) => assert!(e.is_full(), "{e}"),
+            Err(e) => assert_eq!(e, SendError::Full),
         }
     }
     panic!("no end");
@@ -219,9 +220,13 @@ fn an_open_frame_is_abandoned_or_continued() {
 fn an_invalid_value_writes_nothing() {
     let mut tx = TxBuffer::new([0; 64]);
     let tx: &mut Tx<'_> = &mut tx;
-    let mut failing =
-        |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
-    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
+    let mut failing = |writer: &mut Writer<'_>| {
+        writer.put(b"beginning").and(Err(WriteError::Value(InvalidPayload::Serialize)))
+    };
+    assert_eq!(
+        tx.frame(WRITER, Revision::LATEST, &mut failing),
+        Err(SendError::Invalid(InvalidPayload::Serialize))
+    );
     assert!(tx.is_idle());
 }
 
@@ -238,7 +243,7 @@ fn raw_json_other_than_a_string_is_not_a_key() {
     let number = Keyed(RawJson::from_static("1"));
     assert_eq!(
         tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &number)),
-        Err(SendError::Value)
+        Err(SendError::Invalid(InvalidPayload::Serialize))
     );
     let string = Keyed(RawJson::from_static("\"a\""));
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
@@ -247,14 +252,18 @@ fn raw_json_other_than_a_string_is_not_a_key() {
 
 #[test]
 fn an_invalid_value_is_reported_even_if_bytes_are_pending() {
-    let mut failing =
-        |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+    let mut failing = |writer: &mut Writer<'_>| {
+        writer.put(b"beginning").and(Err(WriteError::Value(InvalidPayload::Serialize)))
+    };
     for size in [16, 64] {
         let mut storage = [0; 64];
         let mut tx = TxBuffer::new(&mut storage[..size]);
         let tx: &mut Tx<'_> = &mut tx;
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
-        assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut failing), Err(SendError::Value));
+        assert_eq!(
+            tx.frame(WRITER, Revision::LATEST, &mut failing),
+            Err(SendError::Invalid(InvalidPayload::Serialize))
+        );
         assert_eq!(tx.pending(), b"1\n");
     }
 }
@@ -286,11 +295,20 @@ fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
         (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
     let mut tx = TxBuffer::new([0; 8]);
     let tx: &mut Tx<'_> = &mut tx;
-    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
-    assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::NotAllowed));
+    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed(NotAllowed::OutOfOrder)));
+    assert_eq!(
+        tx.finish(WRITER, Revision::LATEST, &mut end),
+        Err(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
     assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Ok(()));
-    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
-    assert_eq!(tx.write_part(OTHER_WRITER, b"1"), Err(SendError::NotAllowed));
+    assert_eq!(
+        tx.begin(WRITER, Revision::LATEST, &mut begin),
+        Err(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
+    assert_eq!(
+        tx.write_part(OTHER_WRITER, b"1"),
+        Err(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
     assert_eq!(tx.write_part(WRITER, b""), Ok(0));
     // Writes as much as fits, with line breaks as spaces.
     assert_eq!(tx.write_part(WRITER, b"1,\r\n2,3,4"), Ok(7));
@@ -308,7 +326,7 @@ fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
     // The end is longer than the buffer: once it has begun, no more parts are accepted.
     assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
     assert!(tx.is_mid_frame());
-    assert_eq!(tx.write_part(WRITER, b"8"), Err(SendError::NotAllowed));
+    assert_eq!(tx.write_part(WRITER, b"8"), Err(SendError::NotAllowed(NotAllowed::OutOfOrder)));
     tx.advance(usize::MAX);
     assert_eq!(tx.finish(WRITER, Revision::LATEST, &mut end), Err(SendError::Full));
     assert!(tx.is_mid_frame());
@@ -319,7 +337,7 @@ fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::Full));
     assert!(tx.is_mid_frame());
     tx.advance(usize::MAX);
-    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed));
+    assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed(NotAllowed::OutOfOrder)));
 }
 
 #[test]

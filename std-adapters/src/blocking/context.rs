@@ -133,7 +133,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
     ) -> Result<R, Error> {
         loop {
             match call(self.server, self.tx) {
-                Err(error) if error.is_full() => self.drain()?,
+                Err(SendError::Full) => self.drain()?,
                 Err(error) => return Err(Error::NotSent(error)),
                 Ok(value) => {
                     // One system call for many responses, but no more than fits into the cache.

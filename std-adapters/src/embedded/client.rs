@@ -355,7 +355,7 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
         let now = self.now();
         loop {
             match call(&mut self.client, now, &mut self.tx) {
-                Err(error) if error.is_full() => self.drain()?,
+                Err(SendError::Full) => self.drain()?,
                 result => return result.map_err(Error::NotSent),
             }
         }

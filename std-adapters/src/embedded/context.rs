@@ -94,7 +94,7 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
     ) -> Result<R, Error<P::Error>> {
         loop {
             match call(&mut self.server, &mut self.tx) {
-                Err(error) if error.is_full() => self.drain()?,
+                Err(SendError::Full) => self.drain()?,
                 result => return result.map_err(Error::NotSent),
             }
         }

@@ -157,7 +157,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         mut call: impl FnMut(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> impl Future<Output = Result<R, SendError>> {
         Self::until(move || match self.state.borrow_mut().attempt(writer, &mut call) {
-            Err(error) if error.is_full() => None,
+            Err(SendError::Full) => None,
             done => Some(done),
         })
     }
@@ -204,7 +204,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
             return Err(SendError::Full);
         }
         let done = call(&mut self.server, self.now, &mut self.tx);
-        let is_full = matches!(&done, Err(error) if error.is_full());
+        let is_full = matches!(&done, Err(SendError::Full));
         self.writer = is_full.then_some(writer);
         self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
         self.is_touched |= !matches!(&done, Err(SendError::Full));

@@ -134,7 +134,7 @@ impl Context<'_> {
     ) -> Result<Delivery, SendError> {
         let _turn = ReleaseOnDrop(self);
         poll_fn(|cx| match call() {
-            Err(error) if error.is_full() => {
+            Err(SendError::Full) => {
                 self.connection.wait(self.slot, cx.waker());
                 Poll::Pending
             }

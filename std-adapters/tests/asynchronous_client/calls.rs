@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures_lite::future;
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{
-    CallOptions, ErrorCode, Progress, RawJson, RequestHandle, RpcError, SendError, ServerEvent,
+    CallOptions, ErrorCode, InvalidPayload, NotAllowed, Progress, RawJson, RequestHandle, RpcError,
+    SendError, ServerEvent,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, Prompts, Tools};
 
@@ -184,9 +185,18 @@ fn errors_come_from_the_server_or_the_client() {
         assert_eq!(error.data.unwrap().as_raw().as_str(), r#"{"why":"so"}"#);
         let complete =
             client.request("completion/complete", &RawJson::EMPTY, CallOptions::new()).await;
-        assert!(matches!(complete, Err(CallError::NotSent(SendError::NotAllowed))), "{complete:?}");
+        assert!(
+            matches!(complete, Err(CallError::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))),
+            "{complete:?}"
+        );
         let no_object = client.request("tools/call", &1, CallOptions::new()).await;
-        assert!(matches!(no_object, Err(CallError::NotSent(SendError::Value))), "{no_object:?}");
+        assert!(
+            matches!(
+                no_object,
+                Err(CallError::NotSent(SendError::Invalid(InvalidPayload::Serialize)))
+            ),
+            "{no_object:?}"
+        );
     });
 }
 

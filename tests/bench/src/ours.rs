@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, Tx, TxBuffer,
+    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 
 use crate::{Case, messages};
@@ -103,7 +103,7 @@ fn repeat<R>(
 ) -> R {
     loop {
         match call(tx) {
-            Err(error) if error.is_full() => *sent += drain(tx),
+            Err(SendError::Full) => *sent += drain(tx),
             other => return other.unwrap(),
         }
     }

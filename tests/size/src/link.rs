@@ -15,7 +15,7 @@ pub fn send<S: Storage, R>(
 ) -> Result<R, SendError> {
     loop {
         match call(tx) {
-            Err(error) if error.is_full() => drain(port, tx),
+            Err(SendError::Full) => drain(port, tx),
             result => return result,
         }
     }

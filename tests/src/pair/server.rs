@@ -8,8 +8,8 @@ use mcp_sansio::types::{
     Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientRequest, Instant, LogMessage, Method, Progress, RawJson,
-    Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
+    Call, CallOutcome, Change, ClientRequest, Instant, LogMessage, Method, NotAllowed, Progress,
+    RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
 };
 
 use super::{Application, End, Line};
@@ -286,7 +286,7 @@ impl ServerApp {
         let input =
             InputRequiredResult::with_input_requests(&questions).request_state(state.as_str());
         match line.send(|tx| server.input_required(handle, &input, tx)) {
-            Err(SendError::NotAllowed) => {
+            Err(SendError::NotAllowed(_)) => {
                 let error = RpcError::missing_capability(questions[0].1.required_capabilities());
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
@@ -314,7 +314,7 @@ impl ServerApp {
         ) {
             Ok(()) => {}
             Err(error) => {
-                assert_eq!(error, SendError::NotAllowed);
+                assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability));
                 let error = RpcError::internal("The client cannot be asked that");
                 _ = line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
             }

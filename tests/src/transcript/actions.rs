@@ -242,7 +242,8 @@ pub(super) fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> Strin
             "()" => "Ok".into(),
             value => value.replace('"', ""),
         },
-        Err(error) => format!("{error:?}"),
+        // The name of the error, without the rule.
+        Err(error) => format!("{error:?}").split('(').next().unwrap_or_default().into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The player of transcripts, for servers and clients.
 
-use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer};
+use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer, SendError};
 use serde_json::Value;
 
 use super::claims::Claims;
@@ -144,8 +144,8 @@ pub(super) trait Play {
             match event.map(|event| event.map(|event| self.happened(&event))) {
                 Ok(Some(())) => {}
                 Ok(None) => return None,
-                Err(error) if error.is_full() && unread => return Some(messages.position()),
-                Err(error) if error.is_full() => self.bench().wire.drain(),
+                Err(SendError::Full) if unread => return Some(messages.position()),
+                Err(SendError::Full) => self.bench().wire.drain(),
                 Err(error) => panic!("next_event: {error}"),
             }
         }

@@ -71,7 +71,7 @@ impl Wire {
     ) -> Result<R, SendError> {
         for _ in 0..PATIENCE {
             match call(&mut self.tx) {
-                Err(error) if error.is_full() => self.drain(),
+                Err(SendError::Full) => self.drain(),
                 // An adapter drops such a message; here it bypasses the small buffer.
                 Err(SendError::TooLarge) => {
                     self.drain_all();

@@ -3,7 +3,7 @@
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
-    Instant, Messages, RawJson, SendError, Tx, TxBuffer,
+    Instant, InvalidPayload, Messages, RawJson, SendError, Tx, TxBuffer,
 };
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -43,7 +43,7 @@ fn cut_off(
         tx.advance(usize::MAX);
         match result {
             Ok(call) => break call,
-            Err(error) => assert!(error.is_full(), "{error}"),
+            Err(error) => assert_eq!(error, SendError::Full),
         }
     };
     (client, call, String::from_utf8(sent).unwrap())
@@ -124,7 +124,7 @@ fn parameters_that_fail_half_way_cut_the_line_off_as_well() {
     let failing = Failing(0.into());
     let (client, call, sent) = cut_off(&failing, |client, tx| {
         failing.0.set(9);
-        assert_eq!(send(client, &failing, tx), Err(SendError::Value));
+        assert_eq!(send(client, &failing, tx), Err(SendError::Invalid(InvalidPayload::Serialize)));
     });
     the_line_is_cut_off_and_its_id_is_unused(client, call, &sent);
 }

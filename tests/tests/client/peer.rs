@@ -77,7 +77,7 @@ impl Peer {
             let result = call(&mut self.client, &mut self.tx);
             self.drain();
             match result {
-                Err(error) if error.is_full() => {}
+                Err(SendError::Full) => {}
                 other => return other,
             }
         }
@@ -101,7 +101,7 @@ impl Peer {
                     }
                     events.push(name(&event));
                 }
-                Err(error) if error.is_full() => self.drain(),
+                Err(SendError::Full) => self.drain(),
                 Err(error) => panic!("{error}"),
             }
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Revision,
-    SendError, Tx,
+    CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, NotAllowed,
+    Revision, SendError, Tx,
 };
 
 use super::peer::{Peer, handshake};
@@ -164,7 +164,7 @@ fn a_client_can_connect_again_after_connecting_failed() {
             .expect("connecting starts");
         assert_eq!(
             peer.client.connect(Instant::from_millis(0), &mut peer.tx),
-            Err(SendError::NotAllowed),
+            Err(SendError::NotAllowed(NotAllowed::AlreadyOpen)),
             "the client is connecting"
         );
         assert!(peer.sent().contains(r#""method":"initialize""#));

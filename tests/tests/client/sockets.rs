@@ -153,7 +153,7 @@ fn send<R>(
         sent.push_str(std::str::from_utf8(tx.pending()).expect("only plain text is sent here"));
         tx.advance(usize::MAX);
         match result {
-            Err(error) if error.is_full() => {}
+            Err(SendError::Full) => {}
             other => return other.map_err(io::Error::other),
         }
     }

@@ -9,7 +9,7 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
-    Instant, Messages, Revision, SendError, TxBuffer,
+    Instant, InvalidPayload, Messages, Revision, SendError, TxBuffer,
 };
 
 static CONFIG: ClientConfig<'_> =
@@ -325,7 +325,7 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     assert!(exchange.is_modern(), "a modern exchange sends no cancellation");
     assert_eq!(
         device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])),
-        Err(SendError::Value)
+        Err(SendError::Invalid(InvalidPayload::NotAnObject))
     );
 }
 

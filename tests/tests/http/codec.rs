@@ -1,5 +1,6 @@
 //! The HTTP/1.1 codec: every split, every truncation, and every ambiguous message.
 
+use mcp_sansio::InvalidPayload;
 use mcp_sansio::SendError;
 use mcp_sansio::http::codec::{
     BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES,
@@ -520,17 +521,25 @@ fn invalid_fields_are_not_written() {
         ("x:", ""),
         ("x\r\n", ""),
     ] {
-        assert_eq!(head(name, value), Err(SendError::Value), "{name:?} {value:?}");
+        assert_eq!(
+            head(name, value),
+            Err(SendError::Invalid(InvalidPayload::HttpHead)),
+            "{name:?} {value:?}"
+        );
     }
     for (method, target) in
         [("GET", "/a b"), ("GET", "/\r\nX: y"), ("GET", ""), ("G T", "/"), ("GET", "/\u{e9}")]
     {
         let head = HeadWriter::request(&mut [0; 256], method, target).finish(BodyLength::Absent);
-        assert_eq!(head, Err(SendError::Value), "{method:?} {target:?}");
+        assert_eq!(
+            head,
+            Err(SendError::Invalid(InvalidPayload::HttpHead)),
+            "{method:?} {target:?}"
+        );
     }
     assert_eq!(
         HeadWriter::response(&mut [0; 256], 99).finish(BodyLength::Absent),
-        Err(SendError::Value)
+        Err(SendError::Invalid(InvalidPayload::HttpHead))
     );
     let whole = HeadWriter::response(&mut [0; 256], 200)
         .field("a", "b")

@@ -5,7 +5,7 @@ use mcp_sansio::http::codec::{
     BodyLength, HeadWriter, MAX_CHUNK_OVERHEAD, MAX_TRAILERS, Part, RequestReader, ResponseReader,
 };
 use mcp_sansio::http::{RequestHead, ResponseHead};
-use mcp_sansio::{SendError, Storage};
+use mcp_sansio::{InvalidPayload, SendError, Storage};
 use mcp_sansio_tests::codec::{Read, requests, responses};
 
 const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -58,7 +58,7 @@ fn the_line_of_a_response_has_its_reason() {
     for status in [0, 99, 1000, u16::MAX] {
         assert_eq!(
             HeadWriter::response(&mut [0; 64], status).finish(BodyLength::Absent),
-            Err(SendError::Value),
+            Err(SendError::Invalid(InvalidPayload::HttpHead)),
             "{status}"
         );
     }
@@ -104,7 +104,11 @@ fn pushed_fields_obey_the_same_rules() {
         let expected = format!("HTTP/1.1 202 Accepted\r\n{name}: {value}\r\n\r\n");
         assert_eq!(
             pushed,
-            if is_good { Ok(expected.len()) } else { Err(SendError::Value) },
+            if is_good {
+                Ok(expected.len())
+            } else {
+                Err(SendError::Invalid(InvalidPayload::HttpHead))
+            },
             "{name:?} {value:?}"
         );
         assert!(!is_good || out.starts_with(expected.as_bytes()));

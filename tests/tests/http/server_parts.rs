@@ -6,7 +6,7 @@ use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::{
     Endpoint, EventId, OutgoingResponse, Rejection, ReplayBuffer, Route, StreamRecorder,
 };
-use mcp_sansio::{Frame, Messages, Revision, Revisions, SendError, Storage, TxBuffer};
+use mcp_sansio::{Frame, Messages, NotAllowed, Revision, Revisions, SendError, Storage, TxBuffer};
 
 #[test]
 fn an_unsupported_version_is_refused_in_a_session_and_handled_outside_of_one() {
@@ -73,7 +73,7 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         let mut tx = TxBuffer::for_http_response(&mut storage[..], 0);
         let mut body = Vec::new();
         while let Err(error) = Rejection::session_not_found().write(&mut tx) {
-            assert!(error.is_full());
+            assert_eq!(error, SendError::Full);
             assert!(!tx.pending().is_empty());
             body.extend_from_slice(tx.pending());
             tx.advance(usize::MAX);
@@ -84,7 +84,7 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         assert_eq!(tx.http_response().map(|reply| reply.status), Some(404), "{len}");
         assert_eq!(
             Rejection::session_not_found().write(&mut tx),
-            Err(SendError::NotAllowed),
+            Err(SendError::NotAllowed(NotAllowed::AlreadyResponded)),
             "{len}"
         );
     }

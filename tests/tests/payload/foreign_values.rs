@@ -103,12 +103,12 @@ fn b4_invalid_json_text_is_refused() {
     for text in ["", "{", "1 2", "nul", "{\"a\":}", "\"\n\""] {
         assert_eq!(
             written(&Struct(RAW, Box::leak(Box::new([(RAW, &*text.to_owned().leak())])))),
-            Err(SendError::Value),
+            Err(SendError::Invalid(InvalidPayload::PrivateType)),
             "{text}"
         );
     }
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
-    assert_eq!(written(&raw(&deep)), Err(SendError::Value));
+    assert_eq!(written(&raw(&deep)), Err(SendError::Invalid(InvalidPayload::PrivateType)));
     // A struct of that name with no field, two fields, or another field.
     for fields in [
         &[][..],
@@ -117,7 +117,11 @@ fn b4_invalid_json_text_is_refused() {
         &[("type", "x"), (RAW, "1")],
         &[(RAW, "1"), ("type", "x")],
     ] {
-        assert_eq!(written(&Struct(RAW, fields)), Err(SendError::Value), "{fields:?}");
+        assert_eq!(
+            written(&Struct(RAW, fields)),
+            Err(SendError::Invalid(InvalidPayload::PrivateType)),
+            "{fields:?}"
+        );
     }
 }
 
@@ -129,10 +133,21 @@ fn b4_other_private_names_are_refused_and_plain_ones_written() {
         "$__serde_spanned_private_Spanned",
         "$serde_yaml::private::Tag",
     ] {
-        assert_eq!(written(&Struct(name, &[("a", "1")])), Err(SendError::Value), "{name}");
-        assert_eq!(written(&[Struct(name, &[("a", "1")])]), Err(SendError::Value), "{name}");
+        assert_eq!(
+            written(&Struct(name, &[("a", "1")])),
+            Err(SendError::Invalid(InvalidPayload::PrivateType)),
+            "{name}"
+        );
+        assert_eq!(
+            written(&[Struct(name, &[("a", "1")])]),
+            Err(SendError::Invalid(InvalidPayload::PrivateType)),
+            "{name}"
+        );
     }
-    assert_eq!(written(&Newtype("$ron::private::RawValue")), Err(SendError::Value));
+    assert_eq!(
+        written(&Newtype("$ron::private::RawValue")),
+        Err(SendError::Invalid(InvalidPayload::PrivateType))
+    );
     // Types of `bson` contain JSON for other serializers; names with `$` in extended JSON are
     // ordinary keys.
     assert_eq!(written(&Newtype("$__private__bson_RawDocument")).unwrap(), r#""inside""#);
@@ -163,9 +178,15 @@ fn b4_a_flattened_or_tagged_private_struct_is_refused() {
             map.end()
         }
     }
-    assert_eq!(written(&Flat { rest: Number("1") }), Err(SendError::Value));
-    assert_eq!(written(&Tagged::A(Number("1"))), Err(SendError::Value));
-    assert_eq!(written(&AsKey), Err(SendError::Value));
+    assert_eq!(
+        written(&Flat { rest: Number("1") }),
+        Err(SendError::Invalid(InvalidPayload::PrivateType))
+    );
+    assert_eq!(
+        written(&Tagged::A(Number("1"))),
+        Err(SendError::Invalid(InvalidPayload::PrivateType))
+    );
+    assert_eq!(written(&AsKey), Err(SendError::Invalid(InvalidPayload::Serialize)));
 }
 
 #[test]
@@ -192,7 +213,7 @@ fn b4_a_result_of_json_text_is_completed_like_any_other() {
             out.extend_from_slice(tx.pending());
             tx.advance(usize::MAX);
             match result {
-                Err(error) if error.is_full() => {}
+                Err(SendError::Full) => {}
                 result => return result.map(|_| String::from_utf8(out).unwrap()),
             }
         }
@@ -212,7 +233,7 @@ fn b4_a_result_of_json_text_is_completed_like_any_other() {
     }
     assert_eq!(
         answer(4096, &|server, request, tx| server.respond(request, &Json(raw("[1]")), tx)),
-        Err(SendError::Value)
+        Err(SendError::Invalid(InvalidPayload::NotAnObject))
     );
 }
 

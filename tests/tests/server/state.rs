@@ -161,7 +161,7 @@ impl Peer {
                     );
                     let question = question.to().expect("an input request");
                     match self.server.input_required(request.handle, &question, &mut tx) {
-                        Err(mcp_sansio::SendError::NotAllowed) => self.server.respond(
+                        Err(mcp_sansio::SendError::NotAllowed(_)) => self.server.respond(
                             request.handle,
                             &TextResult::error("cannot ask"),
                             &mut tx,

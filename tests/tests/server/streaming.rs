@@ -74,13 +74,22 @@ fn begin_write_and_finish_must_be_called_in_order() {
     let mut wire = Wire::new(4000);
     let request = wire.request();
     let Wire { server, tx, .. } = &mut wire;
-    assert_eq!(server.write_response(request, b"x", tx).err(), Some(SendError::NotAllowed));
-    assert_eq!(server.finish_response(request, tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(
+        server.write_response(request, b"x", tx).err(),
+        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
+    assert_eq!(
+        server.finish_response(request, tx).err(),
+        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
     assert_eq!(server.begin_response(request, tx), Ok(()));
-    assert_eq!(server.begin_response(request, tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(
+        server.begin_response(request, tx).err(),
+        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
+    );
     assert_eq!(
         server.respond(request, &TextResult::new("x"), tx).err(),
-        Some(SendError::NotAllowed)
+        Some(SendError::NotAllowed(NotAllowed::OutOfOrder))
     );
 }
 
@@ -123,7 +132,7 @@ impl Wire {
             self.tx.advance(self.tx.pending().len());
             match result {
                 Ok(value) => return value,
-                Err(error) => assert!(error.is_full(), "{error:?}"),
+                Err(error) => assert_eq!(error, SendError::Full),
             }
         }
     }

@@ -298,7 +298,7 @@ impl Peer {
             match self.server.next_event(self.now, &mut messages, &mut self.tx) {
                 Ok(Some(happened)) => event(happened),
                 Ok(None) => return,
-                Err(error) if error.is_full() => self.drain(),
+                Err(SendError::Full) => self.drain(),
                 Err(error) => panic!("{error}"),
             }
         }
@@ -320,7 +320,7 @@ impl Peer {
     ) -> Result<R, SendError> {
         loop {
             match call(&mut self.server, self.now, &mut self.tx) {
-                Err(error) if error.is_full() => self.drain(),
+                Err(SendError::Full) => self.drain(),
                 other => return other,
             }
         }

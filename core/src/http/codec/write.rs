@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::body::is_token;
-use crate::error::SendError;
+use crate::error::{InvalidPayload, SendError};
 use crate::json::Decimal;
 
 /// Writes the head of a request or response into the caller's buffer.
@@ -47,7 +47,7 @@ impl<'o> HeadWriter<'o> {
             || target.is_empty()
             || !target.bytes().all(|byte| byte.is_ascii_graphic())
         {
-            writer.error = Some(SendError::Value);
+            writer.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
         [method, " ", target, " HTTP/1.1\r\n"].iter().for_each(|text| writer.put(text.as_bytes()));
         writer
@@ -58,7 +58,7 @@ impl<'o> HeadWriter<'o> {
     pub fn response(out: &'o mut [u8], status: u16) -> Self {
         let mut writer = Self { out, len: 0, error: None };
         if !(100..=999).contains(&status) {
-            writer.error = Some(SendError::Value);
+            writer.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
         writer.put(b"HTTP/1.1 ");
         writer.put(Decimal::new(status.into(), false).as_bytes());
@@ -81,7 +81,7 @@ impl<'o> HeadWriter<'o> {
             || !name.bytes().all(is_token)
             || !parts.iter().all(|part| part.iter().all(is_in_values))
         {
-            self.error = Some(SendError::Value);
+            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
         self.put(name.as_bytes());
         self.put(b": ");
@@ -93,12 +93,12 @@ impl<'o> HeadWriter<'o> {
     /// Adds a field through a reference to the writer.
     pub fn push_field(&mut self, name: &str, value: &dyn fmt::Display) {
         if name.is_empty() || !name.bytes().all(is_token) {
-            self.error = Some(SendError::Value);
+            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
         self.put(name.as_bytes());
         self.put(b": ");
         if fmt::Write::write_fmt(&mut ValueWriter(self), format_args!("{value}")).is_err() {
-            self.error = Some(SendError::Value);
+            self.error = Some(SendError::Invalid(InvalidPayload::HttpHead));
         }
         self.put(b"\r\n");
     }
@@ -106,8 +106,8 @@ impl<'o> HeadWriter<'o> {
     /// Ends the head and returns its length.
     ///
     /// # Errors
-    /// [`SendError::TooLarge`] if the head does not fit, [`SendError::Value`] if a name or value is
-    /// invalid (contains a line break, for example). The buffer is not usable then.
+    /// [`SendError::TooLarge`] if the head does not fit, [`InvalidPayload::HttpHead`] if a name or
+    /// value is invalid (contains a line break, for example). The buffer is not usable then.
     pub fn finish(mut self, body: BodyLength) -> Result<usize, SendError> {
         match body {
             BodyLength::Absent | BodyLength::UntilClose => {}

@@ -102,7 +102,7 @@ impl<'f> Reply<'f> {
                 &LogMessage::new(LoggingLevel::Info, text).logger("board"),
                 tx,
             ) {
-                Err(error) if error.is_full() => return Err(error),
+                Err(SendError::Full) => return Err(SendError::Full),
                 _ => self.log = None,
             }
         }

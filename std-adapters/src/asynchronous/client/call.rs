@@ -195,7 +195,7 @@ impl<const N: usize> QueuedSend<'_, N> {
                             state.notify_driver();
                         }
                     }
-                    Err(SendError::TooMany) => {}
+                    Err(SendError::TooManyCalls) => {}
                     Err(error) => {
                         state.send_queue.is_mid_request = false;
                         return Poll::Ready(Err(CallError::NotSent(error)));

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::ClientEvent;
+use mcp_sansio::{ClientEvent, SendError};
 
 use super::connector::{Connected, IN_FLIGHT, Limits, OnEvent};
 use super::error::ConnectError;
@@ -142,7 +142,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         self.is_new
             && self.inner.with(|state| {
                 match state.client.connect(now, &mut state.tx) {
-                    Err(error) if error.is_full() => return false,
+                    Err(SendError::Full) => return false,
                     // A server that is known to be modern is not asked.
                     Ok(()) => {
                         if let Some(revision) = state.client.revision() {

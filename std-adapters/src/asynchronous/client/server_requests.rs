@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
+use mcp_sansio::{OwnedJson, RequestHandle, Revision, SendError, ServerRequest};
 
 use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
@@ -86,7 +86,7 @@ impl ServerRequests {
                 }
             };
             match sent {
-                Err(error) if error.is_full() => return,
+                Err(SendError::Full) => return,
                 // It makes no difference whether the request was still open.
                 Ok(_) | Err(_) => drop(self.responses.pop_front()),
             }

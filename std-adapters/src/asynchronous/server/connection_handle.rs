@@ -97,7 +97,7 @@ impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> 
             Notification::Log(message) => server.log(request, message, &mut output.tx),
         };
         match sent {
-            Err(error) if error.is_full() => {
+            Err(SendError::Full) => {
                 state.waiting.wait(place, cx.waker());
                 Poll::Pending
             }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Delivery, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest,
-    Payload, Progress, Request, RequestHandle, Revision, SendError, Target,
+    Arguments, ClientFeatures, Delivery, ErrorCode, InvalidPayload, LogMessage, Method, OwnedJson,
+    OwnedRequest, Payload, Progress, Request, RequestHandle, Revision, SendError, Target,
 };
 use serde::Serialize;
 
@@ -236,7 +236,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 answers.push(InputResponse { key: key.to_owned(), json: asking.await? });
             }
         }
-        answers.try_into().map_err(|_| SendError::Value.into())
+        answers.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
     }
 
     /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one

@@ -353,7 +353,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 continue;
             }
             match response.send(app.catalog, state) {
-                Err(error) if error.is_full() => state.at(response.handle()).1.block(),
+                Err(SendError::Full) => state.at(response.handle()).1.block(),
                 Err(_) => match response.replacement() {
                     Some(replacement) => *response = replacement,
                     None => drop(self.responses.remove(at)),
@@ -368,7 +368,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             }
             match server.end_listen(*listen, &mut output.tx) {
                 Ok(Remaining::More) => {}
-                Err(error) if error.is_full() => return output.block(),
+                Err(SendError::Full) => return output.block(),
                 Ok(Remaining::Done) | Err(_) => drop(self.listens.pop()),
             }
         }

@@ -261,7 +261,7 @@ impl<const N: usize, const S: usize> State<N, S> {
             self.told = change.position();
             match told {
                 Ok(Remaining::More) => {}
-                Err(error) if error.is_full() => return own.block(),
+                Err(SendError::Full) => return own.block(),
                 Ok(Remaining::Done) | Err(_) => {
                     self.changes.remove(0);
                     self.told = 0;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
-use mcp_sansio::{Call, Instant, OwnedJson, RawJson, RequestHandle, SendError};
+use mcp_sansio::{Call, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, SendError};
 use serde::Deserialize;
 
 use super::connection_handle::ConnectionHandle;
@@ -135,7 +135,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                         Ok(question) => {
                             server.request_input(now, pending.parent, &question, &mut output.tx)
                         }
-                        Err(_) => Err(SendError::Value),
+                        Err(_) => Err(SendError::Invalid(InvalidPayload::Serialize)),
                     };
                     sent.map(|call| pending.stage = Stage::Open(call))
                 }
@@ -145,7 +145,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                 Stage::Open(_) | Stage::Done(_) => Ok(()),
             };
             match sent {
-                Err(error) if error.is_full() => {
+                Err(SendError::Full) => {
                     if matches!(pending.stage, Stage::Queued)
                         && !was_mid_frame
                         && output.tx.is_mid_frame()

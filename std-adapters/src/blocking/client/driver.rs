@@ -165,7 +165,7 @@ impl<'c> Driver<'c> {
         let may_repeat = self.revision().is_modern() && WITH_INPUT.contains(&method);
         let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
         let call = match self.send(|core, now, tx| core.request(now, method, params, options, tx)) {
-            Err(SendError::NotAllowed) => {
+            Err(SendError::NotAllowed(_)) => {
                 return Err(Error::Unsupported { method: method.to_owned() });
             }
             call => call?,
@@ -181,7 +181,7 @@ impl<'c> Driver<'c> {
     ) -> Result<CallId, Error> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
         let call = match self.send(|core, now, tx| core.listen(now, filter, options, tx)) {
-            Err(SendError::NotAllowed) => {
+            Err(SendError::NotAllowed(_)) => {
                 return Err(Error::Unsupported { method: LISTEN.to_owned() });
             }
             call => call?,

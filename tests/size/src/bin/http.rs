@@ -139,7 +139,7 @@ impl Sender<'_> {
     ) -> Result<R, SendError> {
         loop {
             match call(tx) {
-                Err(error) if error.is_full() => self.chunk(tx),
+                Err(SendError::Full) => self.chunk(tx),
                 result => return result,
             }
         }

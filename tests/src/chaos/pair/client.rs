@@ -4,8 +4,8 @@ use std::mem::discriminant;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
-    Call, CallOutcome, Client, ClientEvent, Delivery, Era, InputResponseParams, Instant, Progress,
-    RawJson, RequestHandle, RpcError, SendError,
+    Call, CallOutcome, Client, ClientEvent, Delivery, Era, InputResponseParams, Instant,
+    NotAllowed, Progress, RawJson, RequestHandle, RpcError, SendError,
 };
 
 use super::client_app::{Again, ClientApp, How};
@@ -72,7 +72,7 @@ impl Role for ClientApp {
             Act::Open => {
                 let opened = end.attempt(|client, tx| client.connect(at, tx));
                 assert!(
-                    !matches!(opened, Err(SendError::TooMany | SendError::Value)),
+                    !matches!(opened, Err(SendError::TooManyCalls | SendError::Invalid(_))),
                     "{opened:?}"
                 );
                 opened?;
@@ -153,7 +153,10 @@ impl Role for ClientApp {
                 let told = end.attempt(|client, tx| client.progress(at, *request, &progress, tx));
                 assert!(!matches!(told, Ok(Delivery::Gone)) || !end.app.asked.contains(request));
                 assert!(!end.line.wrote_part, "{told:?}");
-                assert!(!matches!(told, Err(SendError::NotAllowed | SendError::Value)), "{told:?}");
+                assert!(
+                    !matches!(told, Err(SendError::NotAllowed(_) | SendError::Invalid(_))),
+                    "{told:?}"
+                );
                 _ = told?;
             }
             Act::Notify { kind } => match kind {
@@ -163,7 +166,7 @@ impl Role for ClientApp {
                     let refused = end.attempt(|client, tx| {
                         client.notify("notifications/cancelled", &ANSWERS, tx)
                     });
-                    assert_eq!(refused, Err(SendError::NotAllowed));
+                    assert_eq!(refused, Err(SendError::NotAllowed(NotAllowed::Method)));
                 }
             },
         }

@@ -350,7 +350,7 @@ impl World<'_> {
         match self.respond(handle, |server, tx| server.input_required(handle, &input, tx)) {
             Ok(answered) => _ = self.answered(handle, answered),
             Err(error) => assert!(
-                matches!(error, SendError::Full | SendError::NotAllowed | SendError::Value),
+                matches!(error, SendError::Full | SendError::NotAllowed(_) | SendError::Invalid(_)),
                 "{error:?}"
             ),
         }
@@ -408,7 +408,7 @@ impl World<'_> {
         match self.send(Writer::Other, |server, tx| server.notify(method, &RawJson::EMPTY, tx)) {
             Ok(()) => {}
             Err(error) => {
-                assert!(matches!(error, SendError::Full | SendError::NotAllowed), "{error:?}")
+                assert!(matches!(error, SendError::Full | SendError::NotAllowed(_)), "{error:?}")
             }
         }
     }
@@ -443,7 +443,7 @@ impl World<'_> {
         let now = self.instant();
         match self.send(Writer::Other, |server, tx| server.request(now, &request, tx)) {
             Ok(call) => self.application.calls.push(call),
-            Err(SendError::Full | SendError::NotAllowed | SendError::TooMany) => {}
+            Err(SendError::Full | SendError::NotAllowed(_) | SendError::TooManyCalls) => {}
             Err(error) => panic!("{error:?}"),
         }
         self.application.calls.retain(|call| self.server.is_call_open(*call));
@@ -535,7 +535,7 @@ impl World<'_> {
 fn may_be_dropped(sent: Result<Delivery, SendError>) {
     if let Err(error) = sent {
         assert!(
-            matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed),
+            matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed(_)),
             "{error:?}"
         );
     }

@@ -243,7 +243,7 @@ impl<'d> World<'d> {
                 assert!(!written.ends_with(b"\n"), "a partial frame ends a line")
             }
             // The value turned out to be invalid after its beginning was written.
-            Err(SendError::Value) if !self.ledger.is_whole() => {
+            Err(SendError::Invalid(_)) if !self.ledger.is_whole() => {
                 self.ledger.broken = written == b"\n"
             }
             // Earlier messages of the batch may have been responded to.

@@ -1,7 +1,7 @@
 //! Requests and responses that are the same, or nearly so, in all revisions.
 
 use crate::delivery::respond;
-use mcp_sansio::{CallOptions, Delivery, RawJson, SendError};
+use mcp_sansio::{CallOptions, Delivery, NotAllowed, RawJson, SendError};
 
 use super::{Step, ask, tool};
 
@@ -76,7 +76,7 @@ pub(super) const STEPS: &[Step] = &[
             let now = stage.instant();
             for method in ["initialize", "subscriptions/listen", "notifications/own"] {
                 let refused = stage.client.request(now, "", method, "{}", CallOptions::new());
-                assert_eq!(refused, Err(SendError::NotAllowed), "{method}");
+                assert_eq!(refused, Err(SendError::NotAllowed(NotAllowed::Method)), "{method}");
             }
         },
         expect: r#"
@@ -96,7 +96,7 @@ pub(super) const STEPS: &[Step] = &[
             }
             let now = stage.instant();
             let fifth = stage.client.request(now, "5", "tools/list", "{}", CallOptions::new());
-            assert_eq!(fifth, Err(SendError::TooMany));
+            assert_eq!(fifth, Err(SendError::TooManyCalls));
             stage.run();
             // In reverse order.
             while let Some(slow) = stage.server.app.slow.pop() {

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOptions, ClientEvent, ErrorCode, InputResponseParams, Revision, RpcError, SendError,
-    TxBuffer, to_slice,
+    CallOptions, ClientEvent, ErrorCode, InputResponseParams, InvalidPayload, Revision, RpcError,
+    SendError, TxBuffer, to_slice,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                     assert_eq!(
                         client.respond(request.handle, &ListRootsResult::new(&roots), tx),
-                        Err(SendError::Value),
+                        Err(SendError::Invalid(InvalidPayload::Serialize)),
                         "{bad}"
                     );
                     assert!(client.is_request_open(request.handle), "a response is still possible");
@@ -66,7 +66,11 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                 let mut small = TxBuffer::new([0; 16]);
                 let answered =
                     client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
-                assert_eq!((answered, small.is_idle()), (Err(SendError::Value), true), "{bad}");
+                assert_eq!(
+                    (answered, small.is_idle()),
+                    (Err(SendError::Invalid(InvalidPayload::Serialize)), true),
+                    "{bad}"
+                );
             });
             assert_eq!(sent.len(), 1, "no part of the refused result was sent");
         }
@@ -77,7 +81,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
             let (params, inputs) =
                 (CallToolParams::new("t"), InputResponseParams::new(0).responses(&answers));
             let again = client.retry(NOW, "tools/call", &params, &inputs, CallOptions::new(), tx);
-            assert_eq!(again, Err(SendError::Value));
+            assert_eq!(again, Err(SendError::Invalid(InvalidPayload::Serialize)));
         });
         assert!(sent.is_empty(), "{sent:?}");
     }

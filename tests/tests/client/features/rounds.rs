@@ -150,7 +150,7 @@ fn mrtr_18_mrtr_19_the_request_state_is_returned_byte_for_byte_through_any_buffe
                     if sent.is_ok() {
                         return;
                     }
-                    assert!(sent.is_err_and(|error| error.is_full()));
+                    assert!(sent.is_err_and(|error| error == mcp_sansio::SendError::Full));
                 }
             });
             let out = String::from_utf8(out).expect("UTF-8");

@@ -11,7 +11,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures,
-    ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request,
+    ClientRequest, Instant, LogMessage, Messages, Method, NotAllowed, Progress, RawJson, Request,
     RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
     ServerFeatures as Can, Tx, TxBuffer,
 };
@@ -78,7 +78,7 @@ impl<const TX: usize> Way<TX> {
             let result = call(&mut self.tx);
             self.push();
             match result {
-                Err(error) if error.is_full() => {}
+                Err(SendError::Full) => {}
                 other => return other,
             }
         }
@@ -159,7 +159,11 @@ impl<'c, const TX: usize> Duo<'c, TX> {
             }
             _ => down.send(|tx| server.request(at, &ClientRequest::elicitation(&FORM), tx)),
         };
-        assert!(asked.is_ok() || asked == Err(SendError::NotAllowed) && what == "elicitation");
+        assert!(
+            asked.is_ok()
+                || asked == Err(SendError::NotAllowed(NotAllowed::Capability))
+                    && what == "elicitation"
+        );
         self.run();
     }
 

@@ -206,7 +206,7 @@ impl<const TX: usize> Outside<TX> {
             self.len += pending.len();
             self.tx.advance(pending.len());
             match result {
-                Err(error) if error.is_full() => {}
+                Err(SendError::Full) => {}
                 other => return other,
             }
         }

@@ -523,7 +523,7 @@ fn handle<const N: usize, const S: usize>(
                 send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
             match server.fail(handle, &RpcError::internal("the source failed"), tx) {
                 // A body that has begun cannot be replaced.
-                Err(SendError::NotAllowed) if tx.is_truncated() => return None,
+                Err(SendError::NotAllowed(_)) if tx.is_truncated() => return None,
                 answered => answered,
             }
         }
@@ -541,7 +541,7 @@ fn send<R>(
 ) -> Result<R, SendError> {
     loop {
         match call(tx) {
-            Err(error) if error.is_full() => drain(tx, out),
+            Err(SendError::Full) => drain(tx, out),
             other => return other,
         }
     }

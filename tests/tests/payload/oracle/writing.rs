@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcp_sansio::{MAX_DEPTH, RawJson, Revision, SendError, to_slice};
+use mcp_sansio::{InvalidPayload, MAX_DEPTH, RawJson, Revision, SendError, to_slice};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -215,7 +215,10 @@ impl<K: Serialize> Serialize for Keyed<K> {
 #[test]
 fn keys_are_strings_and_integers() {
     fn fails<K: Serialize>(key: K) {
-        assert_eq!(to_slice(&Keyed(key), Revision::LATEST, &mut [0; 99]), Err(SendError::Value));
+        assert_eq!(
+            to_slice(&Keyed(key), Revision::LATEST, &mut [0; 99]),
+            Err(SendError::Invalid(InvalidPayload::Serialize))
+        );
     }
     assert_eq!(written(&Keyed("a\"")), r#"{"a\"":1}"#);
     assert_eq!(written(&Keyed('\n')), r#"{"\n":1}"#);
@@ -314,7 +317,10 @@ fn a_value_that_fails_is_an_error() {
             Err(serde::ser::Error::custom("no"))
         }
     }
-    assert_eq!(to_slice(&(1, Failing), Revision::LATEST, &mut [0; 9]), Err(SendError::Value));
+    assert_eq!(
+        to_slice(&(1, Failing), Revision::LATEST, &mut [0; 9]),
+        Err(SendError::Invalid(InvalidPayload::Serialize))
+    );
     struct Display;
     impl std::fmt::Display for Display {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -327,7 +333,10 @@ fn a_value_that_fails_is_an_error() {
             serializer.collect_str(self)
         }
     }
-    assert_eq!(to_slice(&Display, Revision::LATEST, &mut [0; 99]), Err(SendError::Value));
+    assert_eq!(
+        to_slice(&Display, Revision::LATEST, &mut [0; 99]),
+        Err(SendError::Invalid(InvalidPayload::Serialize))
+    );
 }
 
 #[test]
@@ -335,6 +344,9 @@ fn values_too_deep_to_be_read_are_not_written() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let max = MAX_DEPTH as usize;
     assert_eq!(written(&nested(max)).len(), 2 * max + 1);
-    assert_eq!(to_slice(&nested(max + 1), Revision::LATEST, &mut [0; 999]), Err(SendError::Value));
+    assert_eq!(
+        to_slice(&nested(max + 1), Revision::LATEST, &mut [0; 999]),
+        Err(SendError::Invalid(InvalidPayload::Serialize))
+    );
     assert!(RawJson::parse(&nested(max + 1).to_string()).is_err());
 }

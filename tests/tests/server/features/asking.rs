@@ -3,8 +3,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOutcome, ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent,
-    Tx,
+    CallOutcome, ClientRequest, Instant, InvalidPayload, RawJson, Request, Revision, RpcError,
+    Server, ServerEvent, Tx,
 };
 use serde_json::{Value, json};
 
@@ -216,7 +216,7 @@ fn mrtr_06_mrtr_15_no_state_is_kept_after_input_required() {
             // A result with neither input requests nor a state is invalid.
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::new(), tx),
-                Err(mcp_sansio::SendError::Value)
+                Err(mcp_sansio::SendError::Invalid(InvalidPayload::Empty))
             );
             assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
             attempt(server, request, tx);
@@ -349,7 +349,7 @@ fn samp_11_messages_have_a_role_and_content() {
                         &InputRequiredResult::with_input_requests(&questions),
                         tx
                     ),
-                    Err(mcp_sansio::SendError::Value)
+                    Err(mcp_sansio::SendError::Invalid(InvalidPayload::ToolResults))
                 );
                 assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(()));
             },

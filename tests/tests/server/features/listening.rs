@@ -48,7 +48,7 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
             if acknowledged {
                 break;
             }
-            assert!(event.is_err_and(|error| error.is_full()));
+            assert!(event.is_err_and(|error| error == mcp_sansio::SendError::Full));
         }
         let mut change = Change::tools();
         loop {
@@ -133,7 +133,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                 match server.publish(&mut change, &mut tx) {
                     Ok(Remaining::More) => {}
                     Ok(Remaining::Done) => told = true,
-                    Err(error) => assert!(error.is_full()),
+                    Err(error) => assert_eq!(error, mcp_sansio::SendError::Full),
                 }
             } else if !gone {
                 match server.next_event(
@@ -142,7 +142,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                     &mut tx,
                 ) {
                     Ok(event) => gone = matches!(event, Some(ServerEvent::RequestCancelled { .. })),
-                    Err(error) => assert!(error.is_full()),
+                    Err(error) => assert_eq!(error, mcp_sansio::SendError::Full),
                 }
             }
             if told && gone {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    AsInputRequest, Delivery, Instant, RawJson, Revision, RpcError, SendError, ServerConfig,
-    ServerFeatures, to_slice,
+    AsInputRequest, Delivery, Instant, InvalidPayload, NotAllowed, RawJson, Revision, RpcError,
+    SendError, ServerConfig, ServerFeatures, to_slice,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::json;
@@ -183,18 +183,19 @@ fn input_requests_by_type_equal_those_by_enum() {
     let broken = ElicitFormParams::new("?", RequestedSchema::new(&BROKEN));
     let other = InputRequest::Other(RawJson::EMPTY);
     let no_page = ElicitUrlParams::new("?", "not a URL");
-    let faults: [&[(&str, &dyn AsInputRequest)]; 6] = [
-        &[],
-        &[("q", &form), ("q", &page)],
-        &[("q", &broken)],
-        &[("q", &broken), ("other", &form)],
-        &[("q", &other)],
-        &[("q", &no_page)],
+    type Faulty<'x> = (&'x [(&'x str, &'x dyn AsInputRequest)], InvalidPayload);
+    let faults: [Faulty<'_>; 6] = [
+        (&[], InvalidPayload::Empty),
+        (&[("q", &form), ("q", &page)], InvalidPayload::DuplicateKey),
+        (&[("q", &broken)], InvalidPayload::Form),
+        (&[("q", &broken), ("other", &form)], InvalidPayload::Form),
+        (&[("q", &other)], InvalidPayload::Method),
+        (&[("q", &no_page)], InvalidPayload::Url),
     ];
-    for questions in faults {
+    for (questions, rule) in faults {
         assert_eq!(
             first_asked(&mut peer, questions, None),
-            Err(SendError::Value),
+            Err(SendError::Invalid(rule)),
             "{}",
             questions.len()
         );
@@ -202,17 +203,20 @@ fn input_requests_by_type_equal_those_by_enum() {
     let mut peer = Peer::that_can(Revision::LATEST, json!({"elicitation": {}}));
     assert_eq!(
         first_asked(&mut peer, &[("q", &form), ("r", &roots)], None),
-        Err(SendError::NotAllowed)
+        Err(SendError::NotAllowed(NotAllowed::Capability))
     );
     assert!(first_asked(&mut peer, &[("q", &form)], None).is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
-    assert_eq!(first_asked(&mut peer, &[("q", &form)], None), Err(SendError::NotAllowed));
+    assert_eq!(
+        first_asked(&mut peer, &[("q", &form)], None),
+        Err(SendError::NotAllowed(NotAllowed::Revision))
+    );
     // Only some methods allow input requests.
     let mut peer = Peer::new(Revision::LATEST);
     peer.ask("tools/list", json!({}), |server, request, tx| {
         assert_eq!(
             server.require_input(request.handle, &[("q", &form)], None, tx),
-            Err(SendError::NotAllowed)
+            Err(SendError::NotAllowed(NotAllowed::Method))
         );
         assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         let late = respond(server, request.handle, tx, |server, tx| {

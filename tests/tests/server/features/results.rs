@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOutcome, Catalog, Change, Delivery, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages,
-    Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
+    CallOutcome, Catalog, Change, Delivery, ErrorCode, Frame, InvalidPayload, Json, LogMessage,
+    MAX_ID, Messages, NotAllowed, Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
@@ -399,7 +399,11 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
         let mut refused = |pages: &[ElicitUrlParams<'_>]| {
             assert_eq!(
                 server.require_url_elicitation(request.handle, "m", pages, tx),
-                Err(SendError::Value)
+                Err(SendError::Invalid(if pages.is_empty() {
+                    InvalidPayload::Empty
+                } else {
+                    InvalidPayload::Url
+                }))
             )
         };
         refused(&[]);
@@ -433,12 +437,12 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
                 "tools/call",
                 json!({"name": "t"}),
                 |server, request, tx| {
-                    assert_eq!(
+                    assert!(matches!(
                         server.require_url_elicitation(request.handle, "m", &both, tx),
-                        Err(SendError::NotAllowed)
-                    );
+                        Err(SendError::NotAllowed(NotAllowed::Capability | NotAllowed::Revision))
+                    ));
                     match server.respond_error(request.handle, &general, tx) {
-                        Err(SendError::NotAllowed) => {
+                        Err(SendError::NotAllowed(_)) => {
                             assert_eq!(
                                 server.respond_error(request.handle, &RpcError::internal("m"), tx),
                                 Ok(())

@@ -154,7 +154,7 @@ pub(crate) fn through<R>(
         tx.advance(usize::MAX);
         match result {
             Ok(result) => return (result, sent),
-            Err(error) => assert!(error.is_full(), "{error}"),
+            Err(error) => assert_eq!(error, SendError::Full),
         }
     }
 }
