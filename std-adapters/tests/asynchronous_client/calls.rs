@@ -186,14 +186,17 @@ fn errors_come_from_the_server_or_the_client() {
         let complete =
             client.request("completion/complete", &RawJson::EMPTY, CallOptions::new()).await;
         assert!(
-            matches!(complete, Err(CallError::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))),
+            matches!(
+                complete,
+                Err(CallError::NotSent(SendError::NotAllowed(NotAllowed::Capability)))
+            ),
             "{complete:?}"
         );
         let no_object = client.request("tools/call", &1, CallOptions::new()).await;
         assert!(
             matches!(
                 no_object,
-                Err(CallError::NotSent(SendError::Invalid(InvalidPayload::Serialize)))
+                Err(CallError::NotSent(SendError::Invalid(InvalidPayload::NotAnObject)))
             ),
             "{no_object:?}"
         );
