@@ -319,12 +319,12 @@ fn the_client_notifies_only_legacy_servers() {
     client.notify("notifications/of/ours", &json!({"n": 1})).unwrap();
     assert!(matches!(
         client.notify("notifications/cancelled", &json!({})),
-        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))
+        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::Method)))
     ));
     client.call_tool("test_simple_text", &json!({})).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
     assert!(matches!(
         client.roots_changed(),
-        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)))
+        Err(Error::NotSent(SendError::NotAllowed(NotAllowed::Revision)))
     ));
 }
