@@ -262,7 +262,6 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// The tool, prompt, argument or resource is unknown.
-    #[cfg_attr(small, inline(never))]
     pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         match request.method {
             Method::ToolsCall => {
@@ -341,7 +340,6 @@ impl<'c> Catalog<'c> {
 
     /// Returns the start of the page. A cursor is the number of entries before the page, plus an
     /// offset for the list. Cursors that no response contained are invalid.
-    #[cfg_attr(small, inline(never))]
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
         let digits = cursor.as_plain()?.as_bytes();

@@ -275,7 +275,6 @@ impl Tx<'_> {
         result
     }
 
-    #[cfg_attr(small, inline(never))]
     fn write(
         &mut self,
         writer_id: WriterId,

@@ -77,7 +77,6 @@ impl<'b> Writer<'b> {
 
     /// Writes text that needs no escaping.
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         if let Some(room) = self.room(bytes.len()) {
             room.copy_from_slice(bytes);
@@ -126,7 +125,6 @@ impl<'b> Writer<'b> {
 
     /// Writes the opening bracket of an object or array.
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn open(&mut self, bracket: u8) -> Result<(), WriteError> {
         self.is_first = true;
         self.put(&[bracket])

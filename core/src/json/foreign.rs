@@ -43,7 +43,6 @@ pub(crate) fn is_private_newtype(name: &str) -> bool {
 /// Whether a map's key is the field of such a struct: `#[serde(flatten)]` turns the fields of a
 /// struct into entries of a map.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) fn is_private_key(key: &str) -> bool {
     key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
 }

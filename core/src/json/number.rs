@@ -10,7 +10,6 @@ pub(crate) struct Decimal {
 
 impl Decimal {
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
         // Values of 32 bits, such as most ids, avoid 64-bit division, which is a function call on a
@@ -186,7 +185,6 @@ pub(crate) trait Magnitude: Copy + Default + PartialEq {
 macro_rules! magnitudes {
     ($($type:ty),*) => {$(
         impl Magnitude for $type {
-            #[cfg_attr(small, inline(never))]
             fn push(self, digit: u8) -> Option<Self> {
                 // `checked_mul` would be slow on processors without wide multiplication.
                 if self > <$type>::MAX / 10 {

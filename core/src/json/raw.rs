@@ -113,7 +113,6 @@ impl<'f> RawJson<'f> {
 
     /// Returns the value if it is a boolean.
     #[must_use]
-    #[cfg_attr(small, inline(never))]
     pub fn as_bool(self) -> Option<bool> {
         match self.0 {
             "true" => Some(true),
@@ -131,7 +130,6 @@ impl<'f> RawJson<'f> {
 
     /// Whether the value is a number.
     #[must_use]
-    #[cfg_attr(small, inline(never))]
     pub fn is_number(self) -> bool {
         self.0.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     }
@@ -161,7 +159,6 @@ impl<'f> RawJson<'f> {
     /// Returns the value of the first member with this key; `None` if there is no such member, or
     /// if this is not an object.
     #[must_use]
-    #[cfg_attr(small, inline(never))]
     pub fn get(self, key: &str) -> Option<RawJson<'f>> {
         self.members().find(|(k, _)| same_text(k.inner(), key)).map(|(_, value)| value)
     }

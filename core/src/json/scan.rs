@@ -214,7 +214,6 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
 /// Like [`skip_value`], with fast paths for strings and numbers. `first` is the first byte of the
 /// value.
 #[cfg_attr(not(small), inline(always))]
-#[cfg_attr(small, inline(never))]
 pub(crate) fn skip_member(
     text: &[u8],
     at: usize,
@@ -239,7 +238,6 @@ pub(crate) fn skip_member(
 
 /// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
     let first = byte(text, at);
     // Most frames have no whitespace.
@@ -252,7 +250,6 @@ pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
 
 /// Returns the offset of the next byte that is not whitespace.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
     if byte(text, at) > b' ' { at } else { skip_spaces(text, at) }
 }
@@ -268,7 +265,6 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
 
 /// Returns the end of the string whose opening quote is at `at`.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, ScanError> {
     let end = skip_clean(text, at + 1);
     if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
@@ -296,7 +292,6 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, ScanEr
 /// With the cfg `small` it reads single bytes: such processors have words of four bytes and no
 /// unaligned loads.
 #[cfg_attr(not(small), inline(always))]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     match word(text, at) {
         Some(word) => match special_bytes(word) {
@@ -309,7 +304,6 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
 
 /// Whether the text contains no special byte.
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
     if cfg!(not(small)) && text.len() < 8 {
         is_clean_key(text)

@@ -247,7 +247,6 @@ fn hex4(chars: &mut core::str::Chars<'_>) -> u32 {
 }
 
 #[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
 fn next_char(chars: &mut core::str::Chars<'_>) -> Option<char> {
     chars.next()
 }

@@ -52,7 +52,6 @@ impl Span {
     }
 
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -68,7 +67,6 @@ impl Span {
 
     /// Returns the text, or `None` if the span is empty.
     #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
     pub(crate) fn of(self, text: &str) -> Option<&str> {
         if self.is_empty() { None } else { text.get(self.start as usize..self.end as usize) }
     }

@@ -65,7 +65,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
-    #[cfg_attr(small, inline(never))]
     fn check_modern<'f>(
         &self,
         method: Method<'f>,

@@ -159,7 +159,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Detects that the peer restarted on the same stream (e.g. a serial line, which never closes):
     /// by a second `initialize`, or by an id that is in use. Ends one request or call of the
     /// previous session per invocation, until it returns `None`.
-    #[cfg_attr(small, inline(never))]
     pub(super) fn reconnect(
         &mut self,
         id: Id<'_>,

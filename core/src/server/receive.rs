@@ -172,7 +172,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Handles the requests that need no application.
-    #[cfg_attr(small, inline(never))]
     fn handle_internally<'f>(
         &mut self,
         id: Id<'f>,
@@ -211,7 +210,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn open_request(
         &mut self,
         now: Instant,
@@ -265,7 +263,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Cancels a request. Unknown, finished or malformed ids are ignored, as all revisions require.
-    #[cfg_attr(small, inline(never))]
     fn cancelled<'f>(
         &mut self,
         params: &Params<'f>,
@@ -324,7 +321,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn fault<'f>(
         &mut self,
         violation: Violation,

@@ -41,7 +41,6 @@ impl From<Violation> for Refusal<'_> {
 }
 
 /// Writes an error, and returns the violation as an event.
-#[cfg_attr(small, inline(never))]
 pub(super) fn refuse<'f>(
     id: Option<Id<'_>>,
     revision: Revision,

@@ -256,7 +256,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.answer_as(key(request.0), request, tx, response)
     }
 
-    #[cfg_attr(small, inline(never))]
     fn answer_as<R: Response + ?Sized>(
         &mut self,
         frame: WriterId,

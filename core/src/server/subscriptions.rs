@@ -127,7 +127,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    #[cfg_attr(small, inline(never))]
     fn open_listen(
         &mut self,
         id: Id<'_>,
