@@ -129,7 +129,7 @@ async def bad_arguments(env: Env) -> None:
             ("read_pin", {"number": "7"}, "number: is of a type"),
             ("read_pin", {}, "number: is missing"),
             ("output_00", {"on": True, "off": False}, "off: is unknown"),
-            ("measure", {"quantity": "humidity"}, "quantity: is none of the values"),
+            ("measure", {"quantity": "humidity"}, "quantity: is not one of the values"),
             ("rename", {"name": "ä" * 13}, "longer than 24 bytes"),
             ("rename", {"name": ""}, "name: is too short"),
             ("sweep", {"steps": 2, "period": 1e5}, "period: is out of range"),

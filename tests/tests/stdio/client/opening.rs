@@ -84,7 +84,7 @@ fn time_05_life_17_initialize_is_never_cancelled() {
         matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
         "{error}"
     );
-    assert!(error.to_string().contains("did not answer in time"), "{error}");
+    assert!(error.to_string().contains("did not respond in time"), "{error}");
     assert_eq!((noted(&notes, "initialize"), noted(&notes, "cancelled")), (1, 0));
 }
 
