@@ -328,8 +328,7 @@ impl ClientHandler<Port, 64, 2> for Notes {
             ClientEvent::Violation(violation) => format!("{violation:?}"),
             ClientEvent::Request(request) => {
                 let roots = RawJson::from_static(r#"{"roots":[]}"#);
-                let _ =
-                    session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
+                session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
                 "request".to_owned()
             }
             other => format!("{other:?}"),

@@ -125,7 +125,7 @@ impl Firmware {
             ServerEvent::CallFinished { outcome, .. } => {
                 let text = outcome.result().map_or("refused", RawJson::as_str);
                 if let Some(asking) = asking.take() {
-                    let _ = server.respond(asking, &TextResult::new(text), tx)?;
+                    server.respond(asking, &TextResult::new(text), tx)?;
                 }
             }
             ServerEvent::Shutdown => {
@@ -155,7 +155,7 @@ impl Firmware {
         } else if tool.name == "echo" {
             let text = request.arguments().get("text").and_then(RawJson::as_string);
             let text = text.map_or_else(|| Text::new("nothing"), Text::from);
-            let _ = server.respond(request.handle, &TextResult::from(text), tx)?;
+            server.respond(request.handle, &TextResult::from(text), tx)?;
         }
         // The third takes longer than the test waits.
         Ok(())

@@ -68,7 +68,7 @@ impl Greeter {
                         ];
                         let input = InputRequiredResult::with_input_requests(&questions)
                             .request_state("a \"state\"");
-                        let _ = session
+                        session
                             .server
                             .input_required(request.handle, &input, &mut session.tx)
                             .unwrap();

@@ -174,7 +174,7 @@ fn errors_come_from_the_server_or_the_client() {
         if let ServerEvent::Request(request) = event {
             let data = RawJson::from_static(r#"{"why":"so"}"#);
             let error = RpcError::new(ErrorCode::Application(7), "no such luck").with_data(data);
-            let _ = session.server.respond_error(request.handle, &error, &mut session.tx).unwrap();
+            session.server.respond_error(request.handle, &error, &mut session.tx).unwrap();
         }
     };
     play(Connector::new(&CLIENT), &MODERN, script, async |client| {
@@ -239,7 +239,7 @@ fn all_pages_of_a_list_are_requested() {
                 Some("3") => r#"{"tools":[]}"#,
                 other => panic!("{other:?}"),
             };
-            let _ = session
+            session
                 .server
                 .respond_raw(request.handle, RawJson::parse(page).unwrap(), &mut session.tx)
                 .unwrap();
@@ -261,7 +261,7 @@ fn a_list_without_an_end_is_not_read_to_its_end() {
         let ServerEvent::Request(request) = event else { return };
         asked += 1;
         let page = format!(r#"{{"prompts":[],"nextCursor":"{asked}"}}"#);
-        let _ = session
+        session
             .server
             .respond_raw(request.handle, RawJson::parse(&page).unwrap(), &mut session.tx)
             .unwrap();

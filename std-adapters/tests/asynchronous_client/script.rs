@@ -32,7 +32,7 @@ impl Session {
     }
 
     pub(crate) fn text(&mut self, request: RequestHandle, text: &str) {
-        let _ = self.server.respond(request, &TextResult::new(text), &mut self.tx).unwrap();
+        self.server.respond(request, &TextResult::new(text), &mut self.tx).unwrap();
     }
 
     /// Processes all input.

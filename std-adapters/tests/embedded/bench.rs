@@ -163,8 +163,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
                         let result = text.map_or(TextResult::error("no text"), |text| {
                             TextResult::from(Text::from(text))
                         });
-                        let _ = session
-                            .send(|server, tx| server.respond(request.handle, &result, tx))?;
+                        session.send(|server, tx| server.respond(request.handle, &result, tx))?;
                     }
                 }
             }
@@ -198,8 +197,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
         })?;
         if step == 3 {
             self.job = None;
-            let _ =
-                session.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
+            session.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
         }
         Ok(true)
     }

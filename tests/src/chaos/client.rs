@@ -125,8 +125,7 @@ impl ClientEnd {
     fn respond(&mut self) {
         let Some(request) = self.app.requests.pop() else { return };
         let Self { machine: client, line, .. } = self;
-        _ = line
-            .send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx))
+        line.send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx))
             .expect("an object");
     }
 

@@ -129,15 +129,14 @@ impl ServerApp {
             || request.uri().is_some_and(|uri| uri == "m://more");
         if needs_input && request.revision.is_modern() && request.input_response("k").is_none() {
             let questions = [("k", InputRequest::ListRoots)];
-            _ = line
-                .send(|tx| {
-                    server.input_required(
-                        handle,
-                        &InputRequiredResult::with_input_requests(&questions),
-                        tx,
-                    )
-                })
-                .expect("a response");
+            line.send(|tx| {
+                server.input_required(
+                    handle,
+                    &InputRequiredResult::with_input_requests(&questions),
+                    tx,
+                )
+            })
+            .expect("a response");
             return;
         }
         let second_page = request.cursor().is_some_and(|cursor| cursor == "2");
@@ -316,7 +315,7 @@ impl ServerApp {
             Err(error) => {
                 assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability));
                 let error = RpcError::internal("The client cannot be asked that");
-                _ = line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
+                line.send(|tx| server.respond_error(handle, &error, tx)).expect("a response");
             }
         }
     }

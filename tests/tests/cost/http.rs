@@ -78,7 +78,7 @@ fn serve<const N: usize, const S: usize>(
         let ServerEvent::Request(request) = event else { continue };
         if let Target::Tool(_) = CATALOG.respond(server, &request, &mut tx).unwrap() {
             let _ = server.progress(NOW, request.handle, &Progress::of(1), &mut tx).unwrap();
-            let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx).unwrap();
+            server.respond(request.handle, &TextResult::new("hello"), &mut tx).unwrap();
         }
     }
     let reply = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED);

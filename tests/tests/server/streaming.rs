@@ -39,7 +39,7 @@ fn a_response_written_in_pieces_equals_one_of_respond() {
 
         let mut whole = Wire::new(4000);
         let request = whole.request();
-        let _ = whole.send(|server, tx| {
+        whole.send(|server, tx| {
             server.respond(request, &TextResult::new("a long one, in pieces"), tx)
         });
         let spaced = String::from_utf8(wire.out).unwrap();

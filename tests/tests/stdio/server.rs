@@ -110,13 +110,13 @@ impl Handler for Panicking {
         match request.name().map(|name| name.to_string()).as_deref() {
             Some("at once") => panic!("at once"),
             Some("answered") => {
-                let _ = ctx.respond(request.handle, &TextResult::new("answered"))?;
+                ctx.respond(request.handle, &TextResult::new("answered"))?;
                 panic!("answered");
             }
             Some("half") => {
                 // The first part has been sent when the rest panics.
                 let mut result = Long { panics: false };
-                let _ = ctx.send(|server, tx| {
+                ctx.send(|server, tx| {
                     let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
                     result.panics = done == Err(SendError::Full) && tx.is_mid_frame();
                     done

@@ -241,7 +241,7 @@ impl<'a> MultiSelectEnumSchema<'a> {
     }
 
     /// Converts to a single selection, for 2025-06-18.
-    pub(super) fn to_single_select(&self) -> SingleSelectEnumSchema<'a> {
+    pub(super) fn to_single_select(self) -> SingleSelectEnumSchema<'a> {
         SingleSelectEnumSchema {
             title: self.title,
             description: self.description,

@@ -131,11 +131,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                     Ok(target) => target,
                     // Part of it is written: it must be finished before the others.
                     Err(SendError::Full) if !was_mid_frame && output.tx.is_mid_frame() => {
-                        let from_catalog = self.from_catalog(request, params);
+                        let from_catalog = self.respond_from_catalog(request, params);
                         return self.responses.push_front(from_catalog);
                     }
                     Err(_) => {
-                        let from_catalog = self.from_catalog(request, params);
+                        let from_catalog = self.respond_from_catalog(request, params);
                         return self.responses.push_back(from_catalog);
                     }
                 }
@@ -248,7 +248,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
 
-    fn from_catalog(&self, request: &Request<'_>, params: ParamsReservation) -> PendingResponse {
+    fn respond_from_catalog(
+        &self,
+        request: &Request<'_>,
+        params: ParamsReservation,
+    ) -> PendingResponse {
         PendingResponse::FromCatalog {
             request: OwnedRequest::from(request),
             _held: self.held.clone(),

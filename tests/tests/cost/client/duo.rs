@@ -301,7 +301,7 @@ impl Seen {
             ClientEvent::Request(request) => {
                 self.asked += 1;
                 let answer = respond_to(&request.input_request().unwrap());
-                _ = up.send(|tx| client.respond(request.handle, &answer, tx)).unwrap();
+                up.send(|tx| client.respond(request.handle, &answer, tx)).unwrap();
             }
             ClientEvent::Violation(_) => self.violations += 1,
             _ => panic!("unexpected event"),

@@ -420,7 +420,7 @@ impl Session {
                     let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
                     // The response belongs to the exchange of the request, not to the current one.
                     let (tx, _) = self.exchanges.get_mut(&self.server.exchange(parent)).unwrap();
-                    let _ = self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
+                    self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
                 }
                 Some(ServerEvent::Violation(_)) => is_faulty = true,
                 Some(_) => {}
@@ -449,7 +449,7 @@ impl Session {
     pub(crate) fn finish(&mut self, request: RequestHandle) -> Answer {
         let exchange = self.server.exchange(request);
         let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
-        let _ = self.server.respond(request, &TextResult::new("done"), tx).unwrap();
+        self.server.respond(request, &TextResult::new("done"), tx).unwrap();
         self.rest(exchange)
     }
 
@@ -518,7 +518,7 @@ fn handle<const N: usize, const S: usize>(
             send(tx, out, |tx| server.respond(handle, &TextResult::new(&text), tx))
         }
         "broken" => {
-            let _ = send(tx, out, |tx| server.begin_response(handle, tx)).unwrap();
+            send(tx, out, |tx| server.begin_response(handle, tx)).unwrap();
             let _ =
                 send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
             match server.fail(handle, &RpcError::internal("the source failed"), tx) {
@@ -529,7 +529,7 @@ fn handle<const N: usize, const S: usize>(
         }
         _ => send(tx, out, |tx| server.respond(handle, &done, tx)),
     };
-    let _ = answered.unwrap();
+    answered.unwrap();
     None
 }
 
