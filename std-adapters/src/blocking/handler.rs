@@ -29,7 +29,8 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     /// `request` is the request of the event. It has got an internal error (-32603) as its
     /// response, unless it had a response before. It is `None` after `on_timer` and after other
     /// events: then this function responds to the request of the job that failed. `on_timer` is
-    /// not called again for [`PANIC_DELAY`]. A panic in this function ends the session.
+    /// not called again for [`PANIC_DELAY`](super::PANIC_DELAY). A panic in this function ends the
+    /// session.
     ///
     /// # Errors
     /// An error ends the session.
