@@ -90,8 +90,9 @@ impl<S: Storage> TxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> TxBuffer<S> {
-    /// Writes all [`pending`](Self::pending) bytes out, with as many calls of `write` as needed.
-    /// Call it before each wait for input.
+    /// Writes all [`pending`](Self::pending) bytes out, with as many calls of `write` as needed: a
+    /// `write` that returns 0 is called again at once, so it has to wait or to fail. Call it before
+    /// each wait for input.
     ///
     /// # Errors
     /// Those of `write`. Bytes that it took before are removed from the buffer.

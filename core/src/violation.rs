@@ -104,8 +104,8 @@ table! {
         InvalidId => InvalidRequest, BAD_REQUEST, "The id must be a string or an integer";
         /// The id or the progress token is longer than [`MAX_ID`](crate::MAX_ID) bytes.
         IdTooLong => InvalidRequest, BAD_REQUEST, "The id or progress token is too long";
-        /// The id belongs to a request that is still in flight. No response is sent: it would end
-        /// that request.
+        /// The id belongs to a request that is still in flight. The error response has no id: with
+        /// it, the response would end that request.
         IdInUse => InvalidRequest, BAD_REQUEST,
             "The id belongs to a request that is still in flight";
         /// A batch in a revision without batches (all but 2025-03-26), or before `initialize`.

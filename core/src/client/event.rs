@@ -48,7 +48,7 @@ pub enum ClientEvent<'f> {
         /// The `subscriptions/listen` that the notification belongs to; `None` from a legacy
         /// server, and where a modern server does not name it.
         listen: Option<Call>,
-        /// What changed.
+        /// The list or the resource that changed.
         what: Changed<'f>,
     },
     /// A log message.
@@ -192,7 +192,7 @@ impl core::fmt::Display for ConnectError<'_> {
 
 impl core::error::Error for ConnectError<'_> {}
 
-/// How a call ended, for [`ClientEvent`] and [`ServerEvent`](crate::ServerEvent).
+/// Outcome of a call, for [`ClientEvent`] and [`ServerEvent`](crate::ServerEvent).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum CallOutcome<'f> {

@@ -40,7 +40,7 @@ pub struct EventReader<S: Storage + ?Sized> {
     scanned: usize,
     /// End of the committed bytes.
     end: usize,
-    /// How the rest of the current line is handled if its start was discarded.
+    /// Treatment of the rest of the current line, if its start was discarded.
     cut: Cut,
     /// The last line ended with a carriage return, to which a following line feed belongs.
     after_return: bool,
@@ -348,7 +348,7 @@ impl<S: Storage + ?Sized> EventReader<S> {
     }
 }
 
-/// How the rest of a line is handled whose start was discarded.
+/// Treatment of the rest of a line whose start was discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
     /// Nothing was discarded.
