@@ -2,8 +2,14 @@
 # A copy of the lock file shows whether an installation can be kept.
 shopt -s inherit_errexit # otherwise an installation that failed inside of $(..) would get its copy
 
+alone() { # NAME: waits until no other process installs this environment. Ends with the subshell of $(..)
+    exec 9>"$build/$1.installing"
+    flock 9
+}
+
 python_for() { # NAME: a virtual environment with exactly python/requirements-NAME.txt
     local env=$build/$1 lock=$here/python/requirements-$1.txt
+    alone "$1"
     if ! cmp -s "$lock" "$env/lock"; then
         rm -rf "$env"
         python3 -m venv "$env" >&2
@@ -16,6 +22,7 @@ python_for() { # NAME: a virtual environment with exactly python/requirements-NA
 node_for() { # a copy of the scripts next to exactly the locked node_modules
     local dir=$build/typescript
     mkdir -p "$dir/typescript/servers"
+    alone typescript
     if ! cmp -s "$here/typescript/package-lock.json" "$dir/lock"; then
         rm -rf "$dir/typescript/node_modules"
         cp "$here"/typescript/package*.json "$dir/typescript/"
