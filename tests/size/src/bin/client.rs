@@ -62,8 +62,8 @@ impl Remote {
         };
         let mut names = tools.elements().filter_map(|tool| tool.get("name")?.as_string());
         if names.any(|name| name == "lamp") {
-            let on = RawJson::from_static(r#"{"on":true}"#);
-            self.request("tools/call", &CallToolParams::new("lamp").arguments(on));
+            const ON: RawJson = RawJson::from_static(r#"{"on":true}"#);
+            self.request("tools/call", &CallToolParams::new("lamp").arguments(ON));
         } else if let Some(next) = PaginatedParams::next_page(result) {
             self.request("tools/list", &next);
         } else {
