@@ -52,8 +52,7 @@ pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
 pub use server::{
-    AsInputRequest, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, Server,
-    ServerConfig, ServerEvent,
+    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, Server, ServerConfig, ServerEvent,
 };
 pub use storage::Storage;
 pub use time::Instant;

@@ -9,7 +9,6 @@ use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::RawJson;
 use crate::lifecycle::Method;
 use crate::message::{Envelope, Id, Member};
 use crate::rpc::{RpcError, write_error};
@@ -143,17 +142,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
-        self.call::<RawJson<'_>>(
-            now,
-            "ping",
-            None,
-            CallKind::KeepAlive,
-            None,
-            timeout,
-            scope.revision,
-            tx,
-        )
-        .map(|_| ())
+        self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, scope.revision, tx)
+            .map(|_| ())
     }
 
     /// Detects that the peer restarted on the same stream (e.g. a serial line, which never closes):

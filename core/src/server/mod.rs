@@ -28,7 +28,7 @@ pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
-pub use requests::{AsInputRequest, ClientRequest};
+pub use requests::ClientRequest;
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};

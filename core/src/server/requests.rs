@@ -1,16 +1,17 @@
 //! Requests to the client: sampling, elicitation, roots and ping as calls (legacy), input requests
 //! as a result (2026-07-28).
 
+use core::fmt;
 use core::time::Duration;
 
 use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
 use crate::encode::tell::{Object, Tell, Teller};
-use crate::encode::{Payload, write_payload};
+use crate::encode::{Payload, Pen, WriteError, write_payload};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Decimal, RawJson};
+use crate::json::Decimal;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
@@ -18,76 +19,132 @@ use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
-    InputRequiredResult,
 };
 
-/// A request to a legacy client.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientRequest<'a, P: ?Sized> {
+/// A request to the client: a call to a legacy client ([`Server::request`]), or an input request in
+/// a result for a modern one ([`Server::input_required`]). Made of the parameters of an elicitation
+/// or of sampling with [`From`], so that a program links only the types that it uses.
+#[derive(Clone, Copy)]
+pub struct ClientRequest<'a> {
     method: &'static str,
-    params: Option<&'a P>,
+    params: Params<'a>,
     needs: ClientFeatures,
-    check: fn(&P, Revision) -> Result<(), InvalidPayload>,
     parent: Option<RequestHandle>,
     timeout: Option<Duration>,
 }
 
-impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
-    /// `sampling/createMessage`. Deprecated since 2026-07-28.
-    #[must_use]
-    pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
-        Self {
-            check: check_sampling,
-            ..Self::new("sampling/createMessage", Some(params), params.required_capabilities())
-        }
-    }
+#[derive(Clone, Copy)]
+enum Params<'a> {
+    /// Of a method that a result can carry as an input request.
+    Input(Option<&'a dyn InputParams>),
+    /// Of any other method.
+    Other(Option<&'a dyn Payload>),
 }
 
-impl<'a> ClientRequest<'a, ElicitParams<'a>> {
-    /// `elicitation/create`
-    #[must_use]
-    pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
-        Self {
-            check: check_elicitation,
-            ..Self::new("elicitation/create", Some(params), params.required_capabilities())
-        }
-    }
+/// Parameters that are validated before they are sent.
+trait InputParams: Tell {
+    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload>;
 }
 
-impl ClientRequest<'_, RawJson<'_>> {
+impl<'a> ClientRequest<'a> {
     /// `roots/list`. Deprecated since 2026-07-28.
     #[must_use]
     pub const fn roots() -> Self {
-        Self::new("roots/list", None, ClientFeatures::ROOTS)
+        Self::with("roots/list", Params::Input(None), ClientFeatures::ROOTS)
     }
 
-    /// `ping`
+    /// `ping`. For legacy clients only.
     #[must_use]
     pub const fn ping() -> Self {
         Self::new("ping", None, ClientFeatures::NONE)
     }
-}
 
-impl<'a, P: ?Sized> ClientRequest<'a, P> {
-    /// Creates a request with any method. `needs` are the capabilities that the client must have
-    /// declared.
+    /// Creates a request with any method, for legacy clients only. `needs` are the capabilities
+    /// that the client must have declared.
     #[must_use]
-    pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientFeatures) -> Self {
-        Self { method, params, needs, check: |_, _| Ok(()), parent: None, timeout: None }
+    pub const fn new(
+        method: &'static str,
+        params: Option<&'a dyn Payload>,
+        needs: ClientFeatures,
+    ) -> Self {
+        Self::with(method, Params::Other(params), needs)
+    }
+
+    const fn with(method: &'static str, params: Params<'a>, needs: ClientFeatures) -> Self {
+        Self { method, params, needs, parent: None, timeout: None }
     }
 
     /// Makes the call part of this request: the request's timeout pauses until the call ends, and
-    /// the call is cancelled when the request ends.
+    /// the call is cancelled when the request ends. An input request has no use for it.
     #[must_use]
     pub const fn parent(self, parent: RequestHandle) -> Self {
         Self { parent: Some(parent), ..self }
     }
 
-    /// Sets the timeout, instead of the configured
-    /// [`call_timeout`](super::ServerConfig::call_timeout).
+    /// Sets the timeout of the call, instead of the configured
+    /// [`call_timeout`](super::ServerConfig::call_timeout). An input request has no use for it.
     #[must_use]
     pub const fn timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
+    }
+
+    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
+        match self.params {
+            // The method of `InputRequest::Other` is unknown.
+            _ if self.method.is_empty() => Err(InvalidPayload::Method),
+            Params::Input(Some(params)) => params.validate(revision),
+            Params::Input(None) | Params::Other(_) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for ClientRequest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientRequest").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// `elicitation/create`
+impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
+    fn from(params: &'a ElicitParams<'_>) -> Self {
+        let needs = params.required_capabilities();
+        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+    }
+}
+
+/// `elicitation/create` in form mode
+impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
+    fn from(params: &'a ElicitFormParams<'_>) -> Self {
+        let needs = ClientFeatures::ELICITATION_FORM;
+        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+    }
+}
+
+/// `elicitation/create` in URL mode
+impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
+    fn from(params: &'a ElicitUrlParams<'_>) -> Self {
+        let needs = ClientFeatures::ELICITATION_URL;
+        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+    }
+}
+
+/// `sampling/createMessage`. Deprecated since 2026-07-28.
+impl<'a> From<&'a CreateMessageParams<'_>> for ClientRequest<'a> {
+    fn from(params: &'a CreateMessageParams<'_>) -> Self {
+        let needs = params.required_capabilities();
+        Self::with("sampling/createMessage", Params::Input(Some(params)), needs)
+    }
+}
+
+/// Any of them; links all of them. [`InputRequest::Other`] cannot be sent.
+impl<'a> From<&'a InputRequest<'_>> for ClientRequest<'a> {
+    fn from(request: &'a InputRequest<'_>) -> Self {
+        match request {
+            InputRequest::Elicit(params) => params.into(),
+            InputRequest::CreateMessage(params) => params.into(),
+            InputRequest::ListRoots => Self::roots(),
+            InputRequest::Other(_) => Self::new("", None, ClientFeatures::NONE),
+        }
     }
 }
 
@@ -99,12 +156,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`SendError::NotAllowed`] if the client did not declare the capability, is not initialized
     /// (except for ping), or is modern (use [`input_required`](Self::input_required)).
     /// [`SendError::Invalid`] for a form with nested fields, URL mode without a URL (in 2025-11-25
-    /// also without an id), and messages with a `tool_use` without `tool_result`.
+    /// also without an id), messages with a `tool_use` without `tool_result`, and an unknown method
+    /// ([`InputRequest::Other`]).
     /// [`SendError::TooManyCalls`] if the table is full. [`SendError::Full`]: drain and call again.
-    pub fn request<P: Payload + ?Sized>(
+    pub fn request<'a>(
         &mut self,
         now: Instant,
-        request: &ClientRequest<'_, P>,
+        request: impl Into<ClientRequest<'a>>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        self.make_call(now, &request.into(), tx)
+    }
+
+    fn make_call(
+        &mut self,
+        now: Instant,
+        request: &ClientRequest<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
         let scope = self.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
@@ -114,10 +181,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             self.check_call(request, scope)?;
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
+        let params: Option<&dyn Payload> = match &request.params {
+            Params::Input(Some(params)) => Some(params),
+            Params::Input(None) => None,
+            Params::Other(params) => *params,
+        };
         let slot = self.call(
             now,
             request.method,
-            request.params,
+            params,
             CallKind::Application,
             parent,
             timeout,
@@ -132,11 +204,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Call(slot))
     }
 
-    fn check_call<P: ?Sized>(
-        &self,
-        request: &ClientRequest<'_, P>,
-        scope: Session,
-    ) -> Result<(), SendError> {
+    fn check_call(&self, request: &ClientRequest<'_>, scope: Session) -> Result<(), SendError> {
         let parent = request
             .parent
             .map(|parent| {
@@ -158,10 +226,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         } else if !scope.capabilities.contains(needs) {
             NotAllowed::Capability
         } else {
-            return match request.params {
-                Some(params) => (request.check)(params, scope.revision).map_err(SendError::Invalid),
-                None => Ok(()),
-            };
+            return request.validate(scope.revision).map_err(SendError::Invalid);
         };
         Err(SendError::NotAllowed(broken))
     }
@@ -191,11 +256,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     #[allow(clippy::too_many_arguments)] // one place where a request of ours begins
-    pub(super) fn call<P: Payload + ?Sized>(
+    pub(super) fn call(
         &mut self,
         now: Instant,
         method: &str,
-        params: Option<&P>,
+        params: Option<&dyn Payload>,
         kind: CallKind,
         parent: Option<Slot>,
         timeout: Duration,
@@ -295,216 +360,106 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-/// Parameters of an input request: [`ElicitParams`], [`ElicitFormParams`], [`ElicitUrlParams`],
-/// [`CreateMessageParams`], or any [`InputRequest`].
-pub trait AsInputRequest {
-    #[doc(hidden)]
-    fn as_input_request(&self) -> InputRequestParts<'_>;
-}
-
-/// Method, parameters and requirements of an input request.
-pub struct InputRequestParts<'x> {
-    method: &'static str,
-    params: Option<&'x dyn Tell>,
-    needs: ClientFeatures,
-    valid: Result<(), InvalidPayload>,
-}
-
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Responds as [`input_required`](Self::input_required), with the input requests as values of
-    /// their own types, each with a unique key. The program links only the types that it uses.
-    ///
-    /// `state` is returned with the client's next attempt. The client can read and change it:
-    /// protect it where that matters.
+    /// Responds that the client has to provide input first (2026-07-28, basic/patterns/mrtr): the
+    /// input requests, each with a unique key. The client then sends the request again, under
+    /// another id, with that input and `state`. The client can read and change the state: protect
+    /// it where that matters.
     ///
     /// # Errors
-    /// As [`input_required`](Self::input_required).
-    pub fn require_input(
+    /// [`SendError::NotAllowed`] for a legacy client (use [`request`](Self::request)), for a method
+    /// other than `tools/call`, `prompts/get` and `resources/read`, and for an input request that
+    /// needs a capability that the client did not declare. [`SendError::Invalid`] without input
+    /// requests and state, for a duplicate key, a request that is neither elicitation nor sampling
+    /// nor roots, a form with nested fields, URL mode without a URL, and messages with a `tool_use`
+    /// without `tool_result`. [`SendError::Full`]: drain and call again.
+    pub fn input_required(
         &mut self,
         request: RequestHandle,
-        questions: &[(&str, &dyn AsInputRequest)],
+        input_requests: &[(&str, ClientRequest<'_>)],
         state: Option<&str>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         pending.may_ask_for(ClientFeatures::NONE)?;
-        require(state.is_some() || !questions.is_empty(), InvalidPayload::Empty)?;
+        require(state.is_some() || !input_requests.is_empty(), InvalidPayload::Empty)?;
         let mut valid = Ok(());
-        for (at, (key, question)) in questions.iter().enumerate() {
-            let asked = question.as_input_request();
-            pending.may_ask_for(asked.needs)?;
-            let is_new = !questions.iter().take(at).any(|(other, _)| other == key);
-            valid = valid.and(asked.valid).and(require(is_new, InvalidPayload::DuplicateKey));
+        for (at, (key, input)) in input_requests.iter().enumerate() {
+            pending.may_ask_for(input.needs)?;
+            let is_new = !input_requests.iter().take(at).any(|(other, _)| other == key);
+            valid = valid
+                .and(require(matches!(input.params, Params::Input(_)), InvalidPayload::Method))
+                .and(input.validate(Revision::LATEST))
+                .and(require(is_new, InvalidPayload::DuplicateKey));
         }
         valid?;
-        let questions = (!questions.is_empty()).then_some(InputRequestMap(questions));
+        let input_requests = (!input_requests.is_empty()).then_some(InputRequests(input_requests));
         let result = Object {
             names: "resultType,inputRequests,requestState,",
-            members: &[&"input_required", &questions, &state],
+            members: &[&"input_required", &input_requests, &state],
         };
         self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
     }
-
-    /// Sends an input request to a legacy client as a call of the request `parent`, for handlers
-    /// that serve both eras.
-    ///
-    /// # Errors
-    /// As [`request`](Self::request). [`InvalidPayload::Method`] for an input request with an
-    /// unknown method.
-    pub fn request_input(
-        &mut self,
-        now: Instant,
-        parent: RequestHandle,
-        question: &InputRequest<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Call, SendError> {
-        match question {
-            InputRequest::Elicit(params) => {
-                self.request(now, &ClientRequest::elicitation(params).parent(parent), tx)
-            }
-            InputRequest::CreateMessage(params) => {
-                self.request(now, &ClientRequest::sampling(params).parent(parent), tx)
-            }
-            InputRequest::ListRoots => {
-                self.request(now, &ClientRequest::roots().parent(parent), tx)
-            }
-            InputRequest::Other(_) => Err(SendError::Invalid(InvalidPayload::Method)),
-        }
-    }
 }
 
-struct InputRequestMap<'x>(&'x [(&'x str, &'x dyn AsInputRequest)]);
+struct InputRequests<'x>(&'x [(&'x str, ClientRequest<'x>)]);
 
-impl Tell for InputRequestMap<'_> {
+impl Tell for InputRequests<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         to.open(b'{');
-        for (key, question) in self.0 {
+        for (key, request) in self.0 {
             to.item(key);
-            let asked = question.as_input_request();
-            match asked.params {
-                Some(params) => {
-                    to.item(&Object { names: "method,params,", members: &[&asked.method, &params] })
-                }
-                None => to.item(&Object { names: "method,", members: &[&asked.method] }),
+            match request.params {
+                Params::Input(Some(params)) => to.item(&Object {
+                    names: "method,params,",
+                    members: &[&request.method, &params],
+                }),
+                _ => to.item(&Object { names: "method,", members: &[&request.method] }),
             }
         }
         to.close();
     }
 }
 
-impl AsInputRequest for ElicitParams<'_> {
-    fn as_input_request(&self) -> InputRequestParts<'_> {
-        let valid = check_elicitation(self, Revision::LATEST);
-        InputRequestParts {
-            method: "elicitation/create",
-            params: Some(self),
-            needs: self.required_capabilities(),
-            valid,
-        }
+impl Payload for &dyn InputParams {
+    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
+        to.tell(self)
     }
 }
 
-impl AsInputRequest for ElicitFormParams<'_> {
-    fn as_input_request(&self) -> InputRequestParts<'_> {
-        let valid =
-            require(self.requested_schema.is_valid_for(Revision::LATEST), InvalidPayload::Form);
-        InputRequestParts {
-            method: "elicitation/create",
-            params: Some(self),
-            needs: ClientFeatures::ELICITATION_FORM,
-            valid,
-        }
-    }
-}
-
-impl AsInputRequest for ElicitUrlParams<'_> {
-    fn as_input_request(&self) -> InputRequestParts<'_> {
-        let valid = require(self.is_valid_for(Revision::LATEST), InvalidPayload::Url);
-        InputRequestParts {
-            method: "elicitation/create",
-            params: Some(self),
-            needs: ClientFeatures::ELICITATION_URL,
-            valid,
-        }
-    }
-}
-
-impl AsInputRequest for CreateMessageParams<'_> {
-    fn as_input_request(&self) -> InputRequestParts<'_> {
-        let valid = check_sampling(self, Revision::LATEST);
-        InputRequestParts {
-            method: "sampling/createMessage",
-            params: Some(self),
-            needs: self.required_capabilities(),
-            valid,
-        }
-    }
-}
-
-impl AsInputRequest for InputRequest<'_> {
-    fn as_input_request(&self) -> InputRequestParts<'_> {
+/// Forms may not be nested; URL mode needs a URL (client/elicitation).
+impl InputParams for ElicitParams<'_> {
+    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
         match self {
-            Self::Elicit(params) => params.as_input_request(),
-            Self::CreateMessage(params) => params.as_input_request(),
-            Self::ListRoots => InputRequestParts {
-                method: "roots/list",
-                params: None,
-                needs: ClientFeatures::ROOTS,
-                valid: Ok(()),
-            },
-            Self::Other(_) => InputRequestParts {
-                method: "",
-                params: None,
-                needs: ClientFeatures::NONE,
-                valid: Err(InvalidPayload::Method),
-            },
+            Self::Form(form) => form.validate(revision),
+            Self::Url(page) => page.validate(revision),
         }
+    }
+}
+
+impl InputParams for ElicitFormParams<'_> {
+    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
+        require(self.requested_schema.is_valid_for(revision), InvalidPayload::Form)
+    }
+}
+
+impl InputParams for ElicitUrlParams<'_> {
+    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
+        require(self.is_valid_for(revision), InvalidPayload::Url)
+    }
+}
+
+/// Every `tool_use` must be followed by a message that holds only its `tool_result`s
+/// (client/sampling).
+impl InputParams for CreateMessageParams<'_> {
+    fn validate(&self, _: Revision) -> Result<(), InvalidPayload> {
+        self.validate_tool_results().map_err(|_| InvalidPayload::ToolResults)
     }
 }
 
 /// Writer of a call.
 fn key(method: &str, parent: Option<Slot>) -> WriterId {
     WriterId::application(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
-}
-
-/// Forms may not be nested; URL mode needs a URL (client/elicitation).
-fn check_elicitation(params: &ElicitParams<'_>, revision: Revision) -> Result<(), InvalidPayload> {
-    match params {
-        ElicitParams::Form(form) => {
-            require(form.requested_schema.is_valid_for(revision), InvalidPayload::Form)
-        }
-        ElicitParams::Url(page) => require(page.is_valid_for(revision), InvalidPayload::Url),
-    }
-}
-
-/// Every `tool_use` must be followed by a message that holds only its `tool_result`s
-/// (client/sampling).
-fn check_sampling(params: &CreateMessageParams<'_>, _: Revision) -> Result<(), InvalidPayload> {
-    params.validate_tool_results().map_err(|_| InvalidPayload::ToolResults)
-}
-
-/// Requires unique keys and one of the three methods, or a state (2026-07-28, basic/patterns/mrtr).
-pub(super) fn check_input(input: &InputRequiredResult<'_>) -> Result<(), InvalidPayload> {
-    require(!input.is_empty(), InvalidPayload::Empty)?;
-    let (mut at, mut result) = (0usize, Ok(()));
-    input.all_requests(&mut |key, question| {
-        let mut left = at;
-        at += 1;
-        let is_unused = input.all_requests(&mut |other, _| {
-            let before = left > 0;
-            left = left.saturating_sub(1);
-            !before || other != key
-        });
-        result = match question {
-            _ if !is_unused => Err(InvalidPayload::DuplicateKey),
-            Some(InputRequest::Elicit(params)) => check_elicitation(params, Revision::LATEST),
-            Some(InputRequest::CreateMessage(params)) => check_sampling(params, Revision::LATEST),
-            Some(InputRequest::ListRoots) => Ok(()),
-            Some(InputRequest::Other(_)) | None => Err(InvalidPayload::Method),
-        };
-        result.is_ok()
-    });
-    result
 }
 
 fn require(holds: bool, rule: InvalidPayload) -> Result<(), InvalidPayload> {
@@ -557,7 +512,9 @@ mod tests {
             ),
             (InputRequest::ListRoots, "roots/list"),
         ] {
-            assert!(server.request_input(now, parent, &question, &mut tx).is_ok());
+            assert!(
+                server.request(now, ClientRequest::from(&question).parent(parent), &mut tx).is_ok()
+            );
             let sent = String::from_utf8(tx.pending().into()).unwrap();
             tx.advance(usize::MAX);
             let sent = RawJson::parse(&sent).unwrap();
@@ -568,7 +525,7 @@ mod tests {
         assert_eq!(server.open_calls(), 3);
         let unknown = InputRequest::Other(RawJson::EMPTY);
         assert_eq!(
-            server.request_input(now, parent, &unknown, &mut tx),
+            server.request(now, ClientRequest::from(&unknown).parent(parent), &mut tx),
             Err(SendError::Invalid(InvalidPayload::Method))
         );
     }

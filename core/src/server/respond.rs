@@ -5,7 +5,6 @@ use core::fmt;
 use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
-use super::requests::check_input;
 use crate::encode::tell::{Object, Shown, Tell};
 use crate::encode::{Payload, Pen, WriteError, Writer};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
@@ -15,7 +14,7 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{Tx, WriterId};
-use crate::types::{ElicitUrlParams, InputRequiredResult, StructuredContent};
+use crate::types::{ElicitUrlParams, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Responds with a result: a type of [`types`](crate::types), or any type that serializes as a
@@ -172,28 +171,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             Pen::new(writer, None).tell(&pages as &dyn Tell)?;
             writer.put(b"}}}")
         })
-    }
-
-    /// Responds that the client has to provide input first (2026-07-28, basic/patterns/mrtr). The
-    /// client then sends the request again, under another id, with that input.
-    /// [`require_input`](Self::require_input) does the same and links less code.
-    ///
-    /// # Errors
-    /// [`SendError::NotAllowed`] for a legacy client (use [`request`](Self::request)), for a method
-    /// other than `tools/call`, `prompts/get` and `resources/read`, and for an input request that
-    /// needs a capability that the client did not declare. [`SendError::Invalid`] for a result
-    /// without input requests and state, a duplicate key, an unknown method, a form with nested
-    /// fields, URL mode without a URL, and messages with a `tool_use` without `tool_result`.
-    pub fn input_required(
-        &mut self,
-        request: RequestHandle,
-        input: &InputRequiredResult<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
-        pending.may_ask_for(input.required_capabilities())?;
-        check_input(input)?;
-        self.respond_with::<dyn Payload>(request, "input_required", input, tx)
     }
 
     /// Drops a request without responding, e.g. because its HTTP connection closed. Returns `false`

@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{payload, wrong};
 use super::{
-    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
-    ElicitUrlParams, IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map,
 };
 use crate::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use crate::json::{JsonStr, RawJson, ReadError};
@@ -34,53 +33,6 @@ payload! {
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
-    }
-}
-
-impl<'a> InputRequiredResult<'a> {
-    /// Creates a result with these input requests.
-    #[must_use]
-    pub const fn with_input_requests(requests: &'a [(&'a str, InputRequest<'a>)]) -> Self {
-        Self::new().input_requests(Map::new(requests))
-    }
-
-    /// Returns whether there are neither input requests nor a request state, which the protocol
-    /// forbids.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.request_state.is_none()
-            && self.input_requests.is_none_or(|requests| requests.is_empty())
-    }
-
-    /// Returns the client capabilities that these requests require.
-    #[must_use]
-    pub fn required_capabilities(&self) -> ClientFeatures {
-        let mut features = ClientFeatures::NONE;
-        self.all_requests(&mut |_, input| {
-            features = features
-                .with(input.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
-            true
-        });
-        features
-    }
-
-    /// Returns whether `is` holds for the key and the request of every entry. The request is `None`
-    /// if it is JSON of an unknown method or invalid.
-    pub(crate) fn all_requests(
-        &self,
-        is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool,
-    ) -> bool {
-        let Some(requests) = self.input_requests else { return true };
-        requests
-            .as_slice()
-            .unwrap_or_default()
-            .iter()
-            .all(|(key, input)| is(Text::new(key), Some(input)))
-            && requests
-                .as_json()
-                .unwrap_or(RawJson::NULL)
-                .members()
-                .all(|(key, input)| is(Text::from_json(key), InputRequest::summary(input).as_ref()))
     }
 }
 
@@ -115,48 +67,6 @@ impl<'a> InputRequest<'a> {
             Ok(Self::ListRoots)
         } else {
             Ok(Self::Other(params))
-        }
-    }
-
-    /// Reads the parts of a raw input request needed to validate it before sending: whether it is
-    /// valid and which capabilities it requires. A server links no code to read the rest.
-    fn summary(input: RawJson<'a>) -> Option<Self> {
-        let method = input.get("method").and_then(RawJson::as_string)?;
-        let params = input.get("params").unwrap_or(RawJson::EMPTY);
-        let text = |key| params.get(key).and_then(RawJson::as_string).map(Text::from_json);
-        if method == "roots/list" {
-            Some(Self::ListRoots)
-        } else if method == "elicitation/create" {
-            let message = text("message")?;
-            Some(Self::Elicit(if text("mode").is_some_and(|mode| mode == "url") {
-                ElicitParams::Url(ElicitUrlParams {
-                    message,
-                    url: text("url")?,
-                    ..ElicitUrlParams::new("", "")
-                })
-            } else {
-                let requested_schema = RequestedSchema::from_json(params.get("requestedSchema")?)?;
-                ElicitParams::Form(ElicitFormParams {
-                    message,
-                    ..ElicitFormParams::new("", requested_schema)
-                })
-            }))
-        } else if method == "sampling/createMessage" {
-            let mut params_summary =
-                CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
-            params_summary.messages = List::from_json(params.get("messages")?)?;
-            params_summary.tools = params
-                .get("tools")
-                .or(params.get("toolChoice"))
-                .filter(|tools| !tools.is_null())
-                .map(|_| List::EMPTY);
-            params_summary.include_context = params
-                .get("includeContext")
-                .and_then(RawJson::as_string)
-                .and_then(IncludeContext::from_json);
-            Some(Self::CreateMessage(params_summary))
-        } else {
-            None
         }
     }
 

@@ -151,7 +151,7 @@ impl Firmware {
         let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
         if tool.name == "ask" {
             *asking = Some(request.handle);
-            server.request(NOW, &ClientRequest::roots().parent(request.handle), tx)?;
+            server.request(NOW, ClientRequest::roots().parent(request.handle), tx)?;
         } else if tool.name == "echo" {
             let text = request.arguments().get("text").and_then(RawJson::as_string);
             let text = text.map_or_else(|| Text::new("nothing"), Text::from);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_lite::future;
 use mcp_sansio::types::{
-    ElicitParams, ElicitResult, Field, InputRequest, InputRequiredResult, ListRootsResult,
-    RequestedSchema, Root, StringSchema,
+    ElicitParams, ElicitResult, Field, InputRequest, ListRootsResult, RequestedSchema, Root,
+    StringSchema,
 };
 use mcp_sansio::{
     Call, CallOutcome, ClientRequest, RawJson, RequestHandle, ServerConfig, ServerEvent,
@@ -63,21 +63,20 @@ impl Greeter {
                     }
                     _ => {
                         let questions = [
-                            ("who", InputRequest::Elicit(ELICIT)),
-                            ("roots", InputRequest::ListRoots),
+                            ("who", ClientRequest::from(&ELICIT)),
+                            ("roots", ClientRequest::roots()),
                         ];
-                        let input = InputRequiredResult::with_input_requests(&questions)
-                            .request_state("a \"state\"");
+                        let state = Some("a \"state\"");
                         session
                             .server
-                            .input_required(request.handle, &input, &mut session.tx)
+                            .input_required(request.handle, &questions, state, &mut session.tx)
                             .unwrap();
                     }
                 }
             }
             ServerEvent::Request(request) => {
-                let question = ClientRequest::elicitation(&ELICIT).parent(request.handle);
-                let call = session.server.request(NOW, &question, &mut session.tx).unwrap();
+                let question = ClientRequest::from(&ELICIT).parent(request.handle);
+                let call = session.server.request(NOW, question, &mut session.tx).unwrap();
                 self.asked.push((call, request.handle));
             }
             ServerEvent::CallFinished { call, outcome } => {
@@ -238,9 +237,9 @@ fn an_input_request_that_the_server_cancels_gets_no_response() {
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
         ServerEvent::Request(request) if tool(request) == "ask" => {
             // Without a parent request, so that it outlives the request.
-            let question = ClientRequest::elicitation(&ELICIT);
+            let question = ClientRequest::from(&ELICIT);
             *asked.borrow_mut() =
-                Some(session.server.request(NOW, &question, &mut session.tx).unwrap());
+                Some(session.server.request(NOW, question, &mut session.tx).unwrap());
             session.text(request.handle, "asked");
         }
         ServerEvent::Request(request) => {

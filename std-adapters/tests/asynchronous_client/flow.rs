@@ -141,7 +141,7 @@ fn a_ping_gets_a_response_while_a_long_request_is_sent() {
     let pongs = Cell::new(0);
     let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
         ServerEvent::Request(_) => {
-            session.server.request(NOW, &ClientRequest::ping(), &mut session.tx).unwrap();
+            session.server.request(NOW, ClientRequest::ping(), &mut session.tx).unwrap();
             echo(event, session);
         }
         ServerEvent::CallFinished { outcome, .. } => {

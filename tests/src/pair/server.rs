@@ -2,10 +2,10 @@
 
 use mcp_sansio::types::{
     CompleteResult, Completion, CreateMessageParams, ElicitParams, Field, GetPromptResult,
-    InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, LoggingLevel, Prompt, PromptMessage, ReadResourceResult,
-    RequestedSchema, Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema,
-    Text, TextResult, Tool,
+    InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, Prompt, PromptMessage, ReadResourceResult, RequestedSchema,
+    Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult,
+    Tool,
 };
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientRequest, Instant, LogMessage, Method, NotAllowed, Progress,
@@ -128,15 +128,9 @@ impl ServerApp {
         let needs_input = request.name().is_some_and(|name| name == "more")
             || request.uri().is_some_and(|uri| uri == "m://more");
         if needs_input && request.revision.is_modern() && request.input_response("k").is_none() {
-            let questions = [("k", InputRequest::ListRoots)];
-            line.send(|tx| {
-                server.input_required(
-                    handle,
-                    &InputRequiredResult::with_input_requests(&questions),
-                    tx,
-                )
-            })
-            .expect("a response");
+            let questions = [("k", ClientRequest::roots())];
+            line.send(|tx| server.input_required(handle, &questions, None, tx))
+                .expect("a response");
             return;
         }
         let second_page = request.cursor().is_some_and(|cursor| cursor == "2");
@@ -240,13 +234,7 @@ impl ServerApp {
             "slow" => return self.slow.push(handle),
             "ask" if request.revision.is_modern() => self.ask_modern(server, line, request),
             "ask" => return self.ask_legacy(server, line, now, request),
-            "loop" => line.send(|tx| {
-                server.input_required(
-                    handle,
-                    &InputRequiredResult::new().request_state("again"),
-                    tx,
-                )
-            }),
+            "loop" => line.send(|tx| server.input_required(handle, &[], Some("again"), tx)),
             _ => line.send(|tx| {
                 server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)
             }),
@@ -281,12 +269,11 @@ impl ServerApp {
             Some("sampling") => InputRequest::CreateMessage(CreateMessageParams::new(&messages, 9)),
             _ => InputRequest::Elicit(FORM),
         };
-        let (questions, state) = ([("k", question)], (round + 1).to_string());
-        let input =
-            InputRequiredResult::with_input_requests(&questions).request_state(state.as_str());
-        match line.send(|tx| server.input_required(handle, &input, tx)) {
+        let state = (round + 1).to_string();
+        let questions = [("k", ClientRequest::from(&question))];
+        match line.send(|tx| server.input_required(handle, &questions, Some(&state), tx)) {
             Err(SendError::NotAllowed(_)) => {
-                let error = RpcError::missing_capability(questions[0].1.required_capabilities());
+                let error = RpcError::missing_capability(question.required_capabilities());
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
             other => other,
@@ -334,40 +321,17 @@ impl ServerApp {
     ) -> Result<(), SendError> {
         let messages = [SamplingMessage::user("What?")];
         let (sampling, form) = (CreateMessageParams::new(&messages, 9), FORM);
-        let for_whom = |line: &mut Line, server: &mut Machine<'_>| match what {
-            "roots" => {
-                let request = ClientRequest::roots();
-                line.send(|tx| {
-                    server.request(
-                        now,
-                        &parent.map_or(request, |parent| request.parent(parent)),
-                        tx,
-                    )
-                })
-            }
-            "sampling" => {
-                let request = ClientRequest::sampling(&sampling);
-                line.send(|tx| {
-                    server.request(
-                        now,
-                        &parent.map_or(request, |parent| request.parent(parent)),
-                        tx,
-                    )
-                })
-            }
-            "ping" => line.send(|tx| server.request(now, &ClientRequest::ping(), tx)),
-            _ => {
-                let request = ClientRequest::elicitation(&form);
-                line.send(|tx| {
-                    server.request(
-                        now,
-                        &parent.map_or(request, |parent| request.parent(parent)),
-                        tx,
-                    )
-                })
-            }
+        let request = match what {
+            "roots" => ClientRequest::roots(),
+            "sampling" => ClientRequest::from(&sampling),
+            "ping" => ClientRequest::ping(),
+            _ => ClientRequest::from(&form),
         };
-        let call = for_whom(line, server)?;
+        let request = match parent {
+            Some(parent) if what != "ping" => request.parent(parent),
+            _ => request,
+        };
+        let call = line.send(|tx| server.request(now, request, tx))?;
         self.asked.push((call, parent));
         Ok(())
     }

@@ -22,10 +22,10 @@
 //! The outcome is what the call returned: `Sent`, `Throttled`, `NotAllowed`...; `Sent`, `Ok` and
 //! `true` may be omitted.
 
-use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
+use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequest, TextResult};
 use mcp_sansio::{
-    Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, Remaining,
-    RequestHandle, RpcError, SendError,
+    Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, RawJson,
+    ReadError, Remaining, RequestHandle, RpcError, SendError,
 };
 
 use super::play::Player;
@@ -121,14 +121,23 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 })
             }
             "input" => {
-                // The type requires `resultType`.
-                let tagged =
-                    rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
-                let input: InputRequiredResult<'_> =
-                    json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
+                let input = json(rest)?;
+                let input_requests: Vec<(String, InputRequest<'_>)> = input
+                    .get("inputRequests")
+                    .iter()
+                    .flat_map(|requests| requests.members())
+                    .map(|(key, request)| Ok((key.to_string(), request.to()?)))
+                    .collect::<Result<_, ReadError>>()
+                    .map_err(|error| format!("{error}: {rest}"))?;
+                let input_requests: Vec<_> = input_requests
+                    .iter()
+                    .map(|(key, request)| (key.as_str(), ClientRequest::from(request)))
+                    .collect();
+                let state = input.get("requestState").and_then(RawJson::as_string);
+                let state = state.map(|state| state.to_string());
                 self.bench.wire.send(|tx| {
                     respond(server, request, tx, |server, tx| {
-                        server.input_required(request, &input, tx)
+                        server.input_required(request, &input_requests, state.as_deref(), tx)
                     })
                 })
             }
@@ -178,11 +187,11 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "sampling/createMessage" => {
                 let params: CreateMessageParams<'_> =
                     params.to().map_err(|error| error.to_string())?;
-                self.send_call(parent, timeout, ClientRequest::sampling(&params))
+                self.send_call(parent, timeout, ClientRequest::from(&params))
             }
             "elicitation/create" => {
                 let params: ElicitParams<'_> = params.to().map_err(|error| error.to_string())?;
-                self.send_call(parent, timeout, ClientRequest::elicitation(&params))
+                self.send_call(parent, timeout, ClientRequest::from(&params))
             }
             "roots/list" => self.send_call(parent, timeout, ClientRequest::roots()),
             "ping" => self.send_call(parent, timeout, ClientRequest::ping()),
@@ -198,16 +207,16 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         }
     }
 
-    fn send_call<P: mcp_sansio::Payload + ?Sized>(
+    fn send_call(
         &mut self,
         parent: Option<RequestHandle>,
         timeout: Option<usize>,
-        request: ClientRequest<'_, P>,
+        request: ClientRequest<'_>,
     ) -> Result<String, String> {
         let request = if let Some(parent) = parent { request.parent(parent) } else { request };
         let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
         let now = self.bench.now;
-        let call = self.bench.wire.send(|tx| self.server.request(now, &request, tx));
+        let call = self.bench.wire.send(|tx| self.server.request(now, request, tx));
         if let Ok(call) = call {
             self.calls.push(call);
         }

@@ -165,7 +165,7 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     assert!(peer.sent().contains("\"abcdefgh\""));
     // A response to a call of the server.
     let now = Instant::from_millis(0);
-    peer.server.request(now, &ClientRequest::roots(), &mut peer.tx).expect("room");
+    peer.server.request(now, ClientRequest::roots(), &mut peer.tx).expect("room");
     assert_eq!(
         peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
         ["Violation(UnexpectedResponse)"]
@@ -202,9 +202,9 @@ fn output_of_an_exchange_is_marked_as_such() {
         ),
         (1, 1, 0)
     );
-    let ask = |peer: &mut Peer, request: ClientRequest<'_, _>, ms| {
+    let ask = |peer: &mut Peer, request: ClientRequest<'_>, ms| {
         let request = request.timeout(Duration::from_millis(ms));
-        peer.server.request(peer.now, &request, &mut peer.tx).expect("room")
+        peer.server.request(peer.now, request, &mut peer.tx).expect("room")
     };
     let of_nine = ask(&mut peer, ClientRequest::roots().parent(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);

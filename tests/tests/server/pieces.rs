@@ -28,7 +28,7 @@ fn a_servers_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
     );
     hear(&mut server, &mut line, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    line.send(|tx| server.request(at(0), &ClientRequest::roots(), tx)).unwrap();
+    line.send(|tx| server.request(at(0), ClientRequest::roots(), tx)).unwrap();
     line.sent.clear();
     assert_eq!(server.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());

@@ -28,7 +28,7 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
     let mut seen = std::collections::BTreeSet::new();
     for number in 1..=10_000 {
         let call =
-            peer.server.request(peer.now, &ClientRequest::ping(), &mut peer.tx).expect("room");
+            peer.server.request(peer.now, ClientRequest::ping(), &mut peer.tx).expect("room");
         let line = peer.sent();
         let id = serde_json::from_str::<serde_json::Value>(&line).expect("JSON")["id"]
             .as_u64()
@@ -94,7 +94,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     peer.say(&request)?;
     let first = peer.open.pop().ok_or("no request")?;
-    let asked = peer.server.request(peer.now, &ClientRequest::roots().parent(first), &mut peer.tx);
+    let asked = peer.server.request(peer.now, ClientRequest::roots().parent(first), &mut peer.tx);
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
     }

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, TxBuffer,
+    Catalog, ClientRequest, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Target, TxBuffer,
 };
 use mcp_sansio_tests::transcript::{self, Transcript};
 
@@ -156,11 +156,9 @@ impl Peer {
             }
             let answered = match (request.name(), request.request_state()) {
                 (Some(name), None) if name == "ask" => {
-                    let question = RawJson::from_static(
-                        r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}},"requestState":"7"}"#,
-                    );
-                    let question = question.to().expect("an input request");
-                    match self.server.input_required(request.handle, &question, &mut tx) {
+                    let questions = [("k", ClientRequest::roots())];
+                    match self.server.input_required(request.handle, &questions, Some("7"), &mut tx)
+                    {
                         Err(mcp_sansio::SendError::NotAllowed(_)) => self.server.respond(
                             request.handle,
                             &TextResult::error("cannot ask"),

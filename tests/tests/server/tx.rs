@@ -17,7 +17,7 @@ fn timed_out(call: Call) -> ServerEvent<'static> {
 #[test]
 fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
     let mut peer = Peer::session(16);
-    let call = peer.ask(&ClientRequest::roots());
+    let call = peer.ask(ClientRequest::roots());
     assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
@@ -33,8 +33,8 @@ fn canc_06_a_response_to_a_call_being_cancelled_is_late() {
 #[test]
 fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     let mut peer = Peer::session(16);
-    let first = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(50)));
-    let second = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(10)));
+    let first = peer.ask(ClientRequest::ping().timeout(Duration::from_millis(50)));
+    let second = peer.ask(ClientRequest::ping().timeout(Duration::from_millis(10)));
     peer.now = Instant::from_millis(10);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
     assert!(peer.tx.is_mid_frame());
@@ -115,15 +115,11 @@ fn canc_05_a_begun_response_is_finished_despite_cancellation() {
 #[test]
 fn two_senders_in_turns_do_not_write_into_one_frame() {
     let mut peer = Peer::session(16);
-    let own = ClientRequest::<mcp_sansio::RawJson>::new(
-        "org.example/own",
-        None,
-        mcp_sansio::ClientFeatures::NONE,
-    );
-    assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::Full));
+    let own = ClientRequest::new("org.example/own", None, mcp_sansio::ClientFeatures::NONE);
+    assert_eq!(peer.server.request(peer.now, own, &mut peer.tx), Err(SendError::Full));
     assert!(peer.tx.is_mid_frame());
     assert_eq!(
-        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
         Err(SendError::Full)
     );
     assert_eq!(
@@ -133,12 +129,12 @@ fn two_senders_in_turns_do_not_write_into_one_frame() {
     assert_eq!(peer.server.publish(&mut Change::tools(), &mut peer.tx), Err(SendError::Full));
     peer.drain();
     assert_eq!(
-        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
         Err(SendError::Full)
     );
-    let call = peer.finish(|server, now, tx| server.request(now, &own, tx)).expect("room");
+    let call = peer.finish(|server, now, tx| server.request(now, own, tx)).expect("room");
     let other = peer
-        .finish(|server, now, tx| server.request(now, &ClientRequest::roots(), tx))
+        .finish(|server, now, tx| server.request(now, ClientRequest::roots(), tx))
         .expect("room");
     assert_ne!(call, other);
     assert_eq!(
@@ -228,7 +224,7 @@ fn an_operation_that_returns_full_has_no_effect() {
         peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(second, &filler, &mut peer.tx), Err(SendError::Full));
     assert_eq!(
-        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        peer.server.request(peer.now, ClientRequest::roots(), &mut peer.tx),
         Err(SendError::Full)
     );
     assert_eq!(peer.tx.pending(), pending);
@@ -304,7 +300,7 @@ impl Peer {
         }
     }
 
-    fn ask<P: mcp_sansio::Payload + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Call {
+    fn ask(&mut self, request: ClientRequest<'_>) -> Call {
         let call = self.finish(|server, now, tx| server.request(now, request, tx)).expect("room");
         self.sent();
         call

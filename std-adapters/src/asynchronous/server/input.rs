@@ -6,7 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
-use mcp_sansio::{Call, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, SendError};
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{
+    Call, ClientRequest, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, SendError,
+};
 use serde::Deserialize;
 
 use super::connection_handle::ConnectionHandle;
@@ -131,9 +134,10 @@ impl<const N: usize, const S: usize> State<N, S> {
                 // middle of a frame.
                 Stage::Queued if was_mid_frame => Err(SendError::Full),
                 Stage::Queued | Stage::PartlyWritten => {
-                    let sent = match pending.question.to() {
+                    let sent = match pending.question.to::<InputRequest<'_>>() {
                         Ok(question) => {
-                            server.request_input(now, pending.parent, &question, &mut output.tx)
+                            let request = ClientRequest::from(&question).parent(pending.parent);
+                            server.request(now, request, &mut output.tx)
                         }
                         Err(_) => Err(SendError::Invalid(InvalidPayload::Serialize)),
                     };

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::types::{InputRequest, InputRequiredResult, TextResult};
-use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError};
+use mcp_sansio::types::{InputRequest, TextResult};
+use mcp_sansio::{
+    Catalog, ClientRequest, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError,
+};
 
 use super::context::{ActiveRequest, BodyReservation};
 use super::inner::{ParamsReservation, State};
@@ -67,11 +69,9 @@ impl PendingResponse {
                     .iter()
                     .filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?)))
                     .collect();
-                let mut input = InputRequiredResult::with_input_requests(&questions);
-                if let Some(carried) = carried {
-                    input = input.request_state(carried);
-                }
-                server.input_required(active.handle, &input, tx)
+                let questions: Vec<(&str, ClientRequest<'_>)> =
+                    questions.iter().map(|(key, question)| (*key, question.into())).collect();
+                server.input_required(active.handle, &questions, carried.as_deref(), tx)
             }
             Self::Failure(active, why) => {
                 let request = active.request.as_request();

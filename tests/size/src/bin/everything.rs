@@ -291,14 +291,14 @@ impl Board {
             let error = RpcError::missing_capability(ClientFeatures::ELICITATION_FORM);
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
-            let _ = self.send(|server, tx| {
-                server.require_input(request.handle, &[("name", &QUESTION)], None, tx)
-            });
+            let questions = [("name", ClientRequest::from(&QUESTION))];
+            let _ = self
+                .send(|server, tx| server.input_required(request.handle, &questions, None, tx));
         } else if self.question.is_some() {
             self.text(request.handle, &TextResult::error("The person is being asked already"));
         } else {
-            let question = ClientRequest::elicitation(&QUESTION).parent(request.handle);
-            match self.send(|server, tx| server.request(board::now(), &question, tx)) {
+            let question = ClientRequest::from(&QUESTION).parent(request.handle);
+            match self.send(|server, tx| server.request(board::now(), question, tx)) {
                 Ok(call) => self.question = Some((call, request.handle)),
                 Err(_) => {
                     self.text(request.handle, &TextResult::error("The person cannot be asked now"))

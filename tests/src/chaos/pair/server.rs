@@ -3,8 +3,7 @@
 use std::mem::discriminant;
 
 use mcp_sansio::types::{
-    ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema,
-    StringSchema, TextResult,
+    ElicitParams, Field, LoggingLevel, RequestedSchema, StringSchema, TextResult,
 };
 use mcp_sansio::{
     Call, Change, ClientFeatures, ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson,
@@ -79,12 +78,8 @@ impl Role for ServerApp {
             Act::Respond { request, kind } => {
                 let request = *request;
                 let is_job = end.app.jobs.contains(&request);
-                let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
+                let questions = [("k", ClientRequest::from(&FORM)), ("r", ClientRequest::roots())];
                 let long = "a \"text\"\n".repeat(60);
-                let (state, nothing) = (
-                    InputRequiredResult::new().request_state("state"),
-                    InputRequiredResult::with_input_requests(&questions),
-                );
                 let answered = match kind {
                     0 | 1 => end.respond(request, |server, tx| {
                         server.respond(request, &TextResult::new("ok"), tx)
@@ -99,16 +94,15 @@ impl Role for ServerApp {
                     5 => end.respond(request, |server, tx| {
                         server.respond_invalid_arguments(request, &"not \"so\"", tx)
                     }),
-                    6 => end
-                        .respond(request, |server, tx| server.input_required(request, &state, tx)),
-                    7 => end.respond(request, |server, tx| {
-                        server.input_required(request, &nothing, tx)
+                    6 => end.respond(request, |server, tx| {
+                        server.input_required(request, &[], Some("state"), tx)
                     }),
-                    _ => {
-                        let one = InputRequiredResult::with_input_requests(&questions[..1])
-                            .request_state("state");
-                        end.respond(request, |server, tx| server.input_required(request, &one, tx))
-                    }
+                    7 => end.respond(request, |server, tx| {
+                        server.input_required(request, &questions, None, tx)
+                    }),
+                    _ => end.respond(request, |server, tx| {
+                        server.input_required(request, &questions[..1], Some("state"), tx)
+                    }),
                 };
                 match answered? {
                     Delivery::Sent => assert!(is_job, "a request ends once"),
@@ -167,7 +161,7 @@ impl Role for ServerApp {
                         *parent,
                         at,
                     ),
-                    2 => end.ask(ClientRequest::elicitation(&form), *parent, at),
+                    2 => end.ask(ClientRequest::from(&form), *parent, at),
                     3 => end.ask(ClientRequest::ping(), *parent, at),
                     _ => end.ask(
                         ClientRequest::new("own/question", Some(&RAW), ClientFeatures::NONE),
@@ -243,9 +237,9 @@ impl Role for ServerApp {
 }
 
 impl End<ServerApp> {
-    fn ask<P: mcp_sansio::Payload + ?Sized>(
+    fn ask(
         &mut self,
-        request: ClientRequest<'_, P>,
+        request: ClientRequest<'_>,
         parent: Option<RequestHandle>,
         at: Instant,
     ) -> Result<Call, SendError> {
@@ -253,7 +247,7 @@ impl End<ServerApp> {
             Some(parent) => request.parent(parent),
             None => request,
         };
-        self.attempt(|server, tx| server.request(at, &request, tx))
+        self.attempt(|server, tx| server.request(at, request, tx))
     }
 
     /// Closes the connection.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    CreateMessageParams, ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel,
-    RequestedSchema, SamplingMessage, StringSchema, TextResult,
+    CreateMessageParams, ElicitParams, Field, LoggingLevel, RequestedSchema, SamplingMessage,
+    StringSchema, TextResult,
 };
 use mcp_sansio::{
     Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress,
@@ -340,14 +340,15 @@ impl World<'_> {
             RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]),
         );
         let Some(Job { handle, .. }) = self.job() else { return };
-        let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
-        let input = match self.script.below(4) {
-            0 => InputRequiredResult::with_input_requests(&questions[..1]),
-            1 => InputRequiredResult::new().request_state("state"),
-            2 => InputRequiredResult::with_input_requests(&questions),
-            _ => InputRequiredResult::new(),
+        let questions = [("k", ClientRequest::from(&FORM)), ("r", ClientRequest::roots())];
+        let (questions, state) = match self.script.below(4) {
+            0 => (&questions[..1], None),
+            1 => (&[][..], Some("state")),
+            2 => (&questions[..], None),
+            _ => (&[][..], None),
         };
-        match self.respond(handle, |server, tx| server.input_required(handle, &input, tx)) {
+        match self.respond(handle, |server, tx| server.input_required(handle, questions, state, tx))
+        {
             Ok(answered) => _ = self.answered(handle, answered),
             Err(error) => assert!(
                 matches!(error, SendError::Full | SendError::NotAllowed(_) | SendError::Invalid(_)),
@@ -420,8 +421,8 @@ impl World<'_> {
             ElicitParams::form("Who?", RequestedSchema::new(&[])),
         );
         match self.script.below(5) {
-            0 => self.request(ClientRequest::sampling(&sampling)),
-            1 => self.request(ClientRequest::elicitation(&form)),
+            0 => self.request(ClientRequest::from(&sampling)),
+            1 => self.request(ClientRequest::from(&form)),
             2 => self.request(ClientRequest::roots()),
             3 => self.request(ClientRequest::ping()),
             _ => self.request(ClientRequest::new(
@@ -432,7 +433,7 @@ impl World<'_> {
         }
     }
 
-    fn request<P: mcp_sansio::Payload + ?Sized>(&mut self, mut request: ClientRequest<'_, P>) {
+    fn request(&mut self, mut request: ClientRequest<'_>) {
         if let Some(job) = self.job().filter(|_| self.script.once_in(2)) {
             request = request.parent(job.handle);
         }
@@ -441,7 +442,7 @@ impl World<'_> {
                 request.timeout(Duration::from_millis(*self.script.pick(&[0, 10, 4000, u64::MAX])));
         }
         let now = self.instant();
-        match self.send(Writer::Other, |server, tx| server.request(now, &request, tx)) {
+        match self.send(Writer::Other, |server, tx| server.request(now, request, tx)) {
             Ok(call) => self.application.calls.push(call),
             Err(SendError::Full | SendError::NotAllowed(_) | SendError::TooManyCalls) => {}
             Err(error) => panic!("{error:?}"),

@@ -252,7 +252,7 @@ pub(super) const STEPS: &[Step] = &[
             let call = stage
                 .server
                 .line
-                .send(|tx| stage.server.machine.request(now, &request, tx))
+                .send(|tx| stage.server.machine.request(now, request, tx))
                 .expect("declared");
             stage.server.app.asked.push((call, None));
             stage.run();

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{
     CallToolResult, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitParams,
-    ElicitResult, Field, GetPromptResult, Implementation, InputRequest, InputRequiredResult,
-    InputResponse, InputResponses, ListRootsResult, ListToolsResult, LoggingLevel, PromptMessage,
+    ElicitResult, Field, GetPromptResult, Implementation, InputRequest, InputResponse,
+    InputResponses, ListRootsResult, ListToolsResult, LoggingLevel, PromptMessage,
     ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingMessage,
     SamplingMessageContent, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
 };
@@ -152,12 +152,12 @@ impl<'c, const TX: usize> Duo<'c, TX> {
         let at = self.at();
         let Self { server, down, .. } = self;
         let asked = match what {
-            "roots" => down.send(|tx| server.request(at, &ClientRequest::roots(), tx)),
+            "roots" => down.send(|tx| server.request(at, ClientRequest::roots(), tx)),
             "sampling" => {
                 let params = CreateMessageParams::new(&messages, 9);
-                down.send(|tx| server.request(at, &ClientRequest::sampling(&params), tx))
+                down.send(|tx| server.request(at, ClientRequest::from(&params), tx))
             }
-            _ => down.send(|tx| server.request(at, &ClientRequest::elicitation(&FORM), tx)),
+            _ => down.send(|tx| server.request(at, ClientRequest::from(&FORM), tx)),
         };
         assert!(
             asked.is_ok()
@@ -365,10 +365,8 @@ fn answer<const TX: usize>(
             down.send(|tx| server.respond(handle, &TextResult::new("counted"), tx))
         }
         (_, "ask") if request.input_response("q").is_none() => {
-            let questions = [("q", InputRequest::Elicit(FORM))];
-            let input =
-                InputRequiredResult::with_input_requests(&questions).request_state("a \"state\"");
-            down.send(|tx| server.input_required(handle, &input, tx))
+            let questions = [("q", ClientRequest::from(&FORM))];
+            down.send(|tx| server.input_required(handle, &questions, Some("a \"state\""), tx))
         }
         (_, "ask") => down.send(|tx| server.respond(handle, &TextResult::new("thank you"), tx)),
         (_, "slow") => {

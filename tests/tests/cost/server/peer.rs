@@ -5,9 +5,9 @@ use core::time::Duration;
 use mcp_sansio::types::{CallToolResult, CreateMessageResult};
 use mcp_sansio::types::{
     CompleteResult, Completion, ContentBlock, CreateMessageParams, ElicitParams, Field,
-    GetPromptResult, Implementation, InputRequest, InputRequiredResult, LoggingLevel, Prompt,
-    PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema, Resource, ResourceContents,
-    ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
+    GetPromptResult, Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage,
+    ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceTemplate,
+    SamplingMessage, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
     CallOutcome, Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Messages, Progress,
@@ -291,20 +291,14 @@ impl<const TX: usize> Outside<TX> {
             assert!(request.request_state().unwrap() == "s");
             self.done(|tx| server.respond(handle, &TextResult::new("thank you"), tx));
         } else if request.revision.is_modern() {
-            let questions = [("q", InputRequest::Elicit(FORM))];
-            self.done(|tx| {
-                server.input_required(
-                    handle,
-                    &InputRequiredResult::with_input_requests(&questions).request_state("s"),
-                    tx,
-                )
-            });
+            let questions = [("q", ClientRequest::from(&FORM))];
+            self.done(|tx| server.input_required(handle, &questions, Some("s"), tx));
         } else {
             let messages = [SamplingMessage::user("What is it?")];
             let params = CreateMessageParams::new(&messages, 100);
             let question =
-                ClientRequest::sampling(&params).parent(handle).timeout(Duration::from_secs(3));
-            self.send(|tx| server.request(Instant::from_millis(now), &question, tx)).unwrap();
+                ClientRequest::from(&params).parent(handle).timeout(Duration::from_secs(3));
+            self.send(|tx| server.request(Instant::from_millis(now), question, tx)).unwrap();
             self.asking = Some(handle);
         }
     }

@@ -408,9 +408,9 @@ impl Session {
                 {
                     let schema = RequestedSchema::new(&[]);
                     let question = ElicitParams::form("Who?", schema);
-                    let asking = ClientRequest::elicitation(&question).parent(request.handle);
+                    let asking = ClientRequest::from(&question).parent(request.handle);
                     let call =
-                        send(tx, &mut out, |tx| self.server.request(NOW, &asking, tx)).unwrap();
+                        send(tx, &mut out, |tx| self.server.request(NOW, asking, tx)).unwrap();
                     self.asked.push((call, request.handle));
                 }
                 Some(ServerEvent::Request(request)) => {

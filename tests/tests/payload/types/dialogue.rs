@@ -91,15 +91,16 @@ fn samp_06_required_client_capabilities() {
     );
     assert_eq!(params.tools(&tools).required_capabilities(), C::SAMPLING_TOOLS);
     assert_eq!(params.tool_choice(ToolChoice::new()).required_capabilities(), C::SAMPLING_TOOLS);
-    let questions = [
-        ("a", InputRequest::CreateMessage(params.include_context(IncludeContext::ThisServer))),
-        ("b", InputRequest::ListRoots),
-        ("c", InputRequest::Elicit(ElicitParams::url("m", "https://example.com"))),
-    ];
-    assert_eq!(
-        InputRequiredResult::with_input_requests(&questions).required_capabilities(),
-        C::SAMPLING_CONTEXT.with(C::ROOTS).with(C::ELICITATION_URL)
-    );
+    for (request, needs) in [
+        (
+            InputRequest::CreateMessage(params.include_context(IncludeContext::ThisServer)),
+            C::SAMPLING_CONTEXT,
+        ),
+        (InputRequest::ListRoots, C::ROOTS),
+        (InputRequest::Elicit(ElicitParams::url("m", "https://example.com")), C::ELICITATION_URL),
+    ] {
+        assert_eq!(request.required_capabilities(), needs);
+    }
 }
 
 #[test]
@@ -441,7 +442,9 @@ fn input_requests_are_in_results_and_input_responses_in_params() {
         ("who", InputRequest::Elicit(ElicitParams::form("Who?", RequestedSchema::new(&[])))),
         ("roots", InputRequest::ListRoots),
     ];
-    let result = InputRequiredResult::with_input_requests(&questions).request_state("s");
+    let result = InputRequiredResult::new()
+        .input_requests(InputRequests::new(&questions))
+        .request_state("s");
     let value = json!({"resultType": "input_required", "requestState": "s", "inputRequests": {
         "who": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}},
         "roots": {"method": "roots/list"},
@@ -449,16 +452,16 @@ fn input_requests_are_in_results_and_input_responses_in_params() {
     assert_eq!(written(&result, Revision::LATEST), value);
     let text = value.to_string();
     let read: InputRequiredResult = raw(&text).to().expect("a result");
-    assert_eq!(
-        (read.required_capabilities(), read.is_empty()),
-        (ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ROOTS), false)
-    );
-    let empty = InputRequiredResult::with_input_requests(&[]);
-    assert!(
-        empty.is_empty()
-            && InputRequiredResult::new().is_empty()
-            && !empty.request_state("").is_empty()
-    );
+    assert_eq!(written(&read, Revision::LATEST), value);
+    for wrong in [
+        "{}",
+        "7",
+        r#"{"method":"sampling/createMessage"}"#,
+        r#"{"method":"sampling/createMessage","params":{"maxTokens":1}}"#,
+        r#"{"method":"elicitation/create","params":{"message":"m"}}"#,
+    ] {
+        assert!(raw(wrong).to::<InputRequest<'_>>().is_err(), "{wrong}");
+    }
     let roots = [Root::new("file:///a")];
     let answers = [
         ("who", InputResponse::Elicit(ElicitResult::accept(RawJson::EMPTY))),

@@ -373,7 +373,10 @@ fn questions_to_the_client_by_revision() {
     expect("ElicitRequestURLParams", url, "mode message url elicitationId:DD task:DD _meta:AD");
     expect("ElicitResult", ElicitResult::accept(OBJECT).meta(META), "action content _meta:AD");
     let (uses, input) = ([("k", InputRequest::ListRoots)], OBJECT);
-    let result = InputRequiredResult::with_input_requests(&uses).request_state(STATE).meta(META);
+    let result = InputRequiredResult::new()
+        .input_requests(InputRequests::new(&uses))
+        .request_state(STATE)
+        .meta(META);
     expect("InputRequiredResult", result, "resultType inputRequests requestState _meta");
     assert_eq!(
         written(&ToolUseContent::new("1", "n", input).meta(META), Revision::LATEST)

@@ -76,10 +76,12 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
         ),
         Ok((who, what, places)) => {
             let messages = [SamplingMessage::user("What?")];
+            let (form, sampling) =
+                (ElicitParams::form("Who?", FORM), CreateMessageParams::new(&messages, 9));
             let questions = [
-                ("who", InputRequest::Elicit(ElicitParams::form("Who?", FORM))),
-                ("what", InputRequest::CreateMessage(CreateMessageParams::new(&messages, 9))),
-                ("where", InputRequest::ListRoots),
+                ("who", ClientRequest::from(&form)),
+                ("what", ClientRequest::from(&sampling)),
+                ("where", ClientRequest::roots()),
             ];
             let missing = [who.is_none(), what.is_none(), places.is_none()];
             let missing: Vec<_> = questions
@@ -87,11 +89,7 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
                 .zip(missing)
                 .filter_map(|(question, missing)| missing.then_some(question))
                 .collect();
-            server.input_required(
-                request.handle,
-                &InputRequiredResult::with_input_requests(&missing),
-                tx,
-            )
+            server.input_required(request.handle, &missing, None, tx)
         }
     };
     assert_eq!(answered, Ok(()));
@@ -215,7 +213,7 @@ fn mrtr_06_mrtr_15_no_state_is_kept_after_input_required() {
             assert!(server.poll_timeout().is_some());
             // A result with neither input requests nor a state is invalid.
             assert_eq!(
-                server.input_required(request.handle, &InputRequiredResult::new(), tx),
+                server.input_required(request.handle, &[], None, tx),
                 Err(mcp_sansio::SendError::Invalid(InvalidPayload::Empty))
             );
             assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
@@ -279,9 +277,8 @@ fn elic_18_elic_20_content_is_validated_by_the_form() {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
             let mut peer = Peer::new(revision);
             let params = ElicitParams::form("Who?", FORM);
-            let (_, sent) = through(64, |tx| {
-                peer.server.request(NOW, &ClientRequest::elicitation(&params), tx)
-            });
+            let (_, sent) =
+                through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
             assert_eq!(lines(&sent)[0]["method"], "elicitation/create");
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}), |_, event, _| {
@@ -306,19 +303,13 @@ fn elic_18_elic_20_content_is_validated_by_the_form() {
 fn samp_11_messages_have_a_role_and_content() {
     let messages =
         [SamplingMessage::user("q"), SamplingMessage::assistant("a"), SamplingMessage::user("q")];
-    let questions = [("k", InputRequest::CreateMessage(CreateMessageParams::new(&messages, 9)))];
+    let params = CreateMessageParams::new(&messages, 9);
+    let questions = [("k", ClientRequest::from(&params))];
     let answer = Peer::new(Revision::LATEST).ask(
         "tools/call",
         json!({"name": "t"}),
         |server, request, tx| {
-            assert_eq!(
-                server.input_required(
-                    request.handle,
-                    &InputRequiredResult::with_input_requests(&questions),
-                    tx
-                ),
-                Ok(())
-            );
+            assert_eq!(server.input_required(request.handle, &questions, None, tx), Ok(()));
         },
     );
     let sent =
@@ -338,17 +329,13 @@ fn samp_11_messages_have_a_role_and_content() {
         let text = format!(r#"{{"messages":[{wrong}],"maxTokens":9}}"#);
         let params: CreateMessageParams<'_> =
             RawJson::parse(&text).expect("JSON").to().expect("params");
-        let questions = [("k", InputRequest::CreateMessage(params))];
+        let questions = [("k", ClientRequest::from(&params))];
         Peer::new(Revision::LATEST).ask(
             "tools/call",
             json!({"name": "t"}),
             |server, request, tx| {
                 assert_eq!(
-                    server.input_required(
-                        request.handle,
-                        &InputRequiredResult::with_input_requests(&questions),
-                        tx
-                    ),
+                    server.input_required(request.handle, &questions, None, tx),
                     Err(mcp_sansio::SendError::Invalid(InvalidPayload::ToolResults))
                 );
                 assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(()));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    AsInputRequest, Delivery, Instant, InvalidPayload, NotAllowed, RawJson, Revision, RpcError,
-    SendError, ServerConfig, ServerFeatures, to_slice,
+    ClientFeatures, ClientRequest, Delivery, Instant, InvalidPayload, NotAllowed, RawJson,
+    Revision, RpcError, SendError, ServerConfig, ServerFeatures, to_slice,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::json;
@@ -122,12 +122,12 @@ fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
 /// Responds to `tools/call` with input requests; returns the output.
 fn first_asked(
     peer: &mut Peer,
-    questions: &[(&str, &dyn AsInputRequest)],
+    questions: &[(&str, ClientRequest<'_>)],
     state: Option<&str>,
 ) -> Result<serde_json::Value, SendError> {
     let mut result = None;
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-        result = Some(server.require_input(request.handle, questions, state, tx));
+        result = Some(server.input_required(request.handle, questions, state, tx));
         if result != Some(Ok(())) {
             assert!(tx.pending().is_empty());
             assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
@@ -149,28 +149,32 @@ fn input_requests_by_type_equal_those_by_enum() {
     );
     let sample = CreateMessageParams::new(&messages, 9);
     let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
-    let roots = InputRequest::ListRoots;
-    // The same by type and by enum.
-    let pairs: [(&dyn AsInputRequest, InputRequest<'_>); 6] = [
-        (&form, InputRequest::Elicit(any_form)),
-        (&any_form, InputRequest::Elicit(any_form)),
-        (&page, InputRequest::Elicit(any_page)),
-        (&any_page, InputRequest::Elicit(any_page)),
-        (&sample, InputRequest::CreateMessage(sample)),
-        (&roots, InputRequest::ListRoots),
+    let roots = ClientRequest::roots();
+    let listed = [
+        InputRequest::Elicit(any_form),
+        InputRequest::Elicit(any_page),
+        InputRequest::CreateMessage(sample),
+        InputRequest::ListRoots,
     ];
-    for (typed, listed) in pairs {
+    for (typed, listed) in [
+        (ClientRequest::from(&form), &listed[0]),
+        (ClientRequest::from(&any_form), &listed[0]),
+        (ClientRequest::from(&page), &listed[1]),
+        (ClientRequest::from(&any_page), &listed[1]),
+        (ClientRequest::from(&sample), &listed[2]),
+        (roots, &listed[3]),
+    ] {
         for state in [None, Some("s")] {
             let mut peer = Peer::new(Revision::LATEST);
-            let ours = first_asked(&mut peer, &[("q", typed), ("again", &listed)], state);
-            let listed = [("q", listed), ("again", listed)];
-            let theirs = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-                let result = InputRequiredResult::with_input_requests(&listed);
-                let result =
-                    if let Some(state) = state { result.request_state(state) } else { result };
-                assert_eq!(server.input_required(request.handle, &result, tx), Ok(()));
+            let sent = first_asked(&mut peer, &[("q", typed), ("again", listed.into())], state);
+            let value = serde_json::to_value(listed).expect("an input request");
+            let mut expected = json!({
+                "resultType": "input_required", "inputRequests": {"q": value, "again": value}
             });
-            assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
+            if let Some(state) = state {
+                expected["requestState"] = json!(state);
+            }
+            assert_eq!(sent, Ok(expected));
         }
     }
     // A state alone; neither; a duplicate key; an invalid request; one of a missing capability; a
@@ -181,16 +185,21 @@ fn input_requests_by_type_equal_those_by_enum() {
         Ok(json!({"resultType": "input_required", "requestState": "s"}))
     );
     let broken = ElicitFormParams::new("?", RequestedSchema::new(&BROKEN));
-    let other = InputRequest::Other(RawJson::EMPTY);
     let no_page = ElicitUrlParams::new("?", "not a URL");
-    type Faulty<'x> = (&'x [(&'x str, &'x dyn AsInputRequest)], InvalidPayload);
-    let faults: [Faulty<'_>; 6] = [
+    let unknown = InputRequest::Other(RawJson::EMPTY);
+    let (form, page) = (ClientRequest::from(&form), ClientRequest::from(&page));
+    let (broken, no_page) = (ClientRequest::from(&broken), ClientRequest::from(&no_page));
+    let own = ClientRequest::new("org.example/own", None, ClientFeatures::NONE);
+    type Faulty<'x> = (&'x [(&'x str, ClientRequest<'x>)], InvalidPayload);
+    let faults: [Faulty<'_>; 8] = [
         (&[], InvalidPayload::Empty),
-        (&[("q", &form), ("q", &page)], InvalidPayload::DuplicateKey),
-        (&[("q", &broken)], InvalidPayload::Form),
-        (&[("q", &broken), ("other", &form)], InvalidPayload::Form),
-        (&[("q", &other)], InvalidPayload::Method),
-        (&[("q", &no_page)], InvalidPayload::Url),
+        (&[("q", form), ("q", page)], InvalidPayload::DuplicateKey),
+        (&[("q", broken)], InvalidPayload::Form),
+        (&[("q", broken), ("other", form)], InvalidPayload::Form),
+        (&[("q", (&unknown).into())], InvalidPayload::Method),
+        (&[("q", own)], InvalidPayload::Method),
+        (&[("q", ClientRequest::ping())], InvalidPayload::Method),
+        (&[("q", no_page)], InvalidPayload::Url),
     ];
     for (questions, rule) in faults {
         assert_eq!(
@@ -202,25 +211,25 @@ fn input_requests_by_type_equal_those_by_enum() {
     }
     let mut peer = Peer::that_can(Revision::LATEST, json!({"elicitation": {}}));
     assert_eq!(
-        first_asked(&mut peer, &[("q", &form), ("r", &roots)], None),
+        first_asked(&mut peer, &[("q", form), ("r", roots)], None),
         Err(SendError::NotAllowed(NotAllowed::Capability))
     );
-    assert!(first_asked(&mut peer, &[("q", &form)], None).is_ok());
+    assert!(first_asked(&mut peer, &[("q", form)], None).is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
     assert_eq!(
-        first_asked(&mut peer, &[("q", &form)], None),
+        first_asked(&mut peer, &[("q", form)], None),
         Err(SendError::NotAllowed(NotAllowed::Revision))
     );
     // Only some methods allow input requests.
     let mut peer = Peer::new(Revision::LATEST);
     peer.ask("tools/list", json!({}), |server, request, tx| {
         assert_eq!(
-            server.require_input(request.handle, &[("q", &form)], None, tx),
+            server.input_required(request.handle, &[("q", form)], None, tx),
             Err(SendError::NotAllowed(NotAllowed::Method))
         );
         assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         let late = respond(server, request.handle, tx, |server, tx| {
-            server.require_input(request.handle, &[("q", &form)], None, tx)
+            server.input_required(request.handle, &[("q", form)], None, tx)
         });
         assert_eq!(late, Ok(Delivery::Gone));
     });

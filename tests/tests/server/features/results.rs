@@ -2,8 +2,9 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOutcome, Catalog, Change, Delivery, ErrorCode, Frame, InvalidPayload, Json, LogMessage,
-    MAX_ID, Messages, NotAllowed, Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
+    CallOutcome, Catalog, Change, ClientRequest, Delivery, ErrorCode, Frame, InvalidPayload, Json,
+    LogMessage, MAX_ID, Messages, NotAllowed, Revision, RpcError, SendError, ServerConfig,
+    ServerEvent, Target,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
@@ -474,9 +475,8 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
     let params = CreateMessageParams::new(&messages, 9);
     for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
         let mut peer = Peer::new(revision);
-        let (_, sent) = through(64, |tx| {
-            peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx)
-        });
+        let (_, sent) =
+            through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
         let sent = lines(&sent).remove(0);
         let messages = sent["params"]["messages"].as_array().expect("a list");
         let lists = messages.iter().filter(|message| message["content"].is_array()).count();
@@ -492,9 +492,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
         ] {
             let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": content, "model": "m", "stopReason": "bored"}});
             let mut peer = Peer::new(revision);
-            let _ = through(64, |tx| {
-                peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx)
-            });
+            let _ = through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
             let mut seen = 0;
             peer.say(&answer, |_, event, _| {
                 let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
@@ -508,19 +506,12 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
             assert_eq!(seen, count);
         }
     }
-    let question = [("k", InputRequest::CreateMessage(params))];
+    let question = [("k", ClientRequest::from(&params))];
     let answer = Peer::new(Revision::LATEST).ask(
         "tools/call",
         json!({"name": "t"}),
         |server, request, tx| {
-            assert_eq!(
-                server.input_required(
-                    request.handle,
-                    &InputRequiredResult::with_input_requests(&question),
-                    tx
-                ),
-                Ok(())
-            );
+            assert_eq!(server.input_required(request.handle, &question, None, tx), Ok(()));
         },
     );
     assert!(answer["result"]["inputRequests"]["k"]["params"]["messages"][1]["content"].is_array());
@@ -546,9 +537,7 @@ fn samp_15_prm_12_invalid_sampling_results_are_errors_of_the_handler() {
     ] {
         for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
             let mut peer = Peer::new(revision);
-            let _ = through(64, |tx| {
-                peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx)
-            });
+            let _ = through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": result}), |_, event, _| {
                 let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
@@ -571,9 +560,8 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
     for (id, text) in (1..).zip(["the first secret", "the second"]) {
         let messages = [SamplingMessage::user(text)];
         let params = CreateMessageParams::new(&messages, 9);
-        let (_, sent) = through(64, |tx| {
-            peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx)
-        });
+        let (_, sent) =
+            through(64, |tx| peer.server.request(NOW, ClientRequest::from(&params), tx));
         let sent = lines(&sent).remove(0);
         assert_eq!(
             sent["params"]["messages"],
