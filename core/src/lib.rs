@@ -44,7 +44,7 @@ pub use error::{ConfigError, InvalidPayload, NotAllowed, SendError};
 pub use handle::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
-pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
+pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params};
 pub use printable::Printable;
 pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};

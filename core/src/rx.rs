@@ -1,18 +1,22 @@
 //! Line framing, and recovery after an oversized line.
 
+use crate::message::{Cursor, Messages};
 use crate::storage::{self, Storage};
 
 /// Collects received bytes and lends them out line by line.
 ///
 /// ```
-/// use mcp_sansio::{Frame, RxBuffer};
+/// use mcp_sansio::RxBuffer;
 /// let mut rx = RxBuffer::new([0u8; 64]);
-/// let bytes = b"{\"jsonrpc\":\"2.0\"}\n";
+/// let bytes = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 /// // A transport reads straight into `spare`.
 /// rx.spare()[..bytes.len()].copy_from_slice(bytes);
 /// rx.commit(bytes.len());
-/// assert!(matches!(rx.next_frame(), Some(Frame::Complete(b"{\"jsonrpc\":\"2.0\"}"))));
-/// assert!(rx.next_frame().is_none());
+/// while let Some(mut messages) = rx.next_messages() {
+///     while let Some(message) = messages.next_message() {
+///         assert!(message.is_ok());
+///     }
+/// }
 /// ```
 ///
 /// A line ends with `\n` or `\r\n`; blank lines are skipped. A line longer than the buffer (and,
@@ -20,17 +24,19 @@ use crate::storage::{self, Storage};
 /// [`Frame::Oversized`]; its tail is never taken for a frame.
 #[derive(Debug)]
 pub struct RxBuffer<S: Storage + ?Sized> {
-    /// Index of the first byte that has not been lent yet.
+    /// Start of the frame that is lent, otherwise of the next line.
     start: usize,
+    /// End of the frame that is lent, with its terminator.
+    frame: Option<usize>,
+    /// The next message of that frame.
+    cursor: Cursor,
     /// Everything before this index has been searched for a newline.
     scanned: usize,
     /// End of the committed bytes.
     end: usize,
-    /// Start of the frame that was lent last, for [`unread`](Self::unread).
-    lent: usize,
-    /// End of the line that was unread, so that it is not searched again.
-    unread: Option<usize>,
-    /// Number of bytes kept from the start of an oversized line whose end has not arrived.
+    /// Index at which a line ends without a terminator.
+    line_end: Option<usize>,
+    /// Number of bytes kept from the start of an oversized line.
     prefix: Option<usize>,
     limit: usize,
     storage: S,
@@ -51,7 +57,7 @@ pub enum Frame<'f> {
     },
 }
 
-/// Free memory for reading while a frame is lent: see [`RxBuffer::next_frame_and_spare`].
+/// Free memory for reading while a frame is lent: see [`RxBuffer::next_messages_and_spare`].
 #[derive(Debug)]
 pub struct Spare<'f> {
     free: &'f mut [u8],
@@ -71,20 +77,25 @@ impl<S: Storage> RxBuffer<S> {
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let limit = if limit > MAX_LINE { MAX_LINE } else { limit };
-        Self { start: 0, scanned: 0, end: 0, lent: 0, unread: None, prefix: None, limit, storage }
+        Self {
+            start: 0,
+            frame: None,
+            cursor: Cursor::Start,
+            scanned: 0,
+            end: 0,
+            line_end: None,
+            prefix: None,
+            limit,
+            storage,
+        }
     }
 }
 
 impl<S: Storage + ?Sized> RxBuffer<S> {
-    /// Returns the memory that the transport reads into. Empty only while a complete frame waits
-    /// for [`next_frame`](Self::next_frame) in a full buffer.
+    /// Returns the memory that the transport reads into. Empty only while a complete frame waits in
+    /// a full buffer.
     pub fn spare(&mut self) -> &mut [u8] {
-        let cap = self.storage.bytes().len();
-        if cap.saturating_sub(self.end) <= cap / 2 {
-            self.make_room();
-        }
-        // The last frame cannot be unread any more: reading may overwrite it.
-        self.lent = self.start;
+        self.make_room();
         let end = self.end;
         self.storage.bytes_mut().get_mut(end..).unwrap_or_default()
     }
@@ -94,115 +105,174 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.end = self.end.saturating_add(n).min(self.storage.bytes().len());
     }
 
-    /// Returns the next line, lent until the next call, or `None` when more input is needed.
+    /// Ends an unfinished line, which becomes a frame although its terminator is missing: the input
+    /// has ended, or nothing more is expected. Bytes that come later begin a new line.
+    pub fn end_of_input(&mut self) {
+        if !self.is_mid_line() {
+            return;
+        }
+        let end = self.end;
+        match self.storage.bytes_mut().get_mut(end) {
+            Some(byte) => {
+                *byte = b'\n';
+                self.end += 1;
+            }
+            None => self.line_end = Some(end),
+        }
+    }
+
+    /// Records that bytes were lost here, by a serial port for example: the line that they belong
+    /// to is rejected as invalid UTF-8, unless none of its bytes have arrived.
+    pub fn lost(&mut self) {
+        if !self.is_mid_line() {
+            return;
+        }
+        let at = self.end.min(self.storage.bytes().len().saturating_sub(1));
+        if let Some(byte) = self.storage.bytes_mut().get_mut(at) {
+            *byte = NEVER_UTF8;
+            self.end = at + 1;
+        }
+    }
+
+    /// Forgets all that was received, for the next peer.
+    pub fn clear(&mut self) {
+        (self.start, self.scanned, self.end) = (0, 0, 0);
+        (self.frame, self.line_end, self.prefix) = (None, None, None);
+    }
+
+    /// Returns the messages of a line, or `None` when more input is needed.
+    ///
+    /// A line whose messages have not all been handled is lent again, from the message at which its
+    /// cursor stands: when there is no room for a response ([`SendError::Full`]), drop the cursor
+    /// and go on later. Bytes may be read meanwhile.
+    ///
+    /// [`SendError::Full`]: crate::SendError::Full
+    pub fn next_messages(&mut self) -> Option<Messages<'_>> {
+        if !self.is_mid_frame() && !self.find_frame() {
+            return None;
+        }
+        self.lend().0
+    }
+
+    /// Returns the messages of a line, as [`next_messages`](Self::next_messages) does, together
+    /// with the free memory behind it. For adapters that must go on reading while the line is lent,
+    /// because the response waits for room to be written.
+    pub fn next_messages_and_spare(&mut self) -> (Option<Messages<'_>>, Spare<'_>) {
+        if !self.is_mid_frame() {
+            self.find_frame();
+        }
+        self.make_room();
+        self.lend()
+    }
+
+    /// Returns the next line as it is, lent once, or `None` when more input is needed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        loop {
-            // Fast path: this is called once more after every frame.
-            if self.scanned == self.end {
-                return None;
-            }
-            let known = self.unread.take();
-            let line_end = match known {
-                Some(line_end) => line_end,
-                None => {
-                    let fresh =
-                        self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
-                    let Some(at) = newline(fresh) else {
-                        self.scanned = self.end;
-                        return None;
-                    };
-                    self.scanned + at
-                }
-            };
-            let line_start = self.start;
-            self.start = line_end + 1;
-            self.scanned = self.start;
-            if let Some(kept) = self.prefix.take() {
-                self.lent = self.start;
-                // Both slices are taken before the borrow that is returned.
-                let bytes = self.storage.bytes();
-                return Some(Frame::Oversized {
-                    prefix: bytes.get(..kept).unwrap_or_default(),
-                    tail: bytes.get(line_start..line_end).unwrap_or_default(),
-                });
-            }
-            let line = self.storage.bytes().get(line_start..line_end).unwrap_or_default();
-            let len = line.len() - usize::from(line.last() == Some(&b'\r'));
-            if known.is_some() || !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
-                self.lent = line_start;
-                return self.storage.bytes().get(line_start..line_start + len).map(Frame::Complete);
-            }
+        if !self.find_frame() {
+            return None;
         }
-    }
-
-    /// Returns the next line, as [`next_frame`](Self::next_frame) does, together with the free
-    /// memory behind it. For adapters that must go on reading while the frame is lent, because the
-    /// response waits for room to be written.
-    pub fn next_frame_and_spare(&mut self) -> Option<(Frame<'_>, Spare<'_>)> {
-        let cap = self.storage.bytes().len();
-        if self.prefix.is_none() && self.start > 0 && cap.saturating_sub(self.end) <= cap / 2 {
-            self.move_down();
-        }
-        let (kept, len) = match self.next_frame()? {
-            Frame::Complete(line) => (None, line.len()),
-            Frame::Oversized { prefix, tail } => (Some(prefix.len()), tail.len()),
-        };
-        let from = if kept.is_some() { (self.start - 1).saturating_sub(len) } else { self.lent };
-        // The free memory behind the frame may be written to, so the frame cannot be moved and lent
-        // again.
-        self.lent = self.start;
-        let (held, free) = self.storage.bytes_mut().split_at_mut_checked(self.end)?;
-        let held: &[u8] = held;
-        let line = held.get(from..from + len)?;
-        let frame = match kept {
-            Some(kept) => Frame::Oversized { prefix: held.get(..kept)?, tail: line },
-            None => Frame::Complete(line),
-        };
-        Some((frame, Spare { free, end: &mut self.end }))
-    }
-
-    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again, at no
-    /// cost, however long it is. For adapters that must go on reading while they wait for room to
-    /// respond. Only a complete frame can be taken back, and only before the next
-    /// [`spare`](Self::spare); reading may go on behind it.
-    pub fn unread(&mut self) {
-        if self.prefix.is_none() && self.lent < self.start {
-            self.unread = Some(self.start - 1);
-            self.start = self.lent;
-            self.scanned = self.lent;
-        }
+        self.cursor = Cursor::End;
+        let (start, end) = (self.start, self.frame?);
+        frame(self.storage.bytes(), self.prefix, start, end)
     }
 
     /// Returns the number of bytes held of an unfinished line, which are lost if the input ends.
     #[must_use]
     pub fn unfinished(&self) -> usize {
-        self.prefix.unwrap_or(0) + (self.end - self.start)
+        let kept = if self.frame.is_some() { 0 } else { self.prefix.unwrap_or(0) };
+        let start = self.frame.unwrap_or(self.start);
+        kept + (self.end - self.line_end.unwrap_or(start))
     }
 
-    /// Moves the held bytes to the front. Must not be called within an oversized line, whose rest
-    /// already begins right behind its prefix.
+    /// Returns whether the last byte received belongs to a line that has not ended.
+    fn is_mid_line(&self) -> bool {
+        let last = self.end.checked_sub(1).and_then(|last| self.storage.bytes().get(last));
+        self.unfinished() > 0 && last != Some(&b'\n')
+    }
+
+    /// Returns whether a frame was lent whose messages have not all been handled.
+    #[inline]
+    #[must_use]
+    pub fn is_mid_frame(&self) -> bool {
+        self.frame.is_some() && self.cursor != Cursor::End
+    }
+
+    /// Goes past the frame that is lent and finds the next one. Returns whether there is one.
+    fn find_frame(&mut self) -> bool {
+        self.pass();
+        // Fast path: this is called once more after every frame.
+        while self.scanned < self.end || self.line_end.is_some() {
+            let searched = self.line_end.unwrap_or(self.end);
+            let fresh = self.storage.bytes().get(self.scanned..searched).unwrap_or_default();
+            let (line_end, after) = match newline(fresh) {
+                Some(at) => (self.scanned + at, self.scanned + at + 1),
+                None => match self.line_end.take() {
+                    Some(line_end) => (line_end, line_end),
+                    None => {
+                        self.scanned = self.end;
+                        return false;
+                    }
+                },
+            };
+            self.scanned = after;
+            let line = self.storage.bytes().get(self.start..line_end).unwrap_or_default();
+            if self.prefix.is_some() || !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+                (self.frame, self.cursor) = (Some(after), Cursor::Start);
+                return true;
+            }
+            self.start = after;
+        }
+        false
+    }
+
+    /// Goes past the frame that is lent.
+    #[inline]
+    fn pass(&mut self) {
+        if let Some(end) = self.frame.take() {
+            self.start = end;
+            self.prefix = None;
+        }
+    }
+
+    /// Lends the frame, if there is one, and the free memory.
+    fn lend(&mut self) -> (Option<Messages<'_>>, Spare<'_>) {
+        let end = self.end.min(self.storage.bytes().len());
+        let (held, free) = self.storage.bytes_mut().split_at_mut(end);
+        let lent = self.frame.and_then(|end| frame(held, self.prefix, self.start, end));
+        let messages = lent.map(|frame| Messages::of_buffer(frame, &mut self.cursor));
+        (messages, Spare { free, end: &mut self.end })
+    }
+
+    /// Moves the held bytes to the front. Must not be called while a prefix is held, behind which
+    /// the rest of its line begins.
     fn move_down(&mut self) {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, 0);
         self.scanned -= start;
-        self.unread = self.unread.map(|line_end| line_end - start);
+        self.frame = self.frame.map(|end| end - start);
+        self.line_end = self.line_end.map(|end| end - start);
         self.end -= start;
         self.start = 0;
     }
 
-    /// Moves the held bytes to the front, grows, or starts to discard a line that is too long. One
-    /// of them makes room, unless a complete frame waits.
+    /// Moves the held bytes to the front, grows, or starts to discard a line that is too long, if
+    /// less than half of the memory is free. One of them makes room, unless a complete frame waits.
     fn make_room(&mut self) {
+        let cap = self.storage.bytes().len();
+        if cap.saturating_sub(self.end) > cap / 2 {
+            return;
+        }
+        if !self.is_mid_frame() {
+            self.pass();
+        }
         // While frames may wait, bytes are moved only when at least as many have been consumed;
         // otherwise each frame would move all that follow it.
-        let waiting = self.scanned < self.end;
+        let waiting = self.scanned < self.end || self.frame.is_some() || self.line_end.is_some();
         if self.prefix.is_none()
             && self.start > 0
             && (!waiting || self.start >= self.end - self.start)
         {
             self.move_down();
         }
-        let cap = self.storage.bytes().len();
         if self.end < if waiting { cap } else { cap - cap / 4 } {
             return;
         }
@@ -237,6 +307,16 @@ impl Spare<'_> {
         self.free = core::mem::take(&mut self.free).get_mut(n..).unwrap_or_default();
         *self.end += n;
     }
+}
+
+/// Returns the frame in the line at `start..end`, whose terminator may be missing.
+fn frame(bytes: &[u8], prefix: Option<usize>, start: usize, end: usize) -> Option<Frame<'_>> {
+    let line = bytes.get(start..end)?;
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    Some(match prefix {
+        Some(kept) => Frame::Oversized { prefix: bytes.get(..kept)?, tail: line },
+        None => Frame::Complete(line.strip_suffix(b"\r").unwrap_or(line)),
+    })
 }
 
 /// Returns the index of the first newline. Tests whole blocks, which the compiler turns into vector
@@ -279,6 +359,8 @@ fn has_newline<const N: usize>(block: &[u8; N]) -> bool {
 
 /// Positions in a frame are kept in 32 bits.
 const MAX_LINE: usize = u32::MAX as usize;
+/// A byte that no UTF-8 text has.
+const NEVER_UTF8: u8 = 0xff;
 
 #[cfg(test)]
 mod tests {
@@ -316,7 +398,6 @@ mod tests {
     fn the_first_line_of_the_input_may_be_blank() {
         for input in [&b"\n{}\n"[..], b"\r\n{}\n", b"\n\n{}\n"] {
             let mut rx = filled(RxBuffer::new([0; 16]), input);
-            rx.unread(); // nothing was lent
             assert_eq!(rx.next_frame(), Some(Frame::Complete(b"{}")));
             assert_eq!(rx.next_frame(), None);
         }

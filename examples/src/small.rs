@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Messages, Position, RawJson, Request, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    Catalog, RawJson, Request, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures, Target, Tx, TxBuffer,
 };
 
 /// A connection: the machine, the received bytes, the bytes to send.
@@ -13,8 +13,6 @@ pub struct Session {
     pub rx: RxBuffer<Vec<u8>>,
     /// The buffer that the transport writes from.
     pub tx: TxBuffer<Vec<u8>>,
-    /// Where to continue in a batch that was interrupted for lack of room.
-    position: Option<Position>,
 }
 
 impl Session {
@@ -25,21 +23,13 @@ impl Session {
     /// None in this application: every response fits.
     pub fn run(&mut self, now: mcp_sansio::Instant) -> Result<(), SendError> {
         while self.tx.room() >= ROOM
-            && let Some(frame) = self.rx.next_frame()
+            && let Some(mut messages) = self.rx.next_messages()
         {
-            // An oversized frame cannot be put back; it is a single event.
-            let is_complete = matches!(frame, Frame::Complete(_));
-            let mut messages = match self.position.take() {
-                Some(position) => Messages::resume(frame, position),
-                None => Messages::new(frame),
-            };
             while let Some(event) = self.server.next_event(now, &mut messages, &mut self.tx)? {
                 if let ServerEvent::Request(request) = event {
                     answer(&mut self.server, &request, &mut self.tx)?;
                 }
-                if is_complete && self.tx.room() < ROOM {
-                    self.position = Some(messages.position());
-                    self.rx.unread();
+                if self.tx.room() < ROOM {
                     return Ok(());
                 }
             }
@@ -54,7 +44,6 @@ impl Default for Session {
             server: Server::new(&CONFIG),
             rx: RxBuffer::with_limit(Vec::new(), MAX_LINE),
             tx: TxBuffer::with_limit(Vec::new(), 2 * ROOM),
-            position: None,
         }
     }
 }

@@ -30,17 +30,16 @@ use crate::rx::Frame;
 use crate::violation::Violation;
 
 /// A cursor over the messages of a frame. It advances when a message has been handled, so a call
-/// that returned `Full` is repeated with the same cursor.
-#[derive(Clone, Debug)]
+/// that returned `Full` is repeated with the same cursor, or with the next one that
+/// [`RxBuffer::next_messages`](crate::RxBuffer::next_messages) returns.
+#[derive(Debug)]
 pub struct Messages<'f> {
     source: Source<'f>,
     cursor: Cursor,
+    /// Where the receive buffer keeps the cursor, if the frame is one of its lines.
+    kept: Option<&'f mut Cursor>,
     transport: TransportContext<'f>,
 }
-
-/// The position of a [`Messages`], without the frame that it borrows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Position(Cursor);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'f> {
@@ -53,8 +52,9 @@ enum Source<'f> {
     },
 }
 
+/// The position of the next message in its frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Cursor {
+pub(crate) enum Cursor {
     Start,
     /// At an element of a batch.
     Element(usize),
@@ -91,7 +91,14 @@ impl<'f> Messages<'f> {
             Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
-        Self { source, cursor: Cursor::Start, transport: TransportContext::STREAM }
+        Self { source, cursor: Cursor::Start, kept: None, transport: TransportContext::STREAM }
+    }
+
+    /// Creates a cursor over a frame of the receive buffer, which keeps its position. Within a
+    /// batch this costs as much as reading the next message, however long the batch is.
+    #[cfg_attr(not(small), inline)]
+    pub(crate) fn of_buffer(frame: Frame<'f>, kept: &'f mut Cursor) -> Self {
+        Self { cursor: *kept, kept: Some(kept), ..Self::new(frame) }
     }
 
     /// Creates a cursor over the messages in the body of an HTTP request. The state machine checks
@@ -106,24 +113,13 @@ impl<'f> Messages<'f> {
         Self { transport: TransportContext::http(head, exchange), ..Self::new(body) }
     }
 
-    /// Returns the position, so that the frame can be given back
-    /// ([`RxBuffer::unread`](crate::RxBuffer::unread)) and resumed later.
+    /// Returns the frame, without a byte order mark.
     #[must_use]
-    pub fn position(&self) -> Position {
-        Position(self.cursor)
-    }
-
-    /// Creates a cursor over a frame that was lent before, at the position of an earlier cursor.
-    /// Within a batch this costs as much as reading the next message, however long the batch is.
-    #[must_use]
-    pub fn resume(frame: Frame<'f>, position: Position) -> Self {
-        Self::new(frame).at(position)
-    }
-
-    /// Moves the cursor to the position of an earlier one.
-    #[must_use]
-    pub fn at(self, position: Position) -> Self {
-        Self { cursor: position.0, ..self }
+    pub const fn frame(&self) -> Frame<'f> {
+        match self.source {
+            Source::Bytes(bytes) => Frame::Complete(bytes),
+            Source::Oversized { prefix, tail } => Frame::Oversized { prefix, tail },
+        }
     }
 
     pub(crate) fn transport(&self) -> TransportContext<'f> {
@@ -187,11 +183,14 @@ impl<'f> Messages<'f> {
 
     pub(crate) fn advance(&mut self, next: Next) {
         self.cursor = next.0;
+        if let Some(kept) = &mut self.kept {
+            **kept = next.0;
+        }
     }
 
     /// Drops the rest of the frame.
     pub(crate) fn finish(&mut self) {
-        self.cursor = Cursor::End;
+        self.advance(Next(Cursor::End));
     }
 
     pub(crate) fn in_batch(&self) -> bool {

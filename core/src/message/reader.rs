@@ -78,7 +78,7 @@ impl<'f> Messages<'f> {
         while !self.is_done() {
             let mut envelope = self.envelope();
             let (item, next) = self.peek(&mut envelope)?;
-            self.cursor = next.0;
+            self.advance(next);
             let kind = match item {
                 Item::Batch => continue,
                 Item::Invalid { violation, id, forbids_response } => {

@@ -79,12 +79,8 @@ impl Pump {
                 read => read?,
             };
             rx.commit(read);
-            if read == 0
-                && let Some(end) = rx.spare().first_mut()
-            {
-                // An unterminated last line is processed as a line.
-                *end = b'\n';
-                rx.commit(1);
+            if read == 0 {
+                rx.end_of_input();
             }
             let mut state = self.lock();
             // The client may wait for a slow device, but never the reverse.

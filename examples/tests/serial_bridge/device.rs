@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ClientRequest, Instant, Messages, RawJson, Request, RequestHandle, RxBuffer,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    Catalog, ClientRequest, Instant, RawJson, Request, RequestHandle, RxBuffer, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -83,8 +83,7 @@ fn run(mut port: File, off: &AtomicBool, told: &Mutex<Vec<String>>) {
         Firmware { server: Server::new(&CONFIG), tx: TxBuffer::new([0; 4096]), asking: None };
     let mut rx = RxBuffer::new([0; 4096]);
     while !off.load(Ordering::Relaxed) {
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while let Some(event) =
                 firmware.server.next_event(NOW, &mut messages, &mut firmware.tx).unwrap()
             {

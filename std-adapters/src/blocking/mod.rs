@@ -76,9 +76,7 @@ use std::io::{self, Write};
 
 use std::time::Duration;
 
-use mcp_sansio::{
-    Instant, Messages, RpcError, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer,
-};
+use mcp_sansio::{Instant, RpcError, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
 
 use handler::catch_panic;
 
@@ -139,8 +137,7 @@ fn run<const N: usize, const S: usize>(
     let mut timer_not_before = Instant::from_millis(0);
     loop {
         ctx.tick();
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while let Some(event) = ctx.next_event(&mut messages)? {
                 handle_event(event, ctx, handler)?;
             }
@@ -179,12 +176,8 @@ fn run<const N: usize, const S: usize>(
             read => read?,
         };
         if read == 0 {
-            // The last line may lack its line end.
             ended = true;
-            if let Some(byte) = rx.spare().first_mut() {
-                *byte = b'\n';
-                rx.commit(1);
-            }
+            rx.end_of_input();
         }
         rx.commit(read);
     }

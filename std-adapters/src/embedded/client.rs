@@ -5,8 +5,8 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, CallOutcome, ClientConfig, ClientEvent, ConnectError, Connected, Instant,
-    Messages, RawJson, RxBuffer, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, ClientConfig, ClientEvent, ConnectError, Connected, Instant, RawJson,
+    RxBuffer, SendError, Tx, TxBuffer,
 };
 use serde::Serialize;
 
@@ -275,8 +275,7 @@ where
             }
             Ok(())
         };
-        if let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        if let Some(mut messages) = rx.next_messages() {
             while let Some(event) =
                 ctx.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
             {
@@ -308,13 +307,7 @@ where
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // 0xFF is never valid UTF-8, so the damaged line is rejected.
-                if rx.unfinished() > 0
-                    && let Some(spare) = rx.spare().first_mut()
-                {
-                    *spare = 0xff;
-                    rx.commit(1);
-                }
+                rx.lost();
                 handler.on_read_error(error)?;
             }
         }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
-use mcp_sansio::{Instant, Messages, RxBuffer, Server, ServerConfig, TxBuffer};
+use mcp_sansio::{Instant, RxBuffer, Server, ServerConfig, TxBuffer};
 
 use super::{Context, Error, Handler};
 
@@ -85,10 +85,7 @@ impl<
     pub fn close(&mut self) {
         self.ctx.server.close();
         self.ctx.tx = TxBuffer::new([0; TX]);
-        if self.rx.unfinished() > 0 {
-            self.put(b'\n');
-        }
-        while self.rx.next_frame().is_some() {}
+        self.rx.clear();
     }
 
     /// Returns when [`poll`](Self::poll) must be called although no bytes come.
@@ -113,9 +110,8 @@ impl<
     ) -> Result<PollResult, Error<P::Error>> {
         let Self { rx, ctx, .. } = self;
         let mut result = PollResult::Idle;
-        if let Some(frame) = rx.next_frame() {
+        if let Some(mut messages) = rx.next_messages() {
             result = PollResult::Active;
-            let mut messages = Messages::new(frame);
             let now = ctx.now();
             while let Some(event) =
                 ctx.send(|server, tx| server.next_event(now, &mut messages, tx))?
@@ -157,25 +153,15 @@ impl<
                         .line_timeout
                         .is_some_and(|t| now >= self.last_read.saturating_add(t)) =>
             {
-                self.put(b'\n');
+                self.rx.end_of_input();
             }
             Ok(None) => return Ok(PollResult::Idle),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // 0xFF is never valid UTF-8, so the damaged line is rejected.
-                if self.rx.unfinished() > 0 {
-                    self.put(0xff);
-                }
+                self.rx.lost();
                 handler.on_read_error(error, &mut self.ctx)?;
             }
         }
         Ok(PollResult::Active)
-    }
-
-    fn put(&mut self, byte: u8) {
-        if let Some(spare) = self.rx.spare().first_mut() {
-            *spare = byte;
-            self.rx.commit(1);
-        }
     }
 }

@@ -12,8 +12,7 @@ use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
 use mcp_sansio::{
-    Frame, Instant, Messages, Remaining, Request, RequestHandle, RpcError, ServerEvent, Spare,
-    Target,
+    Instant, Messages, Remaining, Request, RequestHandle, RpcError, ServerEvent, Spare, Target,
 };
 
 use super::connection::{Connection, Slot, Writer};
@@ -99,17 +98,17 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     async fn handle_lines(&self) -> Infallible {
         let rx = &mut *self.rx.borrow_mut();
         loop {
-            match rx.next_frame_and_spare() {
-                Some((frame, mut spare)) => {
-                    select(self.handle_line(frame), self.fill(&mut spare)).await;
+            match rx.next_messages_and_spare() {
+                (Some(mut messages), mut spare) => {
+                    select(self.handle_line(&mut messages), self.fill(&mut spare)).await;
                 }
-                None => {
+                (None, mut spare) => {
                     {
                         let state = &mut *self.state.borrow_mut();
                         (state.has_lines, state.is_touched) = (false, true);
                     }
-                    let read = Self::until(|| self.take_bytes(rx.spare())).await;
-                    rx.commit(read);
+                    let read = Self::until(|| self.take_bytes(spare.spare())).await;
+                    spare.commit(read);
                 }
             }
         }
@@ -122,12 +121,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         }
     }
 
-    async fn handle_line(&self, frame: Frame<'_>) {
-        let mut messages = Messages::new(frame);
+    async fn handle_line(&self, messages: &mut Messages<'_>) {
         loop {
             Self::until(|| self.state.borrow().may_take().then_some(())).await;
             // An error means that there is no room now.
-            let event = Self::until(|| self.state.borrow_mut().next_event(&mut messages).ok());
+            let event = Self::until(|| self.state.borrow_mut().next_event(messages).ok());
             let Some(event) = event.await else { return };
             self.handle_event(&event);
             if let ServerEvent::Request(request) = event {

@@ -7,7 +7,7 @@ use async_io::Timer;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{CallToolParams, TextResult};
 use mcp_sansio::{
-    CallOptions, Instant, Messages, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
+    CallOptions, Instant, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
     ServerConfig, ServerEvent, TxBuffer,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
@@ -41,8 +41,7 @@ impl Session {
         rx: &mut RxBuffer<Vec<u8>>,
         script: &mut impl FnMut(&ServerEvent<'_>, &mut Self),
     ) {
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while let Some(event) =
                 self.server.next_event(NOW, &mut messages, &mut self.tx).unwrap()
             {

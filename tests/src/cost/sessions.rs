@@ -349,21 +349,14 @@ fn server_bytes(frame: Vec<u8>) -> Work {
     })
 }
 
-/// Unreads the frame after each event, as when a response waits for room.
+/// Makes a new cursor after each event, as when a response waits for room.
 fn server_anew(text: &str) -> Work {
     let line = format!("{text}\n");
     Box::new(move || {
         let mut hearing = Hearing::new("");
         let mut rx = filled(&line);
-        let mut position = None;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = position
-                .take()
-                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
-            if hearing.step(&mut messages) {
-                position = Some(messages.position());
-                rx.unread();
-            }
+        while let Some(mut messages) = rx.next_messages() {
+            hearing.step(&mut messages);
         }
     })
 }
@@ -386,8 +379,7 @@ fn server_lines(line: &str, n: usize) -> Work {
     Box::new(move || {
         let mut hearing = Hearing::new("");
         let mut rx = filled(&lines);
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while hearing.step(&mut messages) {}
         }
     })
@@ -402,8 +394,7 @@ fn server_bytes_singly(text: &str) -> Work {
         for byte in line.bytes() {
             rx.spare()[0] = byte;
             rx.commit(1);
-            while let Some(frame) = rx.next_frame() {
-                let mut messages = Messages::new(frame);
+            while let Some(mut messages) = rx.next_messages() {
                 while hearing.step(&mut messages) {}
             }
         }
@@ -522,15 +513,8 @@ fn client_anew(text: &str) -> Work {
     Box::new(move || {
         let mut asking = Asking::opened(&LEGACY, 0);
         let mut rx = filled(&line);
-        let mut position = None;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = position
-                .take()
-                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
-            if asking.step(&mut messages) {
-                position = Some(messages.position());
-                rx.unread();
-            }
+        while let Some(mut messages) = rx.next_messages() {
+            asking.step(&mut messages);
         }
     })
 }

@@ -1,6 +1,6 @@
 //! One end of the line: a machine, its buffers, and its application.
 
-use mcp_sansio::{Instant, Messages, RxBuffer};
+use mcp_sansio::{Instant, RxBuffer};
 
 use super::line::{Line, rx};
 use crate::endpoint::Endpoint;
@@ -36,8 +36,7 @@ impl<M: Endpoint, A: Application<M>> End<M, A> {
     /// When a frame does not end, or handling it fails.
     pub fn receive(&mut self, now: Instant) {
         let Self { machine, line, rx, app } = self;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             for n in 0.. {
                 assert!(n < 10_000, "handling a frame does not terminate");
                 let event =

@@ -1,6 +1,6 @@
 //! The player of transcripts, for servers and clients.
 
-use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer, SendError};
+use mcp_sansio::{Instant, Messages, Revision, RxBuffer, SendError};
 use serde_json::Value;
 
 use super::claims::Claims;
@@ -118,33 +118,26 @@ pub(super) trait Play {
     }
 
     fn frames(&mut self) {
-        let mut resume: Option<Position> = None;
-        let unread = self.bench().way.unread;
+        let anew = self.bench().way.anew;
         // Taken out, so that a frame does not borrow the bench.
         let mut rx = std::mem::replace(&mut self.bench().rx, RxBuffer::new(Vec::new()));
-        while let Some(frame) = rx.next_frame() {
-            let complete = matches!(frame, Frame::Complete(_));
-            let messages = resume
-                .take()
-                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
-            resume = self.messages(messages, complete && unread);
-            if resume.is_some() {
-                rx.unread();
+        while let Some(mut messages) = rx.next_messages() {
+            if self.messages(&mut messages, anew).is_err() {
                 self.bench().wire.drain();
             }
         }
         self.bench().rx = rx;
     }
 
-    /// Returns the position to resume at, if the frame is to be unread because the output is full.
-    fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
+    /// Returns `Full`, if the frame is to be lent anew because the output is full.
+    fn messages(&mut self, messages: &mut Messages<'_>, anew: bool) -> Result<(), SendError> {
         for _ in 0..PATIENCE {
             let (machine, bench) = self.parts();
-            let event = machine.next_event(bench.now, &mut messages, bench.wire.tx());
+            let event = machine.next_event(bench.now, messages, bench.wire.tx());
             match event.map(|event| event.map(|event| self.happened(&event))) {
                 Ok(Some(())) => {}
-                Ok(None) => return None,
-                Err(SendError::Full) if unread => return Some(messages.position()),
+                Ok(None) => return Ok(()),
+                Err(SendError::Full) if anew => return Err(SendError::Full),
                 Err(SendError::Full) => self.bench().wire.drain(),
                 Err(error) => panic!("next_event: {error}"),
             }

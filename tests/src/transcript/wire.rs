@@ -13,20 +13,20 @@ pub(super) struct Way {
     tx: usize,
     /// Number of bytes drained when it is full.
     drain: usize,
-    /// Whether a frame is unread and read again when it is full.
-    pub(super) unread: bool,
+    /// Whether a frame is lent anew when it is full.
+    pub(super) anew: bool,
 }
 
 /// Each transcript is played in all of these ways.
 pub(super) const WAYS: &[Way] = &[
-    Way { piece: usize::MAX, tx: 1 << 20, drain: usize::MAX, unread: false },
-    Way { piece: 1, tx: 1 << 20, drain: usize::MAX, unread: false },
-    Way { piece: 3, tx: 64, drain: usize::MAX, unread: false },
-    Way { piece: 7, tx: 64, drain: 11, unread: true },
-    Way { piece: usize::MAX, tx: 64, drain: 64, unread: true },
-    Way { piece: usize::MAX, tx: 200, drain: 50, unread: false },
-    Way { piece: 1, tx: 1, drain: 1, unread: true },
-    Way { piece: 7, tx: 0, drain: usize::MAX, unread: false },
+    Way { piece: usize::MAX, tx: 1 << 20, drain: usize::MAX, anew: false },
+    Way { piece: 1, tx: 1 << 20, drain: usize::MAX, anew: false },
+    Way { piece: 3, tx: 64, drain: usize::MAX, anew: false },
+    Way { piece: 7, tx: 64, drain: 11, anew: true },
+    Way { piece: usize::MAX, tx: 64, drain: 64, anew: true },
+    Way { piece: usize::MAX, tx: 200, drain: 50, anew: false },
+    Way { piece: 1, tx: 1, drain: 1, anew: true },
+    Way { piece: 7, tx: 0, drain: usize::MAX, anew: false },
 ];
 
 impl fmt::Display for Way {
@@ -37,7 +37,7 @@ impl fmt::Display for Way {
         }?;
         match self.tx {
             0 => write!(f, "output grows]"),
-            tx => write!(f, "output through {tx}{}]", if self.unread { ", unread" } else { "" }),
+            tx => write!(f, "output through {tx}{}]", if self.anew { ", anew" } else { "" }),
         }
     }
 }

@@ -10,8 +10,8 @@ use std::thread;
 use mcp_sansio::types::{CallToolParams, Implementation, SubscriptionFilter, Text, TextResult};
 use mcp_sansio::{
     CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures, Instant,
-    Messages, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
-    Tx, TxBuffer,
+    Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures, Tx,
+    TxBuffer,
 };
 use mcp_sansio_adapters::blocking::{self, Context, Error, Polled};
 
@@ -97,8 +97,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
         let read = line.read(&mut spare[..end]).expect("the server writes");
         assert!(read > 0, "the server closed the connection: {events:?}");
         rx.commit(read);
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while let Some(event) =
                 send(&mut line, &mut sent, &mut tx, |tx| client.next_event(now, &mut messages, tx))
                     .expect("an event")

@@ -1,7 +1,7 @@
 //! The buffers, used as by a transport: reads of any size, lines of any length, storage that is
 //! fixed, borrowed or grows.
 
-use mcp_sansio::{Frame, RxBuffer, Storage, TxBuffer};
+use mcp_sansio::{Frame, RxBuffer, Storage, TxBuffer, Violation};
 
 /// An owned copy of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +24,19 @@ impl From<Frame<'_>> for Line {
 
 fn complete(text: &str) -> Line {
     Line::Complete(text.into())
+}
+
+/// Returns the frame that is lent, without handling it.
+fn peek<S: Storage + ?Sized>(rx: &mut RxBuffer<S>) -> Option<Line> {
+    rx.next_messages().map(|messages| messages.frame().into())
+}
+
+/// Returns the frame that is lent, and handles its messages.
+fn take<S: Storage + ?Sized>(rx: &mut RxBuffer<S>) -> Option<Line> {
+    let mut messages = rx.next_messages()?;
+    let line = messages.frame().into();
+    while messages.next_message().is_some() {}
+    Some(line)
 }
 
 /// Reads at most `most` bytes, like a socket, and returns how many.
@@ -59,7 +72,7 @@ fn frames_and_spare<S: Storage + ?Sized>(
 ) -> Vec<Line> {
     let mut lines = Vec::new();
     loop {
-        while let Some((frame, mut spare)) = rx.next_frame_and_spare() {
+        while let (Some(mut messages), mut spare) = rx.next_messages_and_spare() {
             for _ in 0..2 {
                 let free = spare.spare();
                 let n = chunk.min(input.len()).min(free.len());
@@ -67,7 +80,8 @@ fn frames_and_spare<S: Storage + ?Sized>(
                 input = &input[n..];
                 spare.commit(n);
             }
-            lines.push(Line::from(frame));
+            lines.push(Line::from(messages.frame()));
+            while messages.next_message().is_some() {}
         }
         if input.is_empty() {
             return lines;
@@ -282,20 +296,14 @@ fn frames_equal_a_split_at_newlines() {
         let mut bytes = input.as_bytes();
         let mut lines = Vec::new();
         loop {
-            // Some frames are taken back, and more is read before they are lent again.
-            while let Some(line) = rx.next_frame().map(Line::from) {
-                if random.below(4) == 0 {
-                    rx.unread();
+            // Some frames are lent again, and more is read before.
+            while let Some(line) = peek(&mut rx) {
+                while random.below(4) == 0 {
                     let further = random.below(5);
                     read(&mut rx, &mut bytes, further);
-                    if matches!(line, Line::Complete(_)) {
-                        assert_eq!(
-                            rx.next_frame().map(Line::from).as_ref(),
-                            Some(&line),
-                            "{input:?}"
-                        );
-                    }
+                    assert_eq!(peek(&mut rx).as_ref(), Some(&line), "{input:?}");
                 }
+                assert_eq!(take(&mut rx).as_ref(), Some(&line), "{input:?}");
                 lines.push(line);
                 if random.below(4) == 0 {
                     let further = random.below(5);
@@ -332,74 +340,115 @@ fn reading_goes_on_while_a_frame_is_lent() {
             size,
         );
     }
-    // The frame is at the front, and all free bytes follow it.
+    // The free bytes follow the frame, which is moved to the front once half of what is held has
+    // been handled.
     let mut rx = RxBuffer::new([0; 16]);
     read(&mut rx, &mut &b"one\ntwo\nthree\nf"[..], 16);
-    let ((first, mut spare), room) = (rx.next_frame_and_spare().unwrap(), 1);
-    assert_eq!((first, spare.spare().len()), (Frame::Complete(b"one"), room));
-    let (second, mut spare) = rx.next_frame_and_spare().unwrap();
-    assert_eq!((second, spare.spare().len()), (Frame::Complete(b"two"), room + 4));
-    spare.spare()[..3].copy_from_slice(b"our");
-    spare.commit(3);
-    assert_eq!(spare.spare().len(), room + 1);
-    assert_eq!(second, Frame::Complete(b"two"));
-    rx.unread(); // may have been written over
-    assert_eq!(rx.next_frame(), Some(Frame::Complete(b"three")));
-    assert_eq!(rx.next_frame(), None);
+    for (line, room) in [("one", 1), ("two", 1), ("three", 9)] {
+        let (Some(mut messages), mut spare) = rx.next_messages_and_spare() else {
+            panic!("{line}")
+        };
+        assert_eq!((Line::from(messages.frame()), spare.spare().len()), (complete(line), room));
+        if line == "three" {
+            spare.spare()[..3].copy_from_slice(b"our");
+            spare.commit(3);
+            assert_eq!(spare.spare().len(), room - 3);
+        }
+        while messages.next_message().is_some() {}
+    }
+    assert!(rx.next_messages_and_spare().0.is_none());
     assert_eq!(rx.unfinished(), 4);
 }
 
 #[test]
-fn a_frame_that_is_taken_back_is_lent_again() {
-    let mut rx = RxBuffer::new([0; 32]);
-    let mut input: &[u8] = b"one\ntwo\n\nthree\n";
-    read(&mut rx, &mut input, 10);
-    rx.unread(); // nothing was lent
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
-    rx.unread();
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")));
-    rx.unread();
-    rx.unread(); // only the last one
-    assert_eq!(read(&mut rx, &mut input, 9), 5);
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")));
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("three")));
-    assert_eq!(rx.next_frame(), None);
-    rx.unread();
-    assert_eq!(rx.next_frame().map(Line::from), Some(complete("three")));
-    assert_eq!(rx.next_frame(), None);
-}
-
-#[test]
-fn a_frame_can_be_taken_back_until_more_is_read_and_never_after() {
-    // Whether the bytes had to move must make no difference.
-    for size in [12, 64, 1024] {
+fn a_frame_is_lent_until_its_messages_are_handled() {
+    // Whether the bytes have to move must make no difference.
+    for size in [12, 32, 1024] {
         let mut rx = RxBuffer::new(vec![0; size]);
-        let mut input: &[u8] = b"one\ntwo\nthree\n";
-        read(&mut rx, &mut input, 8);
-        assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
-        read(&mut rx, &mut input, 1);
-        rx.unread();
-        assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")), "{size}");
+        let mut input: &[u8] = b"one\ntwo\n\nthree\n";
+        read(&mut rx, &mut input, 10);
+        for line in ["one", "two", "three"] {
+            for _ in 0..3 {
+                assert_eq!(peek(&mut rx), Some(complete(line)), "{size}");
+                assert!(rx.is_mid_frame());
+                read(&mut rx, &mut input, 1);
+            }
+            assert_eq!(take(&mut rx), Some(complete(line)), "{size}");
+            assert!(!rx.is_mid_frame());
+            read(&mut rx, &mut input, 9);
+        }
+        assert_eq!(peek(&mut rx), None);
     }
 }
 
 #[test]
-fn an_oversized_frame_cannot_be_taken_back() {
+fn an_oversized_frame_is_lent_until_it_is_handled() {
     for before in ["", "ok\n", "ok\nok\n"] {
         let mut rx = RxBuffer::new([0; 8]);
         assert_eq!(frames(&mut rx, before.as_bytes(), 3).len(), before.len() / 3);
         let mut input: &[u8] = b"a line that is too long";
         while !input.is_empty() {
             read(&mut rx, &mut input, 3);
-            assert_eq!(rx.next_frame(), None);
-            rx.unread(); // nothing to take back
+            assert_eq!(peek(&mut rx), None);
         }
-        read(&mut rx, &mut &b"\n"[..], 1);
-        assert!(matches!(rx.next_frame(), Some(Frame::Oversized { prefix: b"a li", .. })));
-        rx.unread();
+        let mut input: &[u8] = b"\nnext\n";
+        read(&mut rx, &mut input, 1);
+        let line = peek(&mut rx);
+        let Some(Line::Oversized { prefix, .. }) = &line else { panic!("{line:?}") };
+        assert_eq!(prefix, "a li");
+        for _ in 0..9 {
+            read(&mut rx, &mut input, 1);
+            assert_eq!(peek(&mut rx), line);
+        }
+        assert_eq!(take(&mut rx), line);
         assert_eq!(rx.next_frame(), None, "the kept part is not a frame");
-        assert_eq!(frames(&mut rx, b"next\n", 1), [complete("next")]);
+        assert_eq!(frames(&mut rx, input, 1), [complete("next")]);
+    }
+}
+
+#[test]
+fn the_end_of_the_input_ends_a_line() {
+    // `five` fits without its terminator, of which there is none.
+    for size in [8, 9, 64] {
+        let mut rx = RxBuffer::new(vec![0; size]);
+        rx.end_of_input(); // nothing was received
+        assert_eq!(rx.next_frame(), None);
+        read(&mut rx, &mut &b"two\nfive"[..], 8);
+        assert_eq!(peek(&mut rx), Some(complete("two")));
+        rx.end_of_input();
+        rx.end_of_input(); // the line has ended
+        assert_eq!(take(&mut rx), Some(complete("two")));
+        let mut rest = &b"next\n"[..];
+        read(&mut rx, &mut rest, 1);
+        assert_eq!(take(&mut rx), Some(complete("five")), "{size}");
+        assert_eq!(frames(&mut rx, rest, 9), [complete("next")]);
+        assert_eq!(rx.unfinished(), 0);
+    }
+    // Nor does a line that is too long need one.
+    let mut rx = RxBuffer::new([0; 8]);
+    assert_eq!(frames(&mut rx, b"a line that is too long", 3), []);
+    rx.end_of_input();
+    assert!(matches!(take(&mut rx), Some(Line::Oversized { .. })));
+    assert_eq!(take(&mut rx), None);
+}
+
+#[test]
+fn a_line_that_lost_bytes_is_rejected() {
+    for size in [7, 64] {
+        let mut rx = RxBuffer::new(vec![0; size]);
+        rx.lost(); // before a line
+        assert_eq!(frames(&mut rx, b"{}\n", 9), [complete("{}")]);
+        rx.lost();
+        assert_eq!(frames(&mut rx, b"{}\n{}", 9), [complete("{}")]);
+        rx.lost();
+        read(&mut rx, &mut &b"}\n"[..], 2);
+        let mut messages = rx.next_messages().expect("a line");
+        let Some(Err(malformed)) = messages.next_message() else { panic!("it is valid") };
+        assert_eq!(malformed.violation, Violation::NotUtf8);
+        assert!(messages.next_message().is_none());
+        assert_eq!(frames(&mut rx, b"{}\n{", 9), [complete("{}")]);
+        rx.clear();
+        assert_eq!((rx.unfinished(), frames(&mut rx, b"[]\n", 9)), (0, vec![complete("[]")]));
     }
 }
 
@@ -429,11 +478,10 @@ fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
         let mut bytes = input.as_bytes();
         while read(&mut rx, &mut bytes, usize::MAX) > 0 {}
         let mut lines = 0;
-        while rx.next_frame().is_some() {
+        while take(&mut rx).is_some() {
             lines += 1;
             read(&mut rx, &mut bytes, usize::MAX);
-            if lines % 2 == 0 && rx.next_frame().is_some() {
-                rx.unread();
+            if lines % 2 == 0 && peek(&mut rx).is_some() {
                 read(&mut rx, &mut bytes, usize::MAX);
             }
         }
@@ -525,8 +573,9 @@ fn a_buffer_without_capacity_reads_nothing_and_returns_no_frame() {
         assert!(rx.spare().is_empty());
         rx.commit(1);
         assert_eq!(rx.next_frame(), None);
-        rx.unread();
-        assert_eq!(rx.unfinished(), 0);
+        rx.end_of_input();
+        rx.lost();
+        assert_eq!((peek(&mut rx), rx.unfinished()), (None, 0));
     }
 }
 

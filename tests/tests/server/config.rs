@@ -2,8 +2,7 @@
 
 use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, meta};
 use mcp_sansio::{
-    Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
-    TxBuffer,
+    Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 
 const CONFIG: ServerConfig<'static> =
@@ -132,7 +131,7 @@ fn exchange(
         (Server::new(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
     rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
     rx.commit(line.len());
-    let mut messages = Messages::new(rx.next_frame().expect("a line"));
+    let mut messages = rx.next_messages().expect("a line");
     let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx);
     let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
     handle(&request, &mut server, &mut tx);

@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Messages, RawJson, Revision, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
-    TxBuffer,
+    RawJson, Revision, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::transcript;
 use serde_json::Value;
@@ -198,7 +197,7 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
     for text in ["{\n\"a\" :\r\n[ 1 ,\n2 ] }", "{\"a\":\"\\n\\r\\u000a\"}"] {
         rx.spare()[..call.len()].copy_from_slice(call.as_bytes());
         rx.commit(call.len());
-        let mut messages = Messages::new(rx.next_frame().expect("a line"));
+        let mut messages = rx.next_messages().expect("a line");
         let event = server.next_event(mcp_sansio::Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let raw = RawJson::parse(text).expect("JSON");

@@ -3,8 +3,8 @@
 use mcp_sansio::http::param_headers::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormErrorKind, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
-    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerConfig,
-    ServerEvent, ServerFeatures, TxBuffer,
+    Catalog, Instant, OwnedJson, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
 
 fn join(count: usize, one: impl Fn(usize) -> String) -> String {
@@ -117,12 +117,7 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
         for byte in format!("{OPEN}\n{batch}\n{note}\n").bytes() {
             rx.spare()[0] = byte;
             rx.commit(1);
-            let mut position: Option<Position> = None;
-            while let Some(frame) = rx.next_frame() {
-                let mut messages = position.take().map_or_else(
-                    || Messages::new(frame),
-                    |position| Messages::resume(frame, position),
-                );
+            while let Some(mut messages) = rx.next_messages() {
                 while let Some(event) =
                     server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap()
                 {
@@ -135,12 +130,8 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
                         }
                     }
                     if rebuild {
-                        position = Some(messages.position());
                         break;
                     }
-                }
-                if position.is_some() {
-                    rx.unread();
                 }
             }
         }

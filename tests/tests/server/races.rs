@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    ClientRequest, Delivery, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    ClientRequest, Delivery, Instant, RequestHandle, Revision, RxBuffer, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 
@@ -215,7 +215,7 @@ impl Peer {
         let line = format!("{line}\n");
         rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
         rx.commit(line.len());
-        let mut messages = Messages::new(rx.next_frame().ok_or("no line")?);
+        let mut messages = rx.next_messages().ok_or("no line")?;
         let mut events = Vec::new();
         let to_text = |error: SendError| error.to_string();
         while let Some(event) =

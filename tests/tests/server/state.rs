@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ClientRequest, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Target, TxBuffer,
+    Catalog, ClientRequest, Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
+    ServerFeatures, Target, TxBuffer,
 };
 use mcp_sansio_tests::transcript::{self, Transcript};
 
@@ -145,7 +145,7 @@ impl Peer {
         rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
         rx.spare()[line.len()] = b'\n';
         rx.commit(line.len() + 1);
-        let mut messages = Messages::new(rx.next_frame().expect("a line"));
+        let mut messages = rx.next_messages().expect("a line");
         while let Some(event) =
             self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room")
         {

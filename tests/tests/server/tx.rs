@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Messages, Remaining,
-    RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
-    TxBuffer,
+    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Remaining, RequestHandle,
+    RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
 
@@ -180,7 +179,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_notification() {
     let mut rx = RxBuffer::new([0; 256]);
     rx.spare()[..cancel.len()].copy_from_slice(cancel);
     rx.commit(cancel.len());
-    let mut messages = Messages::new(rx.next_frame().expect("a line"));
+    let mut messages = rx.next_messages().expect("a line");
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
         Err(SendError::Full)
@@ -211,7 +210,7 @@ fn an_operation_that_returns_full_has_no_effect() {
     let mut rx = RxBuffer::new([0; 256]);
     rx.spare()[..line.len()].copy_from_slice(line);
     rx.commit(line.len());
-    let mut messages = Messages::new(rx.next_frame().expect("a line"));
+    let mut messages = rx.next_messages().expect("a line");
     for _ in 0..3 {
         assert!(matches!(
             peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
@@ -289,7 +288,7 @@ impl Peer {
         let line = format!("{line}\n");
         rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
         rx.commit(line.len());
-        let mut messages = Messages::new(rx.next_frame().expect("a line"));
+        let mut messages = rx.next_messages().expect("a line");
         loop {
             match self.server.next_event(self.now, &mut messages, &mut self.tx) {
                 Ok(Some(happened)) => event(happened),

@@ -5,15 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_lite::AsyncRead;
-use mcp_sansio::{ClientEvent, Messages, Position, RxBuffer};
+use mcp_sansio::{ClientEvent, RxBuffer};
 
 use super::inner::ConnectionInner;
 
 /// Input that was read and not processed.
 pub(super) struct Incoming {
     rx: RxBuffer<Vec<u8>>,
-    /// Position in the frame that `rx` returns next.
-    position: Option<Position>,
     /// Whether unprocessed frames are left.
     has_more: bool,
     input_ended: bool,
@@ -21,23 +19,18 @@ pub(super) struct Incoming {
 
 impl Incoming {
     pub(super) fn new(max_line: usize) -> Self {
-        Self {
-            rx: RxBuffer::with_limit(Vec::new(), max_line),
-            position: None,
-            has_more: false,
-            input_ended: false,
-        }
+        Self { rx: RxBuffer::with_limit(Vec::new(), max_line), has_more: false, input_ended: false }
     }
 
     /// Returns whether the input has ended and everything is processed.
     pub(super) fn has_ended(&self) -> bool {
-        self.input_ended && self.position.is_none() && !self.has_more
+        self.input_ended && !self.rx.is_mid_frame() && !self.has_more
     }
 
     /// Discards the input.
     pub(super) fn discard(&mut self) {
-        (self.position, self.has_more) = (None, false);
-        while self.rx.next_frame().is_some() {}
+        self.has_more = false;
+        self.rx.clear();
     }
 
     pub(super) fn read(
@@ -58,19 +51,14 @@ impl Incoming {
             Poll::Ready(Err(error)) if !is_gone(&error) => return Err(error),
             Poll::Ready(Ok(_) | Err(_)) => {
                 self.input_ended = true;
-                // An unterminated last line is a line.
-                if let Some(byte) = self.rx.spare().first_mut() {
-                    *byte = b'\n';
-                    self.rx.commit(1);
-                }
+                self.rx.end_of_input();
             }
         }
         Ok(true)
     }
 
     /// Processes up to [`FRAMES`] frames; `dispatch` gets the events that belong to no call. A
-    /// frame whose response does not fit is returned to the buffer and resumed later, while reading
-    /// goes on.
+    /// frame whose response does not fit is lent again later, while reading goes on.
     pub(super) fn take_events<const N: usize>(
         &mut self,
         inner: &ConnectionInner<N>,
@@ -79,11 +67,7 @@ impl Incoming {
         let now = inner.now();
         let (mut moved, mut frames) = (false, 0);
         self.has_more = false;
-        while let Some(frame) = self.rx.next_frame() {
-            let mut messages = match self.position.take() {
-                Some(position) => Messages::resume(frame, position),
-                None => Messages::new(frame),
-            };
+        while let Some(mut messages) = self.rx.next_messages() {
             loop {
                 let taken = inner.with(|state| {
                     let event = state.client.next_event(now, &mut messages, &mut state.tx)?;
@@ -97,11 +81,7 @@ impl Incoming {
                         }
                     }
                     Ok(None) => break,
-                    Err(_) => {
-                        self.position = Some(messages.position());
-                        self.rx.unread();
-                        return moved;
-                    }
+                    Err(_) => return moved,
                 }
             }
             frames += 1;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{ExchangeId, Messages, Position, RxBuffer, TxBuffer};
+use mcp_sansio::{ExchangeId, RxBuffer, TxBuffer};
 
 use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
@@ -32,15 +32,13 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     app: A,
     stream: T,
     rx: RxBuffer<Vec<u8>>,
-    /// Position in the frame that `rx` returns next.
-    position: Option<Position>,
     inner: Arc<ConnectionInner<N, S>>,
     dispatcher: Dispatcher<F>,
     broadcaster: Broadcaster,
     receiver_id: u64,
     timer: Timer,
     timer_at: Option<Instant>,
-    /// Whether the frame at `position` waits for another request to end.
+    /// Whether the frame that is lent next waits for another request to end.
     is_held: bool,
     /// Limit of [`App::idle_timeout`].
     idle_timeout: Option<Duration>,
@@ -88,7 +86,6 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         Self {
             stream,
             rx: RxBuffer::with_limit(Vec::new(), app.max_line),
-            position: None,
             inner,
             dispatcher: Dispatcher::new(),
             receiver_id: broadcaster.add(weak),
@@ -205,11 +202,7 @@ where
             Poll::Ready(Err(error)) => return Err(error),
             Poll::Ready(Ok(0)) => {
                 self.input_ended = true;
-                // An unterminated last line is a line.
-                if let Some(byte) = self.rx.spare().first_mut() {
-                    *byte = b'\n';
-                    self.rx.commit(1);
-                }
+                self.rx.end_of_input();
             }
             Poll::Ready(Ok(read)) => {
                 self.rx.commit(read);
@@ -223,7 +216,7 @@ where
     }
 
     /// Processes frames, as long as there is room for the responses of the core. If a response does
-    /// not fit, the frame is returned to the buffer and resumed later.
+    /// not fit, the buffer lends the frame again later.
     fn take_frames(&mut self, cx: &mut task::Context<'_>) -> bool {
         let mut moved = false;
         let now = self.inner.now();
@@ -236,27 +229,22 @@ where
             return moved;
         }
         for number in 0.. {
-            if self.position.is_none() && !self.inner.lock().has_room() {
+            if !self.rx.is_mid_frame() && !self.inner.lock().has_room() {
                 return moved;
             }
             // Yields to the other sources.
             if number == FRAMES {
                 return true;
             }
-            let Some(frame) = self.rx.next_frame() else { break };
-            let mut messages = match self.position.take() {
-                Some(position) => Messages::resume(frame, position),
-                None => {
-                    (self.active, self.read_since) = (Instant::now(), 0);
-                    Messages::new(frame)
-                }
-            };
+            let is_new = !self.rx.is_mid_frame();
+            let Some(mut messages) = self.rx.next_messages() else { break };
+            if is_new {
+                (self.active, self.read_since) = (Instant::now(), 0);
+            }
             loop {
                 self.is_held = !self.input_ended
                     && self.dispatcher.holds_back(&self.app, &self.inner, &messages);
                 if self.is_held {
-                    self.position = Some(messages.position());
-                    self.rx.unread();
                     return moved;
                 }
                 let event = self.inner.lock().next_event(now, &mut messages);
@@ -266,11 +254,7 @@ where
                         self.dispatcher.event(&event, &self.app, &self.inner, cx);
                     }
                     Ok(None) => break,
-                    Err(_) => {
-                        self.position = Some(messages.position());
-                        self.rx.unread();
-                        return moved;
-                    }
+                    Err(_) => return moved,
                 }
             }
         }

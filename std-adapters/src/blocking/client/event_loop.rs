@@ -120,12 +120,8 @@ impl Client<'_> {
             (driver.tx, self.most_pending) = (Driver::empty_tx(), 0);
         }
         self.rx.commit(transferred.read);
-        if transferred.ended
-            && let Some(byte) = self.rx.spare().first_mut()
-        {
-            // The last line may lack its line end.
-            *byte = b'\n';
-            self.rx.commit(1);
+        if transferred.ended {
+            self.rx.end_of_input();
         }
         let mut was_long = false;
         let mut is_through = false;

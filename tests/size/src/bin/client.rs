@@ -7,8 +7,8 @@ use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{CallToolParams, Implementation, PaginatedParams};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Messages, RawJson,
-    RxBuffer, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, RawJson, RxBuffer,
+    TxBuffer,
 };
 use serde::Serialize;
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -86,8 +86,7 @@ fn main() -> ! {
     remote.connect();
     loop {
         let now = board::now();
-        while let Some(frame) = RX.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = RX.next_messages() {
             while let Ok(Some(event)) = send(&mut remote.port, &mut remote.tx, |tx| {
                 remote.client.next_event(now, &mut messages, tx)
             }) {

@@ -14,9 +14,9 @@ use mcp_sansio::types::{
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Messages,
-    Progress, RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
+    Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Progress,
+    RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -444,8 +444,7 @@ fn main() -> ! {
         name_len: 5,
     });
     loop {
-        while let Some(frame) = RX.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = RX.next_messages() {
             let now = board::now();
             while let Ok(Some(event)) =
                 board.send(|server, tx| server.next_event(now, &mut messages, tx))

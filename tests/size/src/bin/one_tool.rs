@@ -6,8 +6,7 @@ use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
-    Target, TxBuffer,
+    Catalog, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
 };
 use size::{board, drain, send, uart::Uart};
 
@@ -40,8 +39,7 @@ fn main() -> ! {
     let mut port = Uart::open();
     let server = SERVER.write(Server::with_table_sizes(&CONFIG));
     loop {
-        while let Some(frame) = RX.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = RX.next_messages() {
             while let Ok(Some(event)) =
                 send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx))
             {

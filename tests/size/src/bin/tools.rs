@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer,
-    Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer, to_slice,
+    Catalog, Client, Instant, RawJson, Request, RequestHandle, Revision, RxBuffer, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -236,8 +236,7 @@ fn main() -> ! {
         jobs: [const { None }; IN_FLIGHT],
     });
     loop {
-        while let Some(frame) = RX.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = RX.next_messages() {
             let now = board::now();
             while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| {
                 board.server.next_event(now, &mut messages, tx)

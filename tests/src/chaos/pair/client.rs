@@ -257,7 +257,6 @@ impl End<ClientApp> {
         self.app.asked.clear();
         self.app.again.clear();
         self.begun = None;
-        self.position = None;
         self.app.given_up = 0;
         self.app.failed = false;
         self.line = Line::new(*script.pick(&ROOMS));

@@ -2,9 +2,7 @@
 
 use std::fmt::Debug;
 
-use mcp_sansio::{
-    Delivery, Frame, Instant, Messages, Position, RequestHandle, Revision, RxBuffer, SendError, Tx,
-};
+use mcp_sansio::{Delivery, Instant, RequestHandle, Revision, RxBuffer, SendError, Tx};
 
 use super::corpus::{ROOMS, rx};
 use super::show;
@@ -17,9 +15,8 @@ pub(super) struct End<P: Role> {
     pub(super) machine: P::Machine,
     pub(super) line: Line,
     pub(super) rx: RxBuffer<Vec<u8>>,
-    /// Whether every frame fits the receive buffer. One that was too long cannot be unread.
+    /// Whether every frame fits the receive buffer.
     pub(super) roomy: bool,
-    pub(super) position: Option<Position>,
     /// The operation whose frame has begun and not ended.
     pub(super) begun: Option<Op<P::Act>>,
     /// That operation is being repeated.
@@ -84,7 +81,6 @@ impl<P: Role> End<P> {
             line: Line::new(*script.pick(&ROOMS)),
             rx,
             roomy,
-            position: None,
             begun: None,
             going_on: false,
             crossing: false,
@@ -132,7 +128,7 @@ impl<P: Role> End<P> {
     /// Starts another operation while a frame is open.
     fn intrude(&mut self, script: &mut Script<'_>, now: u64) {
         let op = match script.below(4) {
-            0 if self.roomy => Op::NextEvent,
+            0 => Op::NextEvent,
             1 => Op::Timeout,
             _ => match self.app.choose(&self.machine, script) {
                 Some(act) => Op::Act(act),
@@ -191,12 +187,7 @@ impl<P: Role> End<P> {
 
     fn next_event(&mut self, now: u64) -> Result<(), SendError> {
         let (intrudes, at) = (self.intrudes(), Instant::from_millis(now));
-        let Some(frame) = self.rx.next_frame() else { return Ok(()) };
-        let complete = matches!(frame, Frame::Complete(_));
-        let mut messages = match self.position.take() {
-            Some(position) => Messages::resume(frame, position),
-            None => Messages::new(frame),
-        };
+        let Some(mut messages) = self.rx.next_messages() else { return Ok(()) };
         loop {
             let event = attempt(&mut self.machine, &mut self.line, intrudes, |machine, tx| {
                 machine.next_event(at, &mut messages, tx)
@@ -208,14 +199,10 @@ impl<P: Role> End<P> {
                     self.events += 1;
                 }
                 Ok(None) => return Ok(()),
-                Err(error) if complete => {
+                Err(error) => {
                     assert_eq!(error, SendError::Full);
-                    self.position = Some(messages.position());
-                    self.rx.unread();
                     return Err(error);
                 }
-                // A frame that was too long cannot be unread.
-                Err(_) => self.line.drain(usize::MAX),
             }
         }
     }

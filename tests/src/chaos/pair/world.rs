@@ -130,8 +130,7 @@ impl<'d> World<'d> {
     /// Whether every frame has been read.
     fn rest_is_read(&mut self) -> bool {
         for rx in [&mut self.client.rx, &mut self.server.rx] {
-            if rx.next_frame().is_some() {
-                rx.unread();
+            if rx.next_messages().is_some() {
                 return false;
             }
         }

@@ -131,7 +131,7 @@ impl World<'_> {
         let what = self.script.below(6);
         self.show(format_args!("   (in between) {what}"));
         match what {
-            0 if !matches!(writer, Writer::NextEvent | Writer::LongLine) => self.overhear(),
+            0 if writer != Writer::NextEvent => self.overhear(),
             1 if writer != Writer::Timeout => {
                 let now = self.instant();
                 match self.attempt(|server, tx| server.handle_timeout(now, tx)) {
@@ -158,7 +158,7 @@ impl World<'_> {
             }
             // Not while the server writes a frame of its own, which may belong to the cancelled
             // request.
-            4 if !matches!(writer, Writer::NextEvent | Writer::LongLine | Writer::Timeout) => {
+            4 if !matches!(writer, Writer::NextEvent | Writer::Timeout) => {
                 self.cancel(Some(writer))
             }
             _ => {}

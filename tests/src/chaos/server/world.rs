@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation};
 use mcp_sansio::{
-    Frame, Instant, Messages, Position, Revision, Revisions, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures as Can, Tx, TxBuffer, Violation,
+    Frame, Instant, Messages, Revision, Revisions, RxBuffer, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures as Can, Tx, TxBuffer, Violation,
 };
 
 use super::super::script::Script;
@@ -39,16 +39,14 @@ pub(super) struct World<'d> {
     /// Received bytes of an unfinished line.
     line: Vec<u8>,
     lines: VecDeque<Heard>,
-    /// The frame being read, the position in it, and the number of responses to it.
-    frame: Option<(Heard, Position, usize)>,
+    /// The frame being read, and the number of responses to it.
+    frame: Option<(Heard, usize)>,
 }
 
 /// Which call has an open frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
     NextEvent,
-    /// `next_event` of a line that was too long, which cannot be unread.
-    LongLine,
     Timeout,
     Job(mcp_sansio::RequestHandle),
     Other,
@@ -279,12 +277,7 @@ impl<'d> World<'d> {
             let result = self.attempt(&mut call);
             begun |= self.wrote_part;
             match result {
-                Err(SendError::Full)
-                    if !begun
-                        && !self.ending
-                        && writer != Writer::LongLine
-                        && self.script.once_in(3) =>
-                {
+                Err(SendError::Full) if !begun && !self.ending && self.script.once_in(3) => {
                     return Err(SendError::Full);
                 }
                 Err(SendError::Full) => {
@@ -363,34 +356,16 @@ impl<'d> World<'d> {
 
     fn take_frames(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         loop {
-            let Some(frame) = rx.next_frame() else {
-                assert!(self.frame.is_none(), "an unread frame was lost");
+            let Some(mut messages) = rx.next_messages() else {
+                assert!(self.frame.is_none(), "a frame was lost");
                 self.lines.retain(|heard| !is_blank(&heard.line));
                 assert!(self.lines.is_empty(), "lines without a frame: {:?}", self.lines);
                 return;
             };
-            let mut messages = match self.frame.take() {
-                Some((heard, position, answers)) => {
-                    self.frame = Some((heard, position, answers));
-                    Messages::resume(frame, position)
-                }
-                None => {
-                    let messages = Messages::new(frame);
-                    let heard = self.which(frame);
-                    self.frame = Some((heard, messages.position(), 0));
-                    messages
-                }
-            };
-            let writer = if matches!(frame, Frame::Complete(_)) {
-                Writer::NextEvent
-            } else {
-                Writer::LongLine
-            };
-            if self.take_messages(writer, &mut messages).is_err() {
-                if let Some((_, position, _)) = &mut self.frame {
-                    *position = messages.position();
-                }
-                rx.unread();
+            if self.frame.is_none() {
+                self.frame = Some((self.which(messages.frame()), 0));
+            }
+            if self.take_messages(&mut messages).is_err() {
                 return;
             }
         }
@@ -403,7 +378,7 @@ impl<'d> World<'d> {
             self.show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
             match frame {
                 Frame::Complete(line)
-                    if line == heard.line.strip_suffix(b"\r").unwrap_or(&heard.line) =>
+                    if heard.line.strip_suffix(b"\r").unwrap_or(&heard.line).ends_with(line) =>
                 {
                     return self.ledger.hear(&heard.line);
                 }
@@ -421,20 +396,17 @@ impl<'d> World<'d> {
         }
     }
 
-    fn take_messages(
-        &mut self,
-        writer: Writer,
-        messages: &mut Messages<'_>,
-    ) -> Result<(), SendError> {
+    fn take_messages(&mut self, messages: &mut Messages<'_>) -> Result<(), SendError> {
         for _ in 0..1000 {
             let (now, answers) = (self.instant(), self.ledger.answers);
             self.in_batch = self
                 .frame
                 .as_ref()
                 .is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with(b"["));
-            let event = self.send(writer, |server, tx| server.next_event(now, messages, tx));
+            let event =
+                self.send(Writer::NextEvent, |server, tx| server.next_event(now, messages, tx));
             self.in_batch = false;
-            let Some((heard, _, counted)) = &mut self.frame else { panic!("no frame") };
+            let Some((heard, counted)) = &mut self.frame else { panic!("no frame") };
             *counted += self.ledger.answers - answers;
             let Some(event) = event? else {
                 if heard.requests > *counted {

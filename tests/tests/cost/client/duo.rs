@@ -11,7 +11,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures,
-    ClientRequest, Instant, LogMessage, Messages, Method, NotAllowed, Progress, RawJson, Request,
+    ClientRequest, Instant, LogMessage, Method, NotAllowed, Progress, RawJson, Request,
     RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
     ServerFeatures as Can, Tx, TxBuffer,
 };
@@ -235,8 +235,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
                 seen.event(client, up, at, &event);
             }
             up.deliver();
-            while let Some(frame) = up.rx.next_frame() {
-                let mut messages = Messages::new(frame);
+            while let Some(mut messages) = up.rx.next_messages() {
                 while let Some(event) =
                     down.send(|tx| server.next_event(at, &mut messages, tx)).unwrap()
                 {
@@ -252,8 +251,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
             }
             down.deliver();
             let Way { rx, .. } = down;
-            while let Some(frame) = rx.next_frame() {
-                let mut messages = Messages::new(frame);
+            while let Some(mut messages) = rx.next_messages() {
                 while let Some(event) =
                     up.send(|tx| client.next_event(at, &mut messages, tx)).unwrap()
                 {

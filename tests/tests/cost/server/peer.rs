@@ -10,9 +10,9 @@ use mcp_sansio::types::{
     SamplingMessage, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    CallOutcome, Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Messages, Progress,
-    RawJson, Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures as Can, Target, Tx, TxBuffer,
+    CallOutcome, Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson,
+    Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures as Can, Target, Tx, TxBuffer,
 };
 use serde::Deserialize;
 
@@ -113,8 +113,7 @@ impl<const TX: usize> Peer<TX> {
 
     fn take_frames(&mut self) {
         let Self { server, rx, outside, now } = self;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = rx.next_messages() {
             while let Some(event) = outside
                 .send(|tx| server.next_event(Instant::from_millis(*now), &mut messages, tx))
                 .unwrap()

@@ -8,7 +8,7 @@ use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant,
-    Messages, RxBuffer, TxBuffer,
+    RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 
@@ -52,8 +52,7 @@ impl Connection {
         let read = self.input.read(self.rx.spare())?;
         self.rx.commit(read);
         let now = self.now();
-        while let Some(frame) = self.rx.next_frame() {
-            let mut messages = Messages::new(frame);
+        while let Some(mut messages) = self.rx.next_messages() {
             while let Some(event) = self.client.next_event(now, &mut messages, &mut self.tx)? {
                 handle(event);
             }
