@@ -17,6 +17,7 @@ pub(crate) use string::{Chars, same_text};
 pub(crate) use base64::encode as encode_base64;
 pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
 pub(crate) use scan::{
-    ScanError, byte, is_clean, is_clean_key, next_byte, skip_clean, skip_digits, skip_escapes,
-    skip_member, skip_string, skip_value, skip_whitespace,
+    ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,
 };
+#[cfg(not(small))]
+pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};

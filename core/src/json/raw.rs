@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use super::de::{ReadError, Reader};
 use super::foreign::RAW;
 use super::number;
-use super::scan::{SyntaxError, has_duplicate_key, skip_string, skip_value, skip_whitespace};
+use super::scan::{SyntaxError, byte, has_duplicate_key, skip_string, skip_value, skip_whitespace};
 use super::string::{JsonStr, same_text};
 use crate::printable::Printable;
 
@@ -220,17 +220,32 @@ impl<'f> From<JsonStr<'f>> for RawJson<'f> {
 #[derive(Clone, Debug)]
 pub struct Members<'f>(Cursor<'f>);
 
+impl<'f> Members<'f> {
+    /// Returns the next key; [`next_value`](Self::next_value) is behind it.
+    pub(crate) fn next_key(&mut self) -> Option<JsonStr<'f>> {
+        let bytes = self.0.text.as_bytes();
+        let start = self.0.next_start()?;
+        let key_end = skip_string(bytes, start).ok()?;
+        let colon = skip_whitespace(bytes, key_end);
+        // The colon is missing where the text was cut.
+        if byte(bytes, colon) != b':' {
+            return None;
+        }
+        self.0.at = skip_whitespace(bytes, colon + 1);
+        self.0.text.get(start..key_end).map(JsonStr::scanned)
+    }
+
+    pub(crate) fn next_value(&mut self) -> Option<RawJson<'f>> {
+        self.0.value(self.0.at)
+    }
+}
+
 impl<'f> Iterator for Members<'f> {
     type Item = (JsonStr<'f>, RawJson<'f>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.0.text.as_bytes();
-        let start = self.0.next_start()?;
-        let key_end = skip_string(bytes, start).ok()?;
-        let key = JsonStr::scanned(self.0.text.get(start..key_end)?);
-        let colon = skip_whitespace(bytes, key_end);
-        let value = self.0.value(skip_whitespace(bytes, colon + 1))?;
-        Some((key, value))
+        let key = self.next_key()?;
+        Some((key, self.next_value()?))
     }
 }
 

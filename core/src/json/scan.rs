@@ -45,6 +45,10 @@ impl ScanError {
         Self(at | Self::TOO_DEEP)
     }
 
+    pub(crate) const fn position(self) -> usize {
+        self.0 & !Self::TOO_DEEP
+    }
+
     pub(crate) const fn is_too_deep(self) -> bool {
         self.0 & Self::TOO_DEEP != 0
     }
@@ -52,7 +56,7 @@ impl ScanError {
 
 impl From<ScanError> for SyntaxError {
     fn from(fault: ScanError) -> Self {
-        Self { at: fault.0 & !ScanError::TOO_DEEP, too_deep: fault.is_too_deep() }
+        Self { at: fault.position(), too_deep: fault.is_too_deep() }
     }
 }
 
@@ -213,7 +217,8 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
 
 /// Like [`skip_value`], with fast paths for strings and numbers. `first` is the first byte of the
 /// value.
-#[cfg_attr(not(small), inline(always))]
+#[cfg(not(small))]
+#[inline(always)]
 pub(crate) fn skip_member(
     text: &[u8],
     at: usize,
@@ -223,7 +228,7 @@ pub(crate) fn skip_member(
     match first {
         b'"' => skip_string(text, at),
         // Ids and most other numbers consist of digits only.
-        b'1'..=b'9' if cfg!(not(small)) => {
+        b'1'..=b'9' => {
             let end = skip_digits(text, at + 1);
             if matches!(byte(text, end), b'.' | b'e' | b'E') {
                 skip_number(text, at)
@@ -237,7 +242,8 @@ pub(crate) fn skip_member(
 }
 
 /// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
-#[cfg_attr(not(small), inline)]
+#[cfg(not(small))]
+#[inline]
 pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
     let first = byte(text, at);
     // Most frames have no whitespace.

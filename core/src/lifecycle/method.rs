@@ -151,39 +151,6 @@ impl<'f> Method<'f> {
     }
 }
 
-/// The most frequent methods, which the fast path of the message reader recognizes.
-#[derive(Clone, Copy)]
-pub(crate) enum CommonMethod {
-    ToolsCall,
-    ResourcesRead,
-    PromptsGet,
-}
-
-impl CommonMethod {
-    /// Returns the method whose name `text` begins with, and the length of the name: quotes
-    /// included, without escapes.
-    #[inline(always)]
-    pub(crate) fn from_prefix(text: &[u8]) -> Option<(Self, usize)> {
-        macro_rules! among {
-            ($($name:literal $method:ident),*) => {
-                $(if text.starts_with($name) { Some((Self::$method, $name.len())) } else)* { None }
-            };
-        }
-        among!(b"\"tools/call\"" ToolsCall, b"\"resources/read\"" ResourcesRead, b"\"prompts/get\"" PromptsGet)
-    }
-}
-
-impl From<CommonMethod> for Method<'_> {
-    #[inline]
-    fn from(method: CommonMethod) -> Self {
-        match method {
-            CommonMethod::ToolsCall => Self::ToolsCall,
-            CommonMethod::ResourcesRead => Self::ResourcesRead,
-            CommonMethod::PromptsGet => Self::PromptsGet,
-        }
-    }
-}
-
 impl Rule {
     /// Whether this revision has the method.
     pub(crate) fn exists_in(self, revision: Revision) -> bool {

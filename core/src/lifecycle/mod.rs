@@ -5,6 +5,5 @@ mod method;
 mod revision;
 
 pub use capability::{ClientFeatures, ServerFeatures};
-pub(crate) use method::CommonMethod;
 pub use method::{Method, methods};
 pub use revision::{Era, Revision, Revisions};

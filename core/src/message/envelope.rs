@@ -1,31 +1,15 @@
-//! The members of a JSON-RPC message, collected while it is scanned.
+//! What the members of a JSON-RPC message say about it.
 
-use super::fast_path::{Step, load_word};
 use super::id::Id;
-use super::index::Index;
-use super::member::{Level, Member};
-use super::params::Params;
-use super::span::Span;
-use crate::json::{
-    JsonStr, RawJson, ScanError, byte, next_byte, skip_clean, skip_escapes, skip_member,
-    skip_whitespace,
-};
-use crate::lifecycle::{CommonMethod, Method};
+use super::member::Member;
+use crate::json::{JsonStr, RawJson, skip_whitespace};
+use crate::lifecycle::Method;
 use crate::violation::Violation;
 
-/// The members of a message. [`kind`](Self::kind) checks them and classifies the message.
-pub(crate) struct Envelope<'f> {
-    text: &'f str,
-    members: [Span; Member::KEPT],
-    /// The first arguments.
-    index: Index,
-    arguments: usize,
-    duplicate: bool,
-    /// Whether the version is valid and was found by the fast path.
-    pub(super) version: bool,
-    /// The method, if it is a common one and was found by the fast path.
-    pub(super) method: Option<CommonMethod>,
-}
+#[cfg(not(small))]
+pub(crate) use super::one_pass::Envelope;
+#[cfg(small)]
+pub(crate) use super::walk::Envelope;
 
 /// A classified message.
 pub(crate) enum Kind<'f> {
@@ -35,159 +19,20 @@ pub(crate) enum Kind<'f> {
 }
 
 impl<'f> Envelope<'f> {
-    /// Creates an envelope without members, for the message in `text`.
-    #[inline]
-    pub(crate) const fn new(text: &'f str) -> Self {
-        Self {
-            text,
-            members: [Span::NONE; Member::KEPT],
-            index: Index::EMPTY,
-            arguments: 0,
-            duplicate: false,
-            version: false,
-            method: None,
-        }
-    }
-
-    pub(crate) fn text(&self) -> &'f str {
-        self.text
-    }
-
-    /// Reads the object at `start`, which is nested in `used` levels; returns its end.
-    ///
-    /// One loop handles all levels: the open objects follow from the level, and from the spans that
-    /// have no end yet.
-    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, ScanError> {
-        let text = self.text.as_bytes();
-        if byte(text, start) != b'{' {
-            return Err(ScanError::at(start));
-        }
-        let mut level = Level::Message;
-        let (mut at, mut first) = next_byte(text, start + 1);
-        if first == b'}' {
-            return Ok(at + 1);
-        }
-        loop {
-            if first != b'"' {
-                return Err(ScanError::at(at));
-            }
-            let end = if cfg!(not(small)) && level == Level::Arguments {
-                self.argument(text, at, used)?
-            } else if let Some(step) = self.match_common(text, level, at) {
-                match step {
-                    Step::Skip(end) => end,
-                    Step::Enter(inside, at_key) => {
-                        (level, at) = (inside, at_key);
-                        continue;
-                    }
-                }
-            } else {
-                let Key { member, end: key_end, escaped, colon } = key(self.text, level, at)?;
-                let (value, first_of_value) = next_byte(text, colon + 1);
-                if first_of_value == b'{'
-                    && let Some(inside) = member.inside()
-                {
-                    self.keep(member, Span::begun(value));
-                    level = inside;
-                    (at, first) = next_byte(text, value + 1);
-                    if first != b'}' {
-                        continue;
-                    }
-                    at
-                } else {
-                    match skip_member(text, value, first_of_value, used + level.depth()) {
-                        Ok(end) if level == Level::Arguments => {
-                            self.add_argument(at, key_end, escaped, end);
-                            end
-                        }
-                        Ok(end) => {
-                            self.keep(member, Span::new(value, end));
-                            end
-                        }
-                        Err(fault) => {
-                            self.keep(member, Span::begun(value));
-                            return Err(fault);
-                        }
-                    }
-                }
-            };
-            // Most members are followed by another, and most writers put no space in between.
-            if cfg!(not(small)) && text.get(end..).is_some_and(|rest| rest.starts_with(b",\"")) {
-                (at, first) = (end + 1, b'"');
-                continue;
-            }
-            (at, first) = next_byte(text, end);
-            // Close every object that ends here.
-            while first == b'}' {
-                at += 1;
-                let Some((ended, outer)) = level.outside() else { return Ok(at) };
-                if let Some(span) = self.members.get_mut(ended as usize) {
-                    span.finish(at);
-                }
-                level = outer;
-                (at, first) = next_byte(text, at);
-            }
-            if first != b',' {
-                return Err(ScanError::at(at));
-            }
-            (at, first) = next_byte(text, at + 1);
-        }
-    }
-
-    /// Records the argument at `at` and returns its end. Does the same as for other members,
-    /// without the steps that arguments do not need.
-    #[inline(always)]
-    fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, ScanError> {
-        let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
-        let (value, first_of_value) = next_byte(text, colon + 1);
-        let end = skip_member(text, value, first_of_value, used + Level::Arguments.depth())?;
-        self.add_argument(at, key_end, escaped, end);
-        Ok(end)
-    }
-
-    #[inline]
-    fn add_argument(&mut self, quote: usize, key_end: usize, escaped: bool, end: usize) {
-        self.index.add(self.arguments, quote, key_end, escaped, end);
-        self.arguments += 1;
-    }
-
-    #[inline]
-    pub(super) fn keep(&mut self, member: Member, place: Span) {
-        let Some(span) = self.members.get_mut(member as usize) else { return };
-        let again = !span.is_empty() && member.is_unique();
-        *span = place;
-        self.duplicate |= again;
-    }
-
-    /// Returns `params` as the application gets them.
-    #[cfg_attr(not(small), inline)]
-    #[cfg_attr(small, inline(never))]
-    pub(crate) fn params(&self) -> Params<'f> {
-        let mut starts = [0; Member::STARTS];
-        for (start, span) in
-            starts.iter_mut().zip(self.members.iter().skip(Member::FIRST_START as usize))
-        {
-            *start = span.start() as u32;
-        }
-        let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
-        Params { text: self.text, whole, arguments, starts, index: self.index }
-    }
-
     /// Classifies the message.
     #[cfg_attr(not(small), inline(always))]
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
-        if self.duplicate {
+        if self.has_duplicate() {
             return Err(Violation::DuplicateKey);
         }
-        if !self.version_is_right() {
+        if !self.has_valid_version() {
             return Err(Violation::WrongJsonRpcVersion);
         }
         let id = self.id();
-        if cfg!(not(small))
-            && let (Some(id), Some(method), false) =
-                (id, self.method, self.has(Member::Result) || self.has(Member::Error))
+        if let (Some(id), Some(method), false) =
+            (id, self.common_method(), self.has(Member::Result) || self.has(Member::Error))
         {
-            return Ok(Kind::Request { id, method: method.into() });
+            return Ok(Kind::Request { id, method });
         }
         match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
             // A request needs a valid id; a message without any is a notification.
@@ -211,47 +56,14 @@ impl<'f> Envelope<'f> {
         }
     }
 
-    #[inline]
-    fn version_is_right(&self) -> bool {
-        cfg!(not(small)) && self.version
-            || self.span(Member::Version).bytes(self.text) == b"\"2.0\""
-            || self.is_escaped_version()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn is_escaped_version(&self) -> bool {
-        self.value(Member::Version)
-            .and_then(RawJson::as_string)
-            .is_some_and(|version| version == "2.0")
-    }
-
-    fn span(&self, member: Member) -> Span {
-        self.members.get(member as usize).copied().unwrap_or(Span::NONE)
-    }
-
-    pub(crate) fn value(&self, member: Member) -> Option<RawJson<'f>> {
-        self.span(member).value(self.text)
-    }
-
-    pub(crate) fn has(&self, member: Member) -> bool {
-        !self.span(member).is_empty()
-    }
-
-    /// Returns the first byte of a member, which shows its JSON type, or zero for a missing member.
-    pub(crate) fn first_byte(&self, member: Member) -> u8 {
-        let start = self.span(member).start();
-        if start == 0 { 0 } else { byte(self.text.as_bytes(), start) }
-    }
-
     pub(crate) fn id(&self) -> Option<Id<'f>> {
-        self.span(Member::Id).of(self.text).and_then(Id::parse)
+        self.value(Member::Id).and_then(|id| Id::parse(id.as_str()))
     }
 
     /// Returns whether it was meant as a notification: it has a method and no id, not even an
     /// invalid one.
     pub(crate) fn is_notification(&self) -> bool {
-        !self.has(Member::Id) && self.span(Member::Method).bytes(self.text).first() == Some(&b'"')
+        !self.has(Member::Id) && self.first_byte(Member::Method) == b'"'
     }
 
     /// Returns whether it has a `method` member of any type.
@@ -265,51 +77,127 @@ impl<'f> Envelope<'f> {
 
     /// Returns whether a truncated message looks like a response. It may end within its result.
     pub(super) fn starts_as_response(&self) -> bool {
-        self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
+        self.has_begun(Member::Result) || self.has_begun(Member::Error)
     }
 
     /// Returns the id of a truncated or invalid message, but only if the message continues behind
     /// it, since a number may be truncated, too.
     pub(super) fn complete_id(&self) -> Option<Id<'f>> {
-        let text = self.text.as_bytes();
-        match text.get(skip_whitespace(text, self.span(Member::Id).end())) {
+        let text = self.text().as_bytes();
+        match text.get(skip_whitespace(text, self.end_of(Member::Id))) {
             Some(b',' | b'}') => self.id(),
             _ => None,
         }
     }
 }
 
-/// A parsed key: its member, and the positions of its closing quote and its colon.
-struct Key {
-    member: Member,
-    end: usize,
-    escaped: bool,
-    colon: usize,
-}
+#[cfg(test)]
+mod tests {
+    extern crate std;
 
-/// Reads the key at `at`.
-#[inline(always)]
-fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
-    let bytes = text.as_bytes();
-    if let Some((rest, word)) = load_word(bytes, at)
-        && let Some((member, len)) = level.common_member(rest, word)
-    {
-        return Ok(Key { member, end: at + len - 2, escaped: false, colon: at + len - 1 });
+    use std::{format, string::String};
+
+    use super::*;
+    const RECORDED: [Member; 7] = [
+        Member::Version,
+        Member::Id,
+        Member::Method,
+        Member::Result,
+        Member::ProgressToken,
+        Member::Params,
+        Member::ProtocolVersion,
+    ];
+    const PARAMS: [&str; 5] = ["arguments", "name", "uri", "cursor", "_meta"];
+
+    /// Describes the message that was read, without whitespace.
+    fn found(text: &str) -> String {
+        let mut envelope = Envelope::new(text);
+        let read = envelope.read(0, 0) == Ok(text.len());
+        let kind = match envelope.kind() {
+            Ok(Kind::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
+            Ok(Kind::Notification { method }) => format!("notification {method:?}"),
+            Ok(Kind::Response { id, outcome }) => {
+                format!("response {:?} {outcome:?}", id.map(Id::as_str))
+            }
+            Err(violation) => format!("{violation:?}"),
+        };
+        let recorded = RECORDED.map(|member| envelope.value(member));
+        let params = envelope.params();
+        let arguments = params.arguments();
+        let params = PARAMS.map(|key| params.get(key));
+        let arguments = ["a", "b"].map(|key| arguments.get(key));
+        let all = if read { format!("{kind} {recorded:?} {params:?} {arguments:?}") } else { kind };
+        format!("{read} {all}").replace(' ', "")
     }
-    let mut end = skip_clean(bytes, at + 1);
-    let escaped = byte(bytes, end) != b'"';
-    let member = if !escaped {
-        if level == Level::Arguments {
-            Member::Other
-        } else {
-            level.member(bytes.get(at + 1..end).unwrap_or_default())
+
+    #[test]
+    fn whitespace_between_tokens_makes_no_difference() {
+        let heads = [
+            "\"jsonrpc\":~\"2.0\"~",
+            "\"jsonrpc\":~\"2.1\"~",
+            "\"jsonrpc\":~\"2.0~",
+            "\"json\\u0072pc\":~\"2.0\"~",
+            "\"jsonrpc\":~2.0~",
+            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"2.0\"~",
+            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"1.0\"~",
+        ];
+        let ids = [
+            "\"id\":~7~",
+            "\"id\":~120~",
+            "\"id\":~0~",
+            "\"id\":~01~",
+            "\"id\":~-1~",
+            "\"id\":~1.5~",
+            "\"id\":~1e2~",
+            "\"id\":~\"7\"~",
+            "\"id\":~null~",
+            "\"id\":~",
+            "\"id\":~7~,~\"id\":~8~",
+            "\"i\":~7~",
+            "\"idx\":~7~",
+            "\"id\"~:~7~",
+        ];
+        let methods = [
+            "\"method\":~\"tools/call\"~",
+            "\"method\":~\"tools/calls\"~",
+            "\"method\":~\"tools/call~",
+            "\"method\":~\"prompts/get\"~",
+            "\"method\":~\"resources/read\"~",
+            "\"method\":~\"tools\\/call\"~",
+            "\"method\":~7~",
+            "\"result\":~{~}~",
+            "\"method\":~\"tools/call\"~,~\"result\":~{~}~",
+            "\"method\":~\"tools/call\"~,~\"method\":~\"ping\"~",
+        ];
+        let params = [
+            "\"params\":~{~\"name\":~\"x\"~,~\"arguments\":~{~\"a\":~1~,~\"b\":~\"text\\n\"~}~}~",
+            "\"params\":~{~\"arguments\":~{~\"\\u0061\":~[1]~}~,~\"name\":~\"a\\\"b\"~}~",
+            "\"params\":~{~}~",
+            "\"params\":~[1]~",
+            "\"params\":~{~\"_meta\":~{~\"progressToken\":~3~}~,~\"name\":~7~}~",
+            "\"params\":~{~\"name\":~\"x~",
+            "\"params\":~{~\"name\":~\"x\"~,~\"name\":~\"y\"~}~",
+            "\"params\":~{~\"arguments\":~{~}~,~\"arguments\":~{~\"a\":~1~}~}~",
+            "\"params\":~{~\"a\":~1~}~,~\"params\":~{~\"a\":~1~}~",
+            "\"params\":~{~\"cursor\":~\"c\"~,~}~",
+        ];
+        let check = |members: [&str; 4]| {
+            let text = format!("{{~{}~}}", members.join(",~"));
+            assert_eq!(found(&text.replace('~', "")), found(&text.replace('~', " ")), "{text}");
+        };
+        for head in heads {
+            for id in ids {
+                for method in methods {
+                    for params in params {
+                        check([head, id, method, params]);
+                        check([method, params, head, id]);
+                    }
+                }
+            }
         }
-    } else {
-        end = skip_escapes(bytes, end)? - 1;
-        level.member_escaped(text.get(at..end + 1).map(JsonStr::scanned))
-    };
-    match next_byte(bytes, end + 1) {
-        (colon, b':') => Ok(Key { member, end, escaped, colon }),
-        _ => Err(ScanError::at(end + 1)),
+        assert!(
+            found(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#)
+                .starts_with("truerequest7ToolsCall")
+        );
     }
 }

@@ -1,13 +1,12 @@
 //! Fast path: compares the most common members in their most common spelling, eight bytes at a
 //! time; everything else falls back to `Envelope::read`.
-//!
-//! A small processor, which does not load eight bytes at once, has no fast path.
 
-use super::envelope::Envelope;
-use super::member::{Level, Member};
+use super::level::Level;
+use super::member::Member;
+use super::one_pass::Envelope;
 use super::span::Span;
 use crate::json::{byte, skip_clean, skip_digits};
-use crate::lifecycle::CommonMethod;
+use crate::lifecycle::Method;
 
 /// Where to continue: behind a member, or at the first key in an object.
 pub(super) enum Step {
@@ -79,13 +78,42 @@ impl Envelope<'_> {
     }
 }
 
-/// Returns the text from `at` on, and its first eight bytes as a word. `None` on small processors,
-/// and if there are fewer than eight bytes.
+/// The most frequent methods.
+#[derive(Clone, Copy)]
+pub(super) enum CommonMethod {
+    ToolsCall,
+    ResourcesRead,
+    PromptsGet,
+}
+
+impl CommonMethod {
+    /// Returns the method whose name `text` begins with, and the length of the name: quotes
+    /// included, without escapes.
+    #[inline(always)]
+    fn from_prefix(text: &[u8]) -> Option<(Self, usize)> {
+        macro_rules! among {
+            ($($name:literal $method:ident),*) => {
+                $(if text.starts_with($name) { Some((Self::$method, $name.len())) } else)* { None }
+            };
+        }
+        among!(b"\"tools/call\"" ToolsCall, b"\"resources/read\"" ResourcesRead, b"\"prompts/get\"" PromptsGet)
+    }
+}
+
+impl From<CommonMethod> for Method<'_> {
+    #[inline]
+    fn from(method: CommonMethod) -> Self {
+        match method {
+            CommonMethod::ToolsCall => Self::ToolsCall,
+            CommonMethod::ResourcesRead => Self::ResourcesRead,
+            CommonMethod::PromptsGet => Self::PromptsGet,
+        }
+    }
+}
+
+/// Returns the text from `at` on, and its first eight bytes as a word; `None` if there are fewer.
 #[inline(always)]
 pub(super) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
-    if cfg!(small) {
-        return None;
-    }
     let rest = text.get(at..)?;
     Some((rest, u64::from_le_bytes(*rest.first_chunk()?)))
 }
@@ -102,120 +130,5 @@ pub(super) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L
             let known = known.iter().rev().fold(0, |known, byte| known << 8 | u64::from(*byte));
             word << (8 * (8 - L)) == known << (8 * (8 - L))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-
-    use std::{format, string::String};
-
-    use super::*;
-    use crate::message::Kind;
-    use crate::message::id::Id;
-
-    const KEPT: [Member; 11] = [
-        Member::Version,
-        Member::Id,
-        Member::Method,
-        Member::Result,
-        Member::ProgressToken,
-        Member::Params,
-        Member::Arguments,
-        Member::Name,
-        Member::Uri,
-        Member::Cursor,
-        Member::Meta,
-    ];
-
-    /// Describes the message that was read, without whitespace.
-    fn found(text: &str) -> String {
-        let mut envelope = Envelope::new(text);
-        let read = envelope.read(0, 0) == Ok(text.len());
-        let kind = match envelope.kind() {
-            Ok(Kind::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
-            Ok(Kind::Notification { method }) => format!("notification {method:?}"),
-            Ok(Kind::Response { id, outcome }) => {
-                format!("response {:?} {outcome:?}", id.map(Id::as_str))
-            }
-            Err(violation) => format!("{violation:?}"),
-        };
-        let kept = KEPT.map(|member| envelope.value(member));
-        let arguments = envelope.params().arguments();
-        let arguments = ["a", "b"].map(|key| arguments.get(key));
-        let all = if read { format!("{kind} {:?} {arguments:?}", kept) } else { kind };
-        format!("{read} {all}").replace(' ', "")
-    }
-
-    #[test]
-    fn the_fast_path_reads_the_same_as_the_slow_path() {
-        let heads = [
-            "\"jsonrpc\":~\"2.0\"~",
-            "\"jsonrpc\":~\"2.1\"~",
-            "\"jsonrpc\":~\"2.0~",
-            "\"json\\u0072pc\":~\"2.0\"~",
-            "\"jsonrpc\":~2.0~",
-            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"2.0\"~",
-            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"1.0\"~",
-        ];
-        let ids = [
-            "\"id\":~7~",
-            "\"id\":~120~",
-            "\"id\":~0~",
-            "\"id\":~01~",
-            "\"id\":~-1~",
-            "\"id\":~1.5~",
-            "\"id\":~1e2~",
-            "\"id\":~\"7\"~",
-            "\"id\":~null~",
-            "\"id\":~",
-            "\"id\":~7~,~\"id\":~8~",
-            "\"i\":~7~",
-            "\"idx\":~7~",
-            "\"id\"~:~7~",
-        ];
-        let methods = [
-            "\"method\":~\"tools/call\"~",
-            "\"method\":~\"tools/calls\"~",
-            "\"method\":~\"tools/call~",
-            "\"method\":~\"prompts/get\"~",
-            "\"method\":~\"resources/read\"~",
-            "\"method\":~\"tools\\/call\"~",
-            "\"method\":~7~",
-            "\"result\":~{~}~",
-            "\"method\":~\"tools/call\"~,~\"result\":~{~}~",
-            "\"method\":~\"tools/call\"~,~\"method\":~\"ping\"~",
-        ];
-        let params = [
-            "\"params\":~{~\"name\":~\"x\"~,~\"arguments\":~{~\"a\":~1~,~\"b\":~\"text\\n\"~}~}~",
-            "\"params\":~{~\"arguments\":~{~\"\\u0061\":~[1]~}~,~\"name\":~\"a\\\"b\"~}~",
-            "\"params\":~{~}~",
-            "\"params\":~[1]~",
-            "\"params\":~{~\"_meta\":~{~\"progressToken\":~3~}~,~\"name\":~7~}~",
-            "\"params\":~{~\"name\":~\"x~",
-            "\"params\":~{~\"name\":~\"x\"~,~\"name\":~\"y\"~}~",
-            "\"params\":~{~\"arguments\":~{~}~,~\"arguments\":~{~\"a\":~1~}~}~",
-            "\"params\":~{~\"a\":~1~}~,~\"params\":~{~\"a\":~1~}~",
-            "\"params\":~{~\"cursor\":~\"c\"~,~}~",
-        ];
-        let check = |members: [&str; 4]| {
-            let text = format!("{{~{}~}}", members.join(",~"));
-            assert_eq!(found(&text.replace('~', "")), found(&text.replace('~', " ")), "{text}");
-        };
-        for head in heads {
-            for id in ids {
-                for method in methods {
-                    for params in params {
-                        check([head, id, method, params]);
-                        check([method, params, head, id]);
-                    }
-                }
-            }
-        }
-        assert!(
-            found(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#)
-                .starts_with("truerequest7ToolsCall")
-        );
     }
 }

@@ -1,15 +1,26 @@
 //! Reads the messages of a frame: one JSON-RPC message, or a batch of them (2025-03-26).
 
 mod envelope;
+#[cfg(not(small))]
 mod fast_path;
 mod id;
+#[cfg(not(small))]
 mod index;
+#[cfg(not(small))]
+mod level;
 mod member;
+#[cfg(not(small))]
+mod one_pass;
 mod oversized;
 mod params;
 mod reader;
+#[cfg(not(small))]
+mod recorded;
+#[cfg(not(small))]
 mod span;
 mod transport;
+#[cfg(small)]
+mod walk;
 
 pub use params::{Arguments, Params};
 pub use reader::{Malformed, Message, MessageKind};
@@ -21,9 +32,11 @@ pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::hash_lower_case;
 pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
 pub(crate) use member::Member;
-#[cfg(feature = "alloc")]
-pub(crate) use params::OwnedParams;
+#[cfg(all(feature = "alloc", not(small)))]
+pub(crate) use recorded::OwnedParams;
 pub(crate) use transport::TransportContext;
+#[cfg(all(feature = "alloc", small))]
+pub(crate) use walk::OwnedParams;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;

@@ -192,8 +192,8 @@ fn check_params(
     features: &CapabilityHooks,
 ) -> Result<(), &'static str> {
     let feature = match method {
-        Method::ToolsCall if params.first_byte(Member::Name) != b'"' => return Err(NAME),
-        Method::ToolsCall if !matches!(params.first_byte(Member::Arguments), 0 | b'{') => {
+        Method::ToolsCall if params.name().is_none() => return Err(NAME),
+        Method::ToolsCall if !params.arguments().raw().is_object() => {
             return Err("params.arguments must be an object");
         }
         Method::PromptsGet => features.check_prompts,

@@ -87,13 +87,12 @@ mod http {
                 _ => return Err(mismatch("Mcp-Method differs from the method of the message")),
             }
             let name = match method {
-                Method::ToolsCall | Method::PromptsGet => Member::Name,
-                Method::ResourcesRead => Member::Uri,
+                Method::ToolsCall | Method::PromptsGet => "name",
+                Method::ResourcesRead => "uri",
                 _ => return Ok(()),
             };
             // A name of another type is reported by the check of the parameters.
-            let Some(name) = envelope.params().member(name).and_then(|name| name.as_string())
-            else {
+            let Some(name) = envelope.params().get(name).and_then(|name| name.as_string()) else {
                 return Ok(());
             };
             match head.fields.single("mcp-name") {

@@ -1,7 +1,7 @@
 //! Checks of the parameters of requests.
 
 use crate::json::RawJson;
-use crate::message::{Member, Params};
+use crate::message::Params;
 use crate::uri_template::is_uri;
 
 /// Checks the parameters of the methods of the capability `resources`.
@@ -12,7 +12,7 @@ pub(super) fn check_resources(params: &Params<'_>) -> Result<(), &'static str> {
 
 /// Checks the parameters of `prompts/get`.
 pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
-    if params.first_byte(Member::Name) != b'"' {
+    if params.name().is_none() {
         return Err(NAME);
     }
     if is_string_map(params.arguments().raw()) {
