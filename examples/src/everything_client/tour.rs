@@ -1,5 +1,8 @@
 //! Uses each feature that a server offers once.
 
+use std::fmt;
+use std::io::{self, Write as _};
+
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
 };
@@ -11,15 +14,16 @@ use serde_json::{Map, Value, json};
 /// completes and subscribes. Prints a line for each. Fails only on connection errors, since a tool
 /// may be meant to fail.
 pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
-    println!("protocol {}", client.revision().map_or("unknown", |revision| revision.as_str()));
+    let revision = client.revision().map_or("unknown", |revision| revision.as_str());
+    print(format_args!("protocol {revision}"));
     // Logging is optional.
     let _ = client.set_log_level(LoggingLevel::Debug);
     let tools = client.list_tools();
     for tool in entries(offered(tools)?.as_ref()) {
-        let arguments = least(&tool["inputSchema"]);
+        let arguments = smallest_arguments(&tool["inputSchema"]);
         let params = json!({"name": tool["name"], "arguments": arguments});
         let called = client.call("tools/call", &params, CallOptions::new().progress(true));
-        said(
+        report(
             "tools/call",
             &tool["name"],
             called.map(|result| {
@@ -30,8 +34,8 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     let resources = client.list_resources();
     for resource in entries(offered(resources)?.as_ref()) {
         let uri = resource["uri"].as_str().unwrap_or_default();
-        said("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
-        said(
+        report("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
+        report(
             "subscribe",
             &resource["uri"],
             client.subscribe(uri).and_then(|()| client.unsubscribe(uri)).map(|()| false),
@@ -48,7 +52,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
                 _ => part.to_owned(),
             })
             .collect();
-        said(
+        report(
             "resources/read",
             &filled.as_str().into(),
             client.read_resource(&filled).map(|_| false),
@@ -57,16 +61,16 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     let prompts = client.list_prompts();
     for prompt in entries(offered(prompts)?.as_ref()) {
         let name = prompt["name"].as_str().unwrap_or_default();
-        let wanted = prompt["arguments"].as_array().into_iter().flatten();
-        let arguments: Map<_, _> = wanted
-            .filter_map(|wanted| Some((wanted["name"].as_str()?.to_owned(), "test://x".into())))
+        let required = prompt["arguments"].as_array().into_iter().flatten();
+        let arguments: Map<_, _> = required
+            .filter_map(|argument| Some((argument["name"].as_str()?.to_owned(), "test://x".into())))
             .collect();
-        said("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
+        report("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
         if let Some(argument) = arguments.keys().next() {
             let reference = CompletionReference::Prompt(PromptReference::new(name));
             let completed = client
                 .complete(&CompleteParams::new(reference, CompletionArgument::new(argument, "t")));
-            said("completion/complete", &prompt["name"], completed.map(|_| false))?;
+            report("completion/complete", &prompt["name"], completed.map(|_| false))?;
         }
     }
     Ok(())
@@ -89,7 +93,7 @@ fn entries(listing: Option<&List>) -> Vec<Value> {
 }
 
 /// Returns the smallest value for each required property.
-fn least(schema: &Value) -> Map<String, Value> {
+fn smallest_arguments(schema: &Value) -> Map<String, Value> {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let value = |key: &str| match schema["properties"][key]["type"].as_str() {
         Some("number") => json!(0.1),
@@ -103,14 +107,21 @@ fn least(schema: &Value) -> Map<String, Value> {
 }
 
 /// Prints the outcome. Errors of the server count as outcomes.
-fn said(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), Error> {
+fn report(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), Error> {
     let what = Printable::new(what.as_str().unwrap_or_default());
     match outcome {
-        Ok(false) => println!("{method} {what}: ok"),
-        Ok(true) => println!("{method} {what}: failed (isError)"),
-        Err(Error::Server(fault)) => println!("{method} {what}: error: {fault}"),
-        Err(Error::Unsupported { .. }) => println!("{method} {what}: not offered"),
+        Ok(false) => print(format_args!("{method} {what}: ok")),
+        Ok(true) => print(format_args!("{method} {what}: failed (isError)")),
+        Err(Error::Server(error)) => print(format_args!("{method} {what}: error: {error}")),
+        Err(Error::Unsupported { .. }) => print(format_args!("{method} {what}: not offered")),
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+/// Prints a line. Ends the program if the output is closed, as by `head`.
+fn print(line: fmt::Arguments<'_>) {
+    if writeln!(io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
+    }
 }

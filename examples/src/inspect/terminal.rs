@@ -77,12 +77,16 @@ impl Handler for Terminal {
             }
             ClientEvent::Changed { what, .. } => {
                 self.bar.clear();
-                match what {
-                    Changed::Tools => println!("the list of tools has changed"),
-                    Changed::Prompts => println!("the list of prompts has changed"),
-                    Changed::Resources => println!("the list of resources has changed"),
-                    Changed::Resource { uri } => println!("changed: {}", plain(&uri.to_string())),
-                    _ => {}
+                let line = match what {
+                    Changed::Tools => "the list of tools has changed".to_owned(),
+                    Changed::Prompts => "the list of prompts has changed".to_owned(),
+                    Changed::Resources => "the list of resources has changed".to_owned(),
+                    Changed::Resource { uri } => format!("changed: {}", plain(&uri.to_string())),
+                    _ => return,
+                };
+                // The output may be closed, as by `head`.
+                if writeln!(io::stdout(), "{line}").is_err() {
+                    std::process::exit(0);
                 }
             }
             ClientEvent::Violation(violation) => {
@@ -91,7 +95,6 @@ impl Handler for Terminal {
             }
             _ => {}
         }
-        let _ = io::stdout().flush();
     }
 }
 

@@ -55,7 +55,7 @@ impl fmt::Display for Trouble {
                 ErrorKind::ConnectionRefused | ErrorKind::NotFound => {
                     write!(
                         f,
-                        "cannot connect to {place} ({error}). Is QEMU, or the server there, running?"
+                        "cannot connect to {place} ({error}). Start QEMU or the server there first"
                     )
                 }
                 _ => write!(f, "cannot connect to {place}: {error}"),
