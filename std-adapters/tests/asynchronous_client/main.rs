@@ -9,6 +9,8 @@ mod closing;
 mod ends;
 mod flow;
 mod hostile;
+#[path = "../asynchronous/hostile_stream.rs"]
+mod hostile_stream;
 mod limits;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]

@@ -4,98 +4,24 @@
 
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_lite::{AsyncRead, AsyncWrite, future};
+use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
 use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, OwnedInputRequest};
 use serde_json::json;
 
+use crate::hostile_stream::{Hostile, Kind};
 use crate::scene::{
     Response, call, error, event, initialized, legacy, modern, play, play_with, run,
 };
 use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
-
-/// A connection on which the server sends `first`, and then `said` for ever.
-struct Hostile {
-    kind: Kind,
-    first: &'static [u8],
-    said: &'static [u8],
-    at: usize,
-    steps: Arc<AtomicUsize>,
-    /// Whether it drips now, or makes the client wait.
-    drips: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    NeverPauses,
-    NeverReads,
-    Drips,
-}
-
-impl Hostile {
-    fn say(&mut self, into: &mut [u8]) -> usize {
-        for byte in into.iter_mut() {
-            let beyond = self.at.checked_sub(self.first.len());
-            *byte = beyond
-                .map_or_else(|| self.first[self.at], |beyond| self.said[beyond % self.said.len()]);
-            self.at += 1;
-        }
-        into.len()
-    }
-}
-
-impl AsyncRead for Hostile {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        into: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.steps.fetch_add(1, Ordering::Relaxed);
-        match self.kind {
-            Kind::NeverPauses => {
-                let len = into.len().min(1024);
-                Poll::Ready(Ok(self.say(&mut into[..len])))
-            }
-            Kind::NeverReads => Poll::Pending,
-            Kind::Drips => {
-                self.drips = !self.drips;
-                if self.drips {
-                    return Poll::Ready(Ok(self.say(&mut into[..1])));
-                }
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl AsyncWrite for Hostile {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        if self.kind == Kind::NeverReads { Poll::Pending } else { Poll::Ready(Ok(bytes.len())) }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 const CHUNKED: &str =
@@ -118,19 +44,12 @@ const NOISE: [(&str, &str); 9] = [
 
 fn hostile(
     kind: Kind,
-    (first, said): (&'static str, &'static str),
+    (first, repeated): (&'static str, &'static str),
     steps: &Arc<AtomicUsize>,
 ) -> HttpTransport<impl mcp_sansio_adapters::asynchronous::client::http::Connect> {
     let steps = Arc::clone(steps);
     let dial = move |_| {
-        let stream = Hostile {
-            kind,
-            first: first.as_bytes(),
-            said: said.as_bytes(),
-            at: 0,
-            steps: Arc::clone(&steps),
-            drips: false,
-        };
+        let stream = Hostile::new(kind, first, repeated, &steps);
         async move { Ok(stream) }
     };
     HttpTransport::with_connector("http://hostile/mcp", dial).unwrap()
@@ -138,10 +57,7 @@ fn hostile(
 
 #[test]
 fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
-    for (kind, noise) in [Kind::NeverPauses, Kind::NeverReads, Kind::Drips]
-        .into_iter()
-        .flat_map(|kind| NOISE.map(|noise| (kind, noise)))
-    {
+    for (kind, noise) in Kind::ALL.into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise))) {
         let steps = Arc::new(AtomicUsize::new(0));
         let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
         let (client, connection) =

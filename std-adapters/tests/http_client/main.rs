@@ -4,6 +4,8 @@
 mod cancelling;
 mod heads;
 mod hostile;
+#[path = "../asynchronous/hostile_stream.rs"]
+mod hostile_stream;
 mod older;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]
