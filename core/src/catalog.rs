@@ -270,7 +270,7 @@ impl<'c> Catalog<'c> {
                     self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
                 let tool = tool.ok_or(RpcError::invalid_params("Unknown tool"))?;
                 #[cfg(feature = "http")]
-                crate::http::param_headers::check_param_headers(tool, request)?;
+                request.check_param_headers(tool.input_schema)?;
                 Ok(Target::Tool(tool))
             }
             Method::PromptsGet => {

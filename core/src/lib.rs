@@ -14,11 +14,15 @@ mod error;
 mod framing;
 mod handle;
 #[cfg(feature = "http")]
+mod head;
+#[cfg(feature = "http")]
 pub mod http;
 mod inflight;
 mod json;
 mod lifecycle;
 mod message;
+#[cfg(feature = "http")]
+mod param_headers;
 mod printable;
 mod progress;
 mod rpc;

@@ -32,7 +32,7 @@ pub(crate) fn check<'c>(
             return fault("the type of an input schema must be object");
         }
         #[cfg(feature = "http")]
-        if let Err(found) = crate::http::param_headers::check_schema(tool.input_schema) {
+        if let Err(found) = crate::param_headers::check_schema(tool.input_schema) {
             return fault(found);
         }
         if let Some(found) = tool.output_schema.and_then(|schema| check_schema(schema).err()) {

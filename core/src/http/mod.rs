@@ -6,9 +6,8 @@
 
 pub mod client;
 pub mod codec;
-mod head;
 pub mod param_headers;
 pub mod server;
 pub mod sse;
 
-pub use head::{Fields, RequestHead, ResponseHead, SingleValue};
+pub use crate::head::{Fields, RequestHead, ResponseHead, SingleValue};

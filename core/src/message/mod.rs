@@ -120,7 +120,7 @@ impl<'f> Messages<'f> {
     #[must_use]
     pub fn over_http(
         body: Frame<'f>,
-        head: &'f crate::http::RequestHead<'f>,
+        head: &'f crate::head::RequestHead<'f>,
         exchange: crate::ExchangeId,
     ) -> Self {
         Self { transport: TransportContext::http(head, exchange), ..Self::new(body) }

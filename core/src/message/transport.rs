@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::handle::ExchangeId;
 #[cfg(feature = "http")]
-use crate::http::RequestHead;
+use crate::head::RequestHead;
 
 /// The transport of one frame.
 #[derive(Clone, Copy, Debug)]

@@ -116,7 +116,7 @@ impl<'f> Request<'f> {
     /// ([`OwnedRequest`](crate::OwnedRequest)).
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn http_head(&self) -> Option<&'f crate::http::RequestHead<'f>> {
+    pub fn http_head(&self) -> Option<&'f crate::head::RequestHead<'f>> {
         self.transport.head()
     }
 

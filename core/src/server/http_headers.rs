@@ -28,10 +28,13 @@ impl<'f> TransportContext<'f> {
 #[cfg(feature = "http")]
 mod http {
     use super::*;
-    use crate::http::SingleValue;
-    use crate::http::param_headers::FieldValue;
+    use crate::head::SingleValue;
+    use crate::json::RawJson;
     use crate::lifecycle::Revision;
     use crate::message::Member;
+    use crate::param_headers::{FieldValue, header_params};
+    use crate::rpc::{ErrorCode, RpcError};
+    use crate::server::Request;
     use crate::violation::Violation;
 
     impl<'f> TransportContext<'f> {
@@ -66,7 +69,8 @@ mod http {
         }
 
         /// Checks `Mcp-Method`, and `Mcp-Name` for methods with a name or URI.
-        /// [`Catalog`](crate::Catalog) checks `Mcp-Param-*`, which needs the tool's schema.
+        /// `Mcp-Param-*` needs the tool's schema:
+        /// [`check_param_headers`](Request::check_param_headers).
         pub(in crate::server) fn check_headers(
             &self,
             method: Method<'f>,
@@ -106,6 +110,52 @@ mod http {
                 }
                 _ => Err(mismatch("Mcp-Name differs from params.name, or params.uri")),
             }
+        }
+    }
+
+    impl Request<'_> {
+        /// Checks that the head of a `tools/call` request repeats the arguments that the tool's
+        /// input schema annotates (2026-07-28, basic/transports/streamable-http).
+        pub(crate) fn check_param_headers(
+            &self,
+            input_schema: RawJson<'_>,
+        ) -> Result<(), RpcError<'static>> {
+            let Some(head) = self.http_head().filter(|_| self.revision.is_modern()) else {
+                return Ok(());
+            };
+            let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
+            for param in header_params(input_schema, self.arguments().raw()) {
+                // The catalog's own check has reported invalid annotations.
+                let Some(name) = param.name() else { continue };
+                let value = match param.value.map(FieldValue::argument) {
+                    None => None,
+                    Some(Ok(value)) => value,
+                    Some(Err(_)) => {
+                        return mismatch(
+                            "An argument annotated with x-mcp-header is not a string, boolean, or integer within 2^53",
+                        );
+                    }
+                };
+                match (head.fields.single(name.as_str()), value) {
+                    (SingleValue::Absent, None) => {}
+                    (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {
+                    }
+                    (SingleValue::Absent, Some(_)) => {
+                        return mismatch(
+                            "A Mcp-Param field is missing for an argument annotated with x-mcp-header",
+                        );
+                    }
+                    (_, None) => {
+                        return mismatch("A Mcp-Param field repeats an argument that is missing");
+                    }
+                    _ => {
+                        return mismatch(
+                            "A Mcp-Param field differs from the argument annotated with x-mcp-header",
+                        );
+                    }
+                }
+            }
+            Ok(())
         }
     }
 

@@ -4,11 +4,11 @@ use core::fmt;
 
 use super::exchange::{Exchange, Purpose};
 use super::message::OutgoingMessage;
-use crate::http::param_headers::{FieldValue, InvalidFieldValue, header_params};
 use crate::http::{ResponseHead, SingleValue};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 use crate::message::{Item, Kind, Messages};
+use crate::param_headers::{FieldValue, InvalidFieldValue, header_params};
 use crate::rx::Frame;
 
 /// The state of one server URL: the session id, if the server assigned one, and the negotiated

@@ -15,13 +15,7 @@
 //! The input schema of a tool marks the arguments to repeat with `x-mcp-header`: see
 //! [`header_params`].
 
-mod params;
-mod value;
-
-pub use params::{
-    HeaderName, HeaderParam, HeaderParams, MAX_HEADER_NAME, MAX_PARAMS, MAX_SCHEMA_DEPTH,
-    check_schema, header_params,
+pub use crate::param_headers::{
+    FieldValue, HeaderName, HeaderParam, HeaderParams, InvalidFieldValue, MAX_HEADER_NAME,
+    MAX_PARAMS, MAX_SCHEMA_DEPTH, check_schema, header_params,
 };
-pub use value::{FieldValue, InvalidFieldValue};
-
-pub(crate) use params::check_param_headers;

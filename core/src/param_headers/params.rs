@@ -1,13 +1,8 @@
 //! Arguments of a tool that are repeated in header fields: those annotated with `x-mcp-header` in
 //! its input schema.
 
-use super::FieldValue;
-use crate::http::SingleValue;
 use crate::json::{JsonStr, Members, RawJson};
 use crate::message::hash_lower_case;
-use crate::rpc::{ErrorCode, RpcError};
-use crate::server::Request;
-use crate::types::Tool;
 
 /// Returns the annotated properties of an input schema, each with its argument.
 ///
@@ -176,49 +171,6 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         return Err(
             "x-mcp-header is allowed only under `properties`, at most 16 levels deep: not in items, allOf, $defs or any other keyword",
         );
-    }
-    Ok(())
-}
-
-/// Checks that the head of a `tools/call` request repeats the annotated arguments (2026-07-28,
-/// basic/transports/streamable-http).
-pub(crate) fn check_param_headers(
-    tool: &Tool<'_>,
-    request: &Request<'_>,
-) -> Result<(), RpcError<'static>> {
-    let Some(head) = request.http_head().filter(|_| request.revision.is_modern()) else {
-        return Ok(());
-    };
-    let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
-    for param in header_params(tool.input_schema, request.arguments().raw()) {
-        // The catalog's own check has reported invalid annotations.
-        let Some(name) = param.name() else { continue };
-        let value = match param.value.map(FieldValue::argument) {
-            None => None,
-            Some(Ok(value)) => value,
-            Some(Err(_)) => {
-                return mismatch(
-                    "An argument annotated with x-mcp-header is not a string, boolean, or integer within 2^53",
-                );
-            }
-        };
-        match (head.fields.single(name.as_str()), value) {
-            (SingleValue::Absent, None) => {}
-            (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {}
-            (SingleValue::Absent, Some(_)) => {
-                return mismatch(
-                    "A Mcp-Param field is missing for an argument annotated with x-mcp-header",
-                );
-            }
-            (_, None) => {
-                return mismatch("A Mcp-Param field repeats an argument that is missing");
-            }
-            _ => {
-                return mismatch(
-                    "A Mcp-Param field differs from the argument annotated with x-mcp-header",
-                );
-            }
-        }
     }
     Ok(())
 }
