@@ -6,12 +6,12 @@
 //! | `#1 text TEXT` | `respond` with one text |
 //! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error`; the code is a number or an `ErrorCode` |
 //! | `#1 missing SAMPLING ROOTS`, `#1 no resource URI` | `respond_error` |
-//! | `#1 input JSON` | `input_required` |
+//! | `#1 input required JSON` | `input_required` |
 //! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
 //! | `#1 log LEVEL JSON`, `#1 log LEVEL as LOGGER JSON`, `log ...` | `log`, `log_unrelated` |
-//! | `#1 ask METHOD PARAMS`, `ask METHOD`, with `... within MS` at the end | `request` |
-//! | `#1 cancel`, `#1 end` | `cancel`, `end_listen` |
-//! | `#1 open`, `?1 open` | `is_open`, `is_call_open` |
+//! | `#1 request METHOD PARAMS`, `request METHOD`, with `... within MS` at the end | `request` |
+//! | `#1 cancel`, `#1 end` | `forget_request`, `end_listen` |
+//! | `#1 open`, `?1 open` | `is_request_open`, `is_call_open` |
 //! | `?1 cancel` | `cancel_call` |
 //! | `publish tools`, `publish resource URI` | `publish`, until it is complete |
 //! | `notify METHOD JSON` | `notify` |
@@ -42,7 +42,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             return self.act_on(request, rest);
         }
         match subject {
-            "ask" => self.ask(None, rest),
+            "request" => self.send_request(None, rest),
             "log" => self.log(None, rest),
             "publish" => self.publish(rest),
             "notify" => {
@@ -81,7 +81,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
     fn act_on(&mut self, request: RequestHandle, text: &str) -> Result<String, String> {
         let (verb, rest) = split(text);
         let server = &mut self.server;
-        let answered = match verb {
+        let sent = match verb {
             "result" => {
                 let result = json(rest)?;
                 self.bench.wire.send(|tx| {
@@ -121,7 +121,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 })
             }
             "input" => {
-                let input = json(rest)?;
+                let input = json(rest.strip_prefix("required ").unwrap_or_default())?;
                 let input_requests: Vec<(String, InputRequest<'_>)> = input
                     .get("inputRequests")
                     .iter()
@@ -147,7 +147,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 self.bench.wire.send(|tx| server.progress(now, request, &progress, tx))
             }
             "log" => return self.log(Some(request), rest),
-            "ask" => return self.ask(Some(request), rest),
+            "request" => return self.send_request(Some(request), rest),
             "cancel" => return Ok(server.forget_request(request).to_string()),
             "open" => return Ok(server.is_request_open(request).to_string()),
             "end" => loop {
@@ -158,7 +158,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             },
             _ => return Err(format!("unknown action: {text}")),
         };
-        Ok(outcome(answered))
+        Ok(outcome(sent))
     }
 
     fn log(&mut self, request: Option<RequestHandle>, text: &str) -> Result<String, String> {
@@ -176,7 +176,11 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         })))
     }
 
-    fn ask(&mut self, parent: Option<RequestHandle>, text: &str) -> Result<String, String> {
+    fn send_request(
+        &mut self,
+        parent: Option<RequestHandle>,
+        text: &str,
+    ) -> Result<String, String> {
         let (text, timeout) = match text.rsplit_once(" within ") {
             Some((text, ms)) => (text, Some(ms.parse().map_err(|_| "within MS")?)),
             None => (text, None),

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `#1 D tools/call [progress] [can ROOTS SAMPLING] [PARAMS]` | the first request, under revision D |
 //! | `listening #2` | a `subscriptions/listen`; numbered like a request |
-//! | `cancelled #1 [REASON]`, `expired #1` | a request has ended |
-//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the response to the first call |
+//! | `cancelled #1 [REASON]`, `timed out #1` | a request has ended |
+//! | `result ?1 RESULT`, `error ?1 CODE [MESSAGE] [DATA]` | the response to the first call |
 //! | `timed out ?1`, `cancelled ?1` | it has ended otherwise |
 //! | `initialize D [PARAMS]`, `initialized`, `shutdown`, `unresponsive` | |
 //! | `log level warning`, `subscribed URI`, `unsubscribed URI` | |
@@ -51,7 +51,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 }
             }
             ServerEvent::RequestTimedOut { request } => {
-                Event::new(format!("expired {}", self.name(*request)))
+                Event::new(format!("timed out {}", self.name(*request)))
             }
             ServerEvent::Initialize { revision, params } => {
                 Event::new(format!("initialize {}", code(*revision))).detail(params.as_str())
@@ -62,10 +62,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
             ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),
             ServerEvent::CallFinished { call, outcome: CallOutcome::Result(result) } => {
-                Event::new(format!("answer {} {}", self.call_name(*call), result.as_str()))
+                Event::new(format!("result {} {}", self.call_name(*call), result.as_str()))
             }
             ServerEvent::CallFinished { call, outcome: CallOutcome::Error(error) } => {
-                peer_error(&format!("answer {} error", self.call_name(*call)), error)
+                peer_error(&format!("error {}", self.call_name(*call)), error)
             }
             ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut } => {
                 Event::new(format!("timed out {}", self.call_name(*call)))

@@ -71,7 +71,7 @@ impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
             || self.bench.claims.lines.len() != 1
             || self.bench.claims.events.len() != 2
         {
-            return Err(format!("the session was not opened:{}", self.bench.claims.rest()));
+            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
         }
         self.bench.claims = Claims::default();
         Ok(())

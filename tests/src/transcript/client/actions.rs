@@ -3,12 +3,12 @@
 //!
 //! | action | call |
 //! | --- | --- |
-//! | `open`, `assume modern`, `assume legacy`, `assume nothing` | `open`, `assume` |
+//! | `connect`, `set era modern`, `set era legacy`, `set era nothing` | `connect`, `set_era` |
 //! | `request METHOD`, `request METHOD PARAMS OPTIONS` | `request`; options: `progress`, `within MS`, `at most MS`, `log LEVEL` |
-//! | `?1 retry METHOD PARAMS`, `... answers JSON` | `retry` with the round and state of what `?1` ended with |
+//! | `?1 retry METHOD PARAMS`, `... responses JSON` | `retry` with the round and state of what `?1` ended with |
 //! | `listen FILTER OPTIONS` | `listen` |
-//! | `?1 cancel`, `?1 cancel REASON` | `cancel` |
-//! | `?1 waiting`, `?1 id` | `is_waiting`, `id` |
+//! | `?1 cancel`, `?1 cancel REASON` | `cancel_call` |
+//! | `?1 open`, `?1 id` | `is_call_open`, `id` |
 //! | `#1 result JSON` | `respond_raw` |
 //! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error` |
 //! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
@@ -37,13 +37,13 @@ impl<const N: usize> Player<'_, N> {
         let (subject, rest) = split(text);
         let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
         match subject {
-            "open" => Ok(outcome(wire.send(|tx| client.connect(now, tx)))),
-            "assume" => {
-                client.set_era(match rest {
+            "connect" => Ok(outcome(wire.send(|tx| client.connect(now, tx)))),
+            "set" => {
+                client.set_era(match rest.strip_prefix("era ").unwrap_or_default() {
                     "modern" => Some(Era::Modern),
                     "legacy" => Some(Era::Legacy),
                     "nothing" => None,
-                    _ => return Err("modern, legacy or nothing".into()),
+                    _ => return Err("an era is modern, legacy or nothing".into()),
                 });
                 Ok("Ok".into())
             }
@@ -103,7 +103,7 @@ impl<const N: usize> Player<'_, N> {
                 let cancelled = wire.send(|tx| client.cancel_call(call, reason, tx));
                 Ok(outcome(cancelled.map(|()| was_open)))
             }
-            "waiting" => Ok(client.is_call_open(call).to_string()),
+            "open" => Ok(client.is_call_open(call).to_string()),
             "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),
             "retry" => {
                 let Asked { round, state } =
@@ -114,7 +114,7 @@ impl<const N: usize> Player<'_, N> {
                     )),
                     None => None,
                 };
-                let (text, responses) = match rest.split_once(" answers ") {
+                let (text, responses) = match rest.split_once(" responses ") {
                     Some((text, responses)) => (text, Some(json(responses)?)),
                     None => (rest, None),
                 };

@@ -2,9 +2,9 @@
 //!
 //! | event | when |
 //! | --- | --- |
-//! | `opened D [can TOOLS LOGGING] [RESULT]` | the client is connected |
-//! | `open failed TimedOut`, `... NoCommonRevision [VERSIONS]`, `... InvalidResult`, `... refused CODE [MESSAGE] [DATA]` | they cannot |
-//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the response to the first call |
+//! | `connected D [can TOOLS LOGGING] [RESULT]` | the client is connected |
+//! | `connect failed TimedOut`, `... NoCommonRevision [VERSIONS]`, `... InvalidResult`, `... refused CODE [MESSAGE] [DATA]` | connecting failed |
+//! | `result ?1 RESULT`, `error ?1 CODE [MESSAGE] [DATA]` | the response to the first call |
 //! | `input required ?1 [round N] [RESULT]` | the response requires input |
 //! | `invalid ?1 UnknownResultType` | the response was invalid |
 //! | `timed out ?1`, `ended ?1`, `closed ?1` | it ended without a response: by its timeout, by the server, with the connection |
@@ -12,8 +12,8 @@
 //! | `changed tools`, `changed tools by ?1`, `changed resource URI by ?1` | a change, with the subscription if there is one |
 //! | `log [PARAMS]` | |
 //! | `#1 roots/list [progress] [PARAMS]` | the first request of the server |
-//! | `cancelled #1 [REASON]`, `expired #1` | it has ended |
-//! | `pinged`, `unresponsive`, `late discovery [RESULT]` | |
+//! | `cancelled #1 [REASON]`, `timed out #1` | it has ended |
+//! | `pinged`, `unresponsive`, `unexpected discovery [RESULT]` | |
 //! | `notification METHOD [PARAMS]` | |
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
@@ -30,21 +30,21 @@ impl<const N: usize> Player<'_, N> {
         match event {
             ClientEvent::Connected(Connected { revision, capabilities, result, .. }) => {
                 let can = format!("can {capabilities:?}").replace(['{', '}', ','], "");
-                Event::new(format!("opened {}", code(*revision)))
+                Event::new(format!("connected {}", code(*revision)))
                     .detail(can.trim())
                     .detail(result.as_str())
             }
             ClientEvent::ConnectFailed(ConnectError::Refused(error)) => {
-                peer_error("open failed refused", error)
+                peer_error("connect failed refused", error)
             }
             ClientEvent::ConnectFailed(ConnectError::NoCommonRevision(theirs)) => {
-                let event = Event::new("open failed NoCommonRevision");
+                let event = Event::new("connect failed NoCommonRevision");
                 if let Some(theirs) = theirs { event.detail(theirs.as_str()) } else { event }
             }
             ClientEvent::ConnectFailed(ConnectError::Invalid(violation)) => {
-                Event::new(format!("open failed {violation:?}"))
+                Event::new(format!("connect failed {violation:?}"))
             }
-            ClientEvent::ConnectFailed(error) => Event::new(format!("open failed {error:?}")),
+            ClientEvent::ConnectFailed(error) => Event::new(format!("connect failed {error:?}")),
             ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Progress { call, params } => {
                 Event::new(format!("progress {}", self.call_name(*call))).detail(params.as_str())
@@ -81,12 +81,12 @@ impl<const N: usize> Player<'_, N> {
                 }
             }
             ClientEvent::RequestTimedOut { request } => {
-                Event::new(format!("expired {}", self.name(*request)))
+                Event::new(format!("timed out {}", self.name(*request)))
             }
             ClientEvent::Pinged => Event::new("pinged"),
             ClientEvent::Unresponsive => Event::new("unresponsive"),
             ClientEvent::UnexpectedDiscovery(result) => {
-                Event::new("late discovery").detail(result.as_str())
+                Event::new("unexpected discovery").detail(result.as_str())
             }
             ClientEvent::Notification { method, params } => {
                 Event::new(format!("notification {method}")).detail(params.raw().as_str())
@@ -100,8 +100,8 @@ impl<const N: usize> Player<'_, N> {
     fn ended(&mut self, call: Call, outcome: &CallOutcome<'_>) -> Event {
         let name = self.call_name(call);
         match outcome {
-            CallOutcome::Result(result) => Event::new(format!("answer {name} {}", result.as_str())),
-            CallOutcome::Error(error) => peer_error(&format!("answer {name} error"), error),
+            CallOutcome::Result(result) => Event::new(format!("result {name} {}", result.as_str())),
+            CallOutcome::Error(error) => peer_error(&format!("error {name}"), error),
             CallOutcome::InputRequired(input) => {
                 let state = input.state().map(|state| state.as_json().to_owned());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });

@@ -72,13 +72,13 @@ impl<'c, const N: usize> Play for Player<'c, N> {
                 r#""protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{server}"#
             )
         };
-        self.act("open")?;
+        self.act("connect")?;
         self.input(
             format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{result}}}}}\n").as_bytes(),
         )?;
         self.collect()?;
         if self.client.revision() != Some(revision) || self.bench.claims.events.len() != 1 {
-            return Err(format!("the session was not opened:{}", self.bench.claims.rest()));
+            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
         }
         self.bench.claims = Claims::default();
         Ok(())
