@@ -32,6 +32,8 @@ mod storage;
 mod time;
 mod trace;
 mod tx;
+#[cfg(feature = "derive")]
+pub mod typed;
 pub mod types;
 mod uri_template;
 mod violation;

@@ -15,6 +15,8 @@ pub use string::JsonStr;
 pub(crate) use string::{Chars, same_text};
 
 pub(crate) use base64::encode as encode_base64;
+#[cfg(feature = "derive")]
+pub(crate) use number::signed;
 pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
 pub(crate) use scan::{
     ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,

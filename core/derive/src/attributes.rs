@@ -1,0 +1,228 @@
+//! What attributes say: `#[input(..)]` on types and variants, `#[arg(..)]` on fields, and
+//! documentation.
+
+use proc_macro2::{Ident, Span};
+use syn::meta::ParseNestedMeta;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned as _;
+use syn::{
+    Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitStr, Meta, Path, Result, Token, UnOp,
+};
+
+use crate::case::Case;
+
+/// Options of a type.
+#[derive(Default)]
+pub(crate) struct TypeOptions {
+    pub(crate) description: String,
+    pub(crate) open: Option<Ident>,
+    pub(crate) rename_all: Option<Case>,
+    pub(crate) tag: Option<LitStr>,
+}
+
+impl TypeOptions {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self { description: description(attributes)?, ..Self::default() };
+        each(attributes, "input", "`open`, `rename_all = \"..\"`, `tag = \"..\"`", |key, meta| {
+            match key {
+                "open" => once(&mut options.open, meta, flag),
+                "rename_all" => {
+                    once(&mut options.rename_all, meta, |meta| Case::parse(&string(meta)?))
+                }
+                "tag" => once(&mut options.tag, meta, name),
+                _ => Ok(false),
+            }
+        })?;
+        Ok(options)
+    }
+}
+
+/// Options of a variant of an enum that is read from JSON.
+#[derive(Default)]
+pub(crate) struct VariantOptions {
+    pub(crate) description: String,
+    pub(crate) name: Option<LitStr>,
+}
+
+impl VariantOptions {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self { description: description(attributes)?, ..Self::default() };
+        each(attributes, "input", "`name = \"..\"`", |key, meta| match key {
+            "name" => once(&mut options.name, meta, name),
+            _ => Ok(false),
+        })?;
+        Ok(options)
+    }
+}
+
+/// Options of a field.
+#[derive(Default)]
+pub(crate) struct FieldOptions {
+    pub(crate) description: String,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
+    pub(crate) range: Option<Bounds>,
+    pub(crate) length: Option<Bounds>,
+    pub(crate) format: Option<Expr>,
+    pub(crate) default: Option<Expr>,
+    pub(crate) header: Option<LitStr>,
+}
+
+impl FieldOptions {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self { description: description(attributes)?, ..Self::default() };
+        let known = "`range = 1..=10`, `length = 1..=10`, `format = \"date\"`, `default = ..`, \
+                     `name = \"..\"`, `title = \"..\"`, `header = \"..\"`";
+        each(attributes, "arg", known, |key, meta| match key {
+            "name" => once(&mut options.name, meta, name),
+            "title" => once(&mut options.title, meta, string),
+            "header" => once(&mut options.header, meta, string),
+            "range" => once(&mut options.range, meta, value),
+            "length" => once(&mut options.length, meta, value),
+            "format" => once(&mut options.format, meta, value),
+            "default" => once(&mut options.default, meta, value),
+            _ => Ok(false),
+        })?;
+        Ok(options)
+    }
+}
+
+/// A range with both ends included, one of which may be missing.
+pub(crate) struct Bounds {
+    /// Spans of the first and the last token.
+    pub(crate) spans: [Span; 2],
+    pub(crate) min: Option<Expr>,
+    pub(crate) max: Option<Expr>,
+}
+
+impl Parse for Bounds {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let expected = "expected a range that includes its end: `1..=10`, `1..` or `..=10`";
+        let begin = input.span();
+        let min = if input.peek(Token![..]) { None } else { Some(input.parse::<Expr>()?) };
+        let max = if input.peek(Token![..=]) {
+            input.parse::<Token![..=]>()?;
+            Some(input.parse()?)
+        } else {
+            input.parse::<Token![..]>().map_err(|_| input.error(expected))?;
+            if !input.is_empty() && !input.peek(Token![,]) {
+                return Err(input.error(expected));
+            }
+            None
+        };
+        if min.is_none() && max.is_none() {
+            return Err(Error::new(begin, expected));
+        }
+        // Without an end, the dots are the last token; they are next to the bound.
+        let end = max.as_ref().or(min.as_ref()).map_or(begin, |end| end.span());
+        Ok(Self { spans: [begin, end], min, max })
+    }
+}
+
+/// Returns a fraction as JSON text: a number with a point or an exponent.
+pub(crate) fn fraction(value: &Expr) -> Option<String> {
+    match value {
+        Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => {
+            Some(format!("-{}", fraction(expr)?))
+        }
+        Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => {
+            let digits = number.base10_digits();
+            Some(if digits.ends_with('.') { format!("{digits}0") } else { digits.to_owned() })
+        }
+        _ => None,
+    }
+}
+
+/// Calls `read` for each option in `#[attribute(..)]`; it returns whether the option is known.
+fn each(
+    attributes: &[Attribute],
+    attribute: &str,
+    known: &str,
+    mut read: impl FnMut(&str, &ParseNestedMeta<'_>) -> Result<bool>,
+) -> Result<()> {
+    for attribute in attributes.iter().filter(|found| found.path().is_ident(attribute)) {
+        attribute.parse_nested_meta(|meta| {
+            let key = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
+            if read(&key, &meta)? {
+                Ok(())
+            } else {
+                Err(meta.error(format!("unknown option; known are {known}")))
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn once<T>(
+    option: &mut Option<T>,
+    meta: &ParseNestedMeta<'_>,
+    read: impl FnOnce(&ParseNestedMeta<'_>) -> Result<T>,
+) -> Result<bool> {
+    if option.is_some() {
+        return Err(meta.error("this option is given twice"));
+    }
+    *option = Some(read(meta)?);
+    Ok(true)
+}
+
+fn flag(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
+    meta.path.require_ident().cloned()
+}
+
+fn value<T: Parse>(meta: &ParseNestedMeta<'_>) -> Result<T> {
+    meta.value()?.parse()
+}
+
+fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    value(meta)
+}
+
+/// Parses a name on the wire. Names are compared as bytes, so none has a character that JSON
+/// escapes.
+fn name(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    let name = string(meta)?;
+    let text = name.value();
+    if text.is_empty() || text.contains(|c: char| c.is_control() || matches!(c, '"' | '\\')) {
+        let message = "a name is not empty, and has no quote, backslash or control character";
+        return Err(Error::new(name.span(), message));
+    }
+    Ok(name)
+}
+
+/// Returns the documentation: each paragraph on a line.
+fn description(attributes: &[Attribute]) -> Result<String> {
+    let mut text = String::new();
+    let mut ends_paragraph = false;
+    for attribute in attributes.iter().filter(|found| found.path().is_ident("doc")) {
+        // `#[doc(hidden)]` is no text.
+        let Meta::NameValue(doc) = &attribute.meta else { continue };
+        let Expr::Lit(ExprLit { lit: Lit::Str(lines), .. }) = &doc.value else {
+            return Err(Error::new_spanned(&doc.value, "write the description as a literal"));
+        };
+        for line in lines.value().split('\n').map(str::trim) {
+            if !line.is_empty() && !text.is_empty() {
+                text.push(if ends_paragraph { '\n' } else { ' ' });
+            }
+            ends_paragraph = line.is_empty();
+            text.push_str(line);
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the constant of a format that is named by a string.
+pub(crate) fn known_format(name: &LitStr) -> Result<Path> {
+    let constant = match name.value().as_str() {
+        "date" => "DATE",
+        "date-time" => "DATE_TIME",
+        "email" => "EMAIL",
+        "uri" => "URI",
+        _ => {
+            let message = "unknown format: write \"date\", \"date-time\", \"email\" or \"uri\", or \
+                           the path of a constant `Format`, which has a function that checks it";
+            return Err(Error::new(name.span(), message));
+        }
+    };
+    let constant = Ident::new(constant, name.span());
+    Ok(syn::parse_quote!(::mcp_sansio::typed::Format::#constant))
+}

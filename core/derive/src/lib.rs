@@ -1,0 +1,83 @@
+//! The derive macros of `mcp-sansio`, exported by its feature `derive`. Its module `typed`
+//! documents them.
+
+mod attributes;
+mod case;
+mod enums;
+mod members;
+mod structs;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, GenericParam, Lifetime, Result, parse_macro_input};
+
+/// Implements `Input` for a struct or an enum, and `InputObject` for a struct with named fields:
+/// see the module `mcp_sansio::typed`.
+#[proc_macro_derive(Input, attributes(input, arg))]
+pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let item = parse_macro_input!(item as DeriveInput);
+    expand_input(&item).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand_input(item: &DeriveInput) -> Result<TokenStream> {
+    let target = Target::new(item)?;
+    let body = match &item.data {
+        Data::Struct(data) => structs::input(item, &data.fields, &target),
+        Data::Enum(data) => enums::input(item, data, &target),
+        Data::Union(data) => {
+            Err(Error::new(data.union_token.span, "`Input` is for structs and enums"))
+        }
+    }?;
+    // The options are the user's expressions, in casts and calls that lints complain about.
+    Ok(quote! {
+        #[allow(clippy::all, clippy::pedantic, clippy::restriction, trivial_numeric_casts)]
+        const _: () = { #body };
+    })
+}
+
+/// The type that a macro implements a trait for.
+struct Target {
+    /// The lifetime of the JSON text: that of the type, or a new one.
+    lifetime: Lifetime,
+    /// The type with its lifetime.
+    ty: TokenStream,
+    /// The type with `'static`, for constants without parameters.
+    ty_static: TokenStream,
+}
+
+impl Target {
+    fn new(item: &DeriveInput) -> Result<Self> {
+        let ident = &item.ident;
+        let mut lifetime = None;
+        for param in &item.generics.params {
+            match param {
+                GenericParam::Lifetime(param) if lifetime.is_none() => {
+                    lifetime = Some(param.lifetime.clone());
+                }
+                GenericParam::Lifetime(param) => {
+                    return Err(Error::new_spanned(
+                        param,
+                        "a type that is read from JSON has one lifetime: that of the JSON text",
+                    ));
+                }
+                GenericParam::Type(_) | GenericParam::Const(_) => {
+                    return Err(Error::new_spanned(
+                        param,
+                        "a type with type or const parameters has no constant schema: write a \
+                         struct for each type that is needed, or read the member as a RawJson",
+                    ));
+                }
+            }
+        }
+        Ok(match lifetime {
+            Some(lifetime) => {
+                Self { ty: quote!(#ident<#lifetime>), ty_static: quote!(#ident<'static>), lifetime }
+            }
+            None => Self {
+                lifetime: Lifetime::new("'json", proc_macro2::Span::mixed_site()),
+                ty: quote!(#ident),
+                ty_static: quote!(#ident),
+            },
+        })
+    }
+}

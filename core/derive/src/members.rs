@@ -1,0 +1,210 @@
+//! The members of an object: named fields of a struct or of a variant.
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
+use syn::{Error, Expr, ExprLit, Field, Lifetime, Lit, Result, Token};
+
+use crate::attributes::{Bounds, FieldOptions, fraction, known_format};
+use crate::case::Case;
+
+/// Code for the members of an object.
+pub(crate) struct Members {
+    pub(crate) count: usize,
+    /// Expressions of type `Member`.
+    rules: Vec<TokenStream>,
+    /// Expressions of type `Docs`.
+    docs: Vec<TokenStream>,
+    /// Initializers of the fields; `members` is the array of values.
+    fields: Vec<TokenStream>,
+}
+
+impl Members {
+    pub(crate) const NONE: Self =
+        Self { count: 0, rules: Vec::new(), docs: Vec::new(), fields: Vec::new() };
+
+    pub(crate) fn new(
+        fields: &Punctuated<Field, Token![,]>,
+        case: Case,
+        lifetime: &Lifetime,
+    ) -> Result<Self> {
+        let mut members = Self { count: fields.len(), ..Self::NONE };
+        for (place, field) in fields.iter().enumerate() {
+            let code = MemberCode::new(field, lifetime)?;
+            let ident = &field.ident;
+            let name = match (&code.options.name, ident) {
+                (Some(name), _) => name.value(),
+                (None, Some(ident)) => case.of(ident),
+                (None, None) => return Err(Error::new_spanned(field, "a member needs a name")),
+            };
+            let (rule, optional, docs) = (&code.rule, &code.optional, &code.docs);
+            members.rules.push(quote!(::mcp_sansio::typed::Member {
+                name: #name,
+                rule: #rule,
+                optional: #optional,
+            }));
+            members.docs.push(quote!(#docs));
+            let read = code.read(quote!(members[#place]));
+            members.fields.push(quote!(#ident: #read));
+        }
+        Ok(members)
+    }
+
+    /// An expression of type `&'static Object`.
+    pub(crate) fn object(&self, open: bool) -> TokenStream {
+        let rules = &self.rules;
+        quote!(&const { ::mcp_sansio::typed::Object::new(&const { [#(#rules),*] }, #open) })
+    }
+
+    /// An expression of type `&'static [Docs]`.
+    pub(crate) fn docs(&self) -> TokenStream {
+        let docs = &self.docs;
+        quote!(&const { [#(#docs),*] })
+    }
+
+    /// An expression that makes the value of `members`.
+    pub(crate) fn build(&self, path: &TokenStream) -> TokenStream {
+        let fields = &self.fields;
+        quote!(#path { #(#fields),* })
+    }
+}
+
+/// Code for a field.
+pub(crate) struct MemberCode<'f> {
+    field: &'f Field,
+    lifetime: &'f Lifetime,
+    pub(crate) options: FieldOptions,
+    pub(crate) rule: TokenStream,
+    optional: TokenStream,
+    pub(crate) docs: TokenStream,
+}
+
+impl<'f> MemberCode<'f> {
+    pub(crate) fn new(field: &'f Field, lifetime: &'f Lifetime) -> Result<Self> {
+        let options = FieldOptions::parse(&field.attrs)?;
+        let ty = &field.ty;
+        let input = quote_spanned!(ty.span()=> <#ty as ::mcp_sansio::typed::Input<#lifetime>>);
+        let optional =
+            if options.default.is_some() { quote!(true) } else { quote!(#input::OPTIONAL) };
+        let rule = rule(quote!(#input::RULE), &options)?;
+        let docs = docs(quote!(#input::DOCS), &rule, &options);
+        Ok(Self { field, lifetime, options, rule, optional, docs })
+    }
+
+    /// An expression that reads the value of the field.
+    pub(crate) fn read(&self, value: TokenStream) -> TokenStream {
+        let Self { field: Field { ty, .. }, lifetime, options, .. } = self;
+        let read = quote!(<#ty as ::mcp_sansio::typed::Input<#lifetime>>::read(#value));
+        match &options.default {
+            None => read,
+            Some(default) => {
+                let default = match default {
+                    Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+                        quote_spanned!(text.span()=> <#ty as ::core::convert::From<&str>>::from(#text))
+                    }
+                    other => quote!(#other),
+                };
+                quote!(if #value.is_null() { #default } else { #read })
+            }
+        }
+    }
+}
+
+/// Returns the rule of the type, restricted by the options.
+fn rule(mut rule: TokenStream, options: &FieldOptions) -> Result<TokenStream> {
+    if let Some(Bounds { spans, min, max }) = &options.length {
+        let min = min.as_ref().map_or(quote!(0), |min| quote!((#min) as u32));
+        let max = max.as_ref().map_or(quote!(u32::MAX), |max| quote!((#max) as u32));
+        rule = call("length", *spans, quote!(#rule, #min, #max));
+    }
+    if let Some(format) = &options.format {
+        let constant = match format {
+            Expr::Lit(ExprLit { lit: Lit::Str(name), .. }) => {
+                let constant = known_format(name)?;
+                quote!(#constant)
+            }
+            other => quote!(#other),
+        };
+        rule = call("format", [format.span(); 2], quote!(#rule, &const { #constant }));
+    }
+    let Some(bounds) = &options.range else { return Ok(rule) };
+    let is_fraction = |bound: &Option<Expr>| bound.as_ref().is_some_and(|b| fraction(b).is_some());
+    Ok(if is_fraction(&bounds.min) || is_fraction(&bounds.max) {
+        check_fractions(bounds, options.default.as_ref())?;
+        let bound = |bound: &Option<Expr>| match bound.as_ref().and_then(fraction) {
+            Some(bound) => quote!(::core::option::Option::Some(#bound)),
+            None => quote!(::core::option::Option::None),
+        };
+        let (min, max) = (bound(&bounds.min), bound(&bounds.max));
+        let range = quote!(&const { ::mcp_sansio::typed::NumberRange::new(#min, #max) });
+        call("numbers", bounds.spans, quote!(#rule, #range))
+    } else {
+        let bound = |bound: &Option<Expr>| match bound {
+            Some(bound) => quote!(::core::option::Option::Some((#bound) as i64)),
+            None => quote!(::core::option::Option::None),
+        };
+        let (min, max) = (bound(&bounds.min), bound(&bounds.max));
+        let narrowed = call("narrow", bounds.spans, quote!(#rule, #min, #max));
+        quote!(::mcp_sansio::typed::Rule::Integer(&const { #narrowed }))
+    })
+}
+
+/// Returns the call of a function of `Rule`. If it panics, the compiler marks the tokens from the
+/// first span to the second.
+fn call(function: &str, [begin, end]: [Span; 2], arguments: TokenStream) -> TokenStream {
+    let function = Ident::new(function, begin);
+    let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+    arguments.set_span(end);
+    quote_spanned!(begin=> ::mcp_sansio::typed::Rule::#function #arguments)
+}
+
+/// Checks the bounds of a fraction, which are compared as decimal text at run time.
+fn check_fractions(bounds: &Bounds, default: Option<&Expr>) -> Result<()> {
+    let value = |bound: &Expr| match fraction(bound).and_then(|text| text.parse::<f64>().ok()) {
+        Some(value) => Ok(value),
+        None => Err(Error::new_spanned(bound, "write both bounds with a point: `0.0..=1.0`")),
+    };
+    let min = bounds.min.as_ref().map(value).transpose()?;
+    let max = bounds.max.as_ref().map(value).transpose()?;
+    if min.zip(max).is_some_and(|(min, max)| min > max) {
+        return Err(Error::new(
+            bounds.spans[0],
+            "`range` is empty: its start is greater than its end",
+        ));
+    }
+    let default = default.filter(|default| fraction(default).is_some());
+    let Some(default) = default else { return Ok(()) };
+    let number = value(default)?;
+    if min.is_some_and(|min| number < min) || max.is_some_and(|max| number > max) {
+        return Err(Error::new_spanned(default, "the default is not in the `range`"));
+    }
+    Ok(())
+}
+
+/// Returns what the schema says of the member: what the type says, unless the field says it.
+fn docs(of_type: TokenStream, rule: &TokenStream, options: &FieldOptions) -> TokenStream {
+    let mut docs = TokenStream::new();
+    if !options.description.is_empty() {
+        let description = &options.description;
+        docs.extend(quote!(description: #description,));
+    }
+    if let Some(title) = &options.title {
+        docs.extend(quote!(title: #title,));
+    }
+    if let Some(header) = &options.header {
+        let header = call("header", [header.span(); 2], quote!(#rule, #header));
+        docs.extend(quote!(header: #header,));
+    }
+    if let Some(default) = &options.default {
+        let value = match (default, fraction(default)) {
+            (_, Some(number)) => quote!(Number(#number)),
+            (Expr::Lit(ExprLit { lit: Lit::Str(text), .. }), _) => quote!(String(#text)),
+            (other, _) => quote_spanned!(other.span()=> Integer((#other) as i64)),
+        };
+        let value = quote!(#rule, ::mcp_sansio::typed::Default::#value);
+        let default = call("default", [default.span(); 2], value);
+        docs.extend(quote!(default: #default,));
+    }
+    if docs.is_empty() { of_type } else { quote!(::mcp_sansio::typed::Docs { #docs ..#of_type }) }
+}

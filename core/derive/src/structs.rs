@@ -1,0 +1,111 @@
+//! `#[derive(Input)]` on structs.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, Error, Fields, Result};
+
+use crate::Target;
+use crate::attributes::TypeOptions;
+use crate::members::{MemberCode, Members};
+
+pub(crate) fn input(item: &DeriveInput, fields: &Fields, target: &Target) -> Result<TokenStream> {
+    let options = TypeOptions::parse(&item.attrs)?;
+    if let Some(tag) = &options.tag {
+        return Err(Error::new(tag.span(), "`tag` is for enums"));
+    }
+    match fields {
+        Fields::Named(fields) => {
+            let case = options.rename_all.unwrap_or_default();
+            let members = Members::new(&fields.named, case, &target.lifetime)?;
+            Ok(object(&options, &members, target))
+        }
+        Fields::Unit => Ok(object(&options, &Members::NONE, target)),
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+            newtype(&options, &fields.unnamed[0], target)
+        }
+        Fields::Unnamed(fields) => Err(Error::new_spanned(
+            fields,
+            "a struct that is read from JSON has named fields, or one field without a name",
+        )),
+    }
+}
+
+/// Implements the traits for an object.
+pub(crate) fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
+    let Target { lifetime, ty, ty_static } = target;
+    let count = members.count;
+    let description = &options.description;
+    let object = members.object(options.open.is_some());
+    let docs = members.docs();
+    let build = members.build(&quote!(Self));
+    quote! {
+        #[automatically_derived]
+        impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
+            const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Object(#object);
+            const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
+                description: #description,
+                inner: #docs,
+                ..::mcp_sansio::typed::Docs::NONE
+            };
+            fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
+                let mut members = [::mcp_sansio::RawJson::NULL; #count];
+                ::mcp_sansio::typed::find_members(
+                    const { Self::RULE.object() },
+                    value,
+                    &mut members,
+                );
+                #build
+            }
+        }
+        #[automatically_derived]
+        impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
+            const SCHEMA: ::mcp_sansio::RawJson<'static> =
+                ::mcp_sansio::typed::schema(&SCHEMA);
+            fn parse(
+                value: ::mcp_sansio::RawJson<#lifetime>,
+            ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
+                let mut members = [::mcp_sansio::RawJson::NULL; #count];
+                ::mcp_sansio::typed::check_members(
+                    &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
+                    value,
+                    &mut members,
+                )?;
+                ::core::result::Result::Ok(#build)
+            }
+        }
+        const RULE: ::mcp_sansio::typed::Rule =
+            <#ty_static as ::mcp_sansio::typed::Input<'static>>::RULE;
+        const DOCS: ::mcp_sansio::typed::Docs =
+            <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
+        const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
+            ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+    }
+}
+
+/// Implements `Input` for a type that is written as its only field, with the restrictions of that.
+fn newtype(options: &TypeOptions, field: &syn::Field, target: &Target) -> Result<TokenStream> {
+    let Target { lifetime, ty, ty_static } = target;
+    let member = MemberCode::new(field, lifetime)?;
+    let named = [&member.options.name, &member.options.header, &member.options.title];
+    if let Some(named) = named.into_iter().flatten().next() {
+        return Err(Error::new(named.span(), "this option is for named fields"));
+    }
+    if let Some(default) = &member.options.default {
+        return Err(Error::new_spanned(default, "`default` is for named fields"));
+    }
+    let (rule, docs, read) = (&member.rule, &member.docs, member.read(quote!(value)));
+    let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
+    Ok(quote! {
+        #[automatically_derived]
+        impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
+            const RULE: ::mcp_sansio::typed::Rule = #rule;
+            const DOCS: ::mcp_sansio::typed::Docs =
+                ::mcp_sansio::typed::Docs { #(description: #description,)* ..#docs };
+            fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
+                Self(#read)
+            }
+        }
+        const _: ::mcp_sansio::typed::Rule =
+            <#ty_static as ::mcp_sansio::typed::Input<'static>>::RULE;
+    })
+}

@@ -1,0 +1,193 @@
+//! What does not compile: the compiler marks the token that is wrong, and says what to write.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use serde_json::Value;
+
+/// Items, with the token that is marked in `«»`, and a part of the message.
+const SNIPPETS: &[(&str, &str)] = &[
+    // The macro refuses these.
+    (
+        "#[derive(Input)] struct A { #[arg(«lenght» = 1..=2)] a: u8 }",
+        "unknown option; known are `range = 1..=10`, `length = 1..=10`",
+    ),
+    ("#[derive(Input)] #[input(«close»)] struct A;", "unknown option; known are `open`"),
+    (
+        "#[derive(Input)] struct A { #[arg(range = 1..=2, «range» = 1..=3)] a: u8 }",
+        "this option is given twice",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(range = 1..«2»)] a: u8 }",
+        "expected a range that includes its end: `1..=10`, `1..` or `..=10`",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(range = 0.5..=«2»)] a: f64 }",
+        "write both bounds with a point: `0.0..=1.0`",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(range = 0.5..=1.0, default = «0.25»)] a: f64 }",
+        "the default is not in the `range`",
+    ),
+    (
+        "#[derive(Input)] struct A<'a> { #[arg(format = «\"data\"»)] a: Text<'a> }",
+        "unknown format: write \"date\", \"date-time\", \"email\" or \"uri\"",
+    ),
+    (
+        "#[derive(Input)] #[input(rename_all = «\"camel\"»)] struct A;",
+        "unknown case: write \"camelCase\"",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(name = «\"\"»)] a: u8 }",
+        "a name is not empty, and has no quote",
+    ),
+    (
+        "#[derive(Input)] struct A<«T»> { a: T }",
+        "a type with type or const parameters has no constant schema",
+    ),
+    (
+        "#[derive(Input)] struct A<'a, «'b»> { a: Text<'a>, b: Text<'b> }",
+        "a type that is read from JSON has one lifetime",
+    ),
+    ("#[derive(Input)] struct A«(u8, u8)»;", "has named fields, or one field without a name"),
+    ("#[derive(Input)] #[input(tag = «\"kind\"»)] struct A;", "`tag` is for enums"),
+    ("#[derive(Input)] «union» A { a: u8 }", "`Input` is for structs and enums"),
+    ("#[derive(Input)] enum «A» {}", "an enum without variants has no values"),
+    (
+        "#[derive(Input)] enum A { B, C«{ a: u8 }» }",
+        "names the member that tells them apart: #[input(tag = \"kind\")]",
+    ),
+    ("#[derive(Input)] enum A { B = «7» }", "remove the number of this variant"),
+    (
+        "#[derive(Input)] enum A { #[input(name = \"b\")] C, «B» }",
+        "two variants have the same name",
+    ),
+    // The types do not fit.
+    ("#[derive(Input)] struct A<'a> { a: «&'a str» }", "`&'a str` cannot be read from JSON"),
+    (
+        "#[derive(Input)] struct A { #[arg(default = «\"x\"»)] a: bool }",
+        "a default is `true`, `7`, `0.5`, `\"text\"` or the variant of an enum",
+    ),
+    // The constants are refused while they are evaluated.
+    (
+        "#[derive(Input)] struct A { #[arg(range = «0..=256»)] a: u8 }",
+        "`range` has values that the type cannot hold",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(default = «300»)] a: u8 }",
+        "the default is not in the `range`",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(default = «true»)] a: f64 }",
+        "a default is `true`, `7`, `0.5`",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(range = «2..=1»)] a: u8 }",
+        "`range` is empty: its start is greater than its end",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(range = «0..=1»)] a: f32 }",
+        "of a number it has a point: 0.0..=1.0",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(length = «0..=1»)] a: u8 }",
+        "`length` is for strings and arrays",
+    ),
+    ("#[derive(Input)] struct A { #[arg(format = «\"date\"»)] a: u8 }", "`format` is for strings"),
+    (
+        "#[derive(Input)] struct A { #[arg(range = 1..=2, default = «3»)] a: u8 }",
+        "the default is not in the `range`",
+    ),
+    (
+        "#[derive(Input)] struct A<'a> { #[arg(length = 2.., default = «\"\u{e9}\"»)] a: Text<'a> }",
+        "the default is not in the `length`",
+    ),
+    (
+        "#[derive(Input)] struct A { #[arg(header = «\"a b\"»)] a: u8 }",
+        "the name of a header field has letters",
+    ),
+    (
+        "#[derive(«Input»)] struct A { a: u8, #[arg(name = \"a\")] b: u8 }",
+        "two members have the same name",
+    ),
+    (
+        "#[derive(«Input»)] #[input(tag = \"a\")] enum A { B { a: u8 } }",
+        "a member has the name of the tag",
+    ),
+    (
+        "#[derive(Input)] #[input(tag = \"a\")] enum A { B(«u8») }",
+        "a variant holds a struct that derives Input",
+    ),
+    (
+        "#[derive(«Input»)] struct A { a: Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<u8>>>>>>>> }",
+        "more than 8 levels of arrays and objects",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_marked_and_named() {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("typed");
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let _ = fs::remove_dir_all(root.join("examples"));
+    fs::create_dir_all(root.join("examples")).unwrap();
+    fs::create_dir_all(root.join("src")).unwrap();
+    fs::write(root.join("src/lib.rs"), "").unwrap();
+    fs::copy(core.join("Cargo.lock"), root.join("Cargo.lock")).unwrap();
+    let dependency = format!("path = {:?}, features = [\"alloc\", \"derive\"]", core.join("core"));
+    let manifest = format!(
+        "[package]\nname = \"snippets\"\nedition = \"2024\"\n\
+         [workspace]\n[dependencies]\nmcp-sansio = {{ {dependency} }}\n"
+    );
+    fs::write(root.join("Cargo.toml"), manifest).unwrap();
+    for (number, (snippet, _)) in SNIPPETS.iter().enumerate() {
+        let code = format!(
+            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::Input}};\n{}\nfn main() {{}}\n",
+            snippet.replace(['«', '»'], "")
+        );
+        fs::write(root.join(format!("examples/snippet{number}.rs")), code).unwrap();
+    }
+    let output = Command::new(env::var("CARGO").unwrap_or("cargo".into()))
+        .args(["check", "--examples", "--keep-going", "--offline", "--quiet"])
+        .arg("--message-format=json")
+        .current_dir(&root)
+        .env("CARGO_TARGET_DIR", root.join("target"))
+        .output()
+        .unwrap();
+    let mut found: HashMap<String, Vec<(String, String)>> = HashMap::new();
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let message = &line["message"];
+        if message["level"] == "error" {
+            let name = line["target"]["name"].as_str().unwrap_or_default().to_owned();
+            let text = message["message"].as_str().unwrap_or_default().to_owned();
+            for span in message["spans"].as_array().into_iter().flatten() {
+                if span["is_primary"] == true {
+                    found.entry(name.clone()).or_default().push((marked(span), text.clone()));
+                }
+            }
+        }
+    }
+    let wrong: Vec<String> = SNIPPETS
+        .iter()
+        .enumerate()
+        .filter_map(|(number, (snippet, message))| {
+            let token = snippet.split(['«', '»']).nth(1).unwrap();
+            let all = found.get(&format!("snippet{number}")).map(Vec::as_slice).unwrap_or_default();
+            let is_said =
+                all.iter().any(|(marked, text)| marked == token && text.contains(message));
+            (!is_said).then(|| format!("{snippet}\n  {message}\n  {all:?}\n"))
+        })
+        .collect();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), errors);
+}
+
+/// Returns the text that a message marks.
+fn marked(span: &Value) -> String {
+    let line = &span["text"][0];
+    let column = |key: &str| line[key].as_u64().map_or(0, |column| column as usize - 1);
+    let text: Vec<char> = line["text"].as_str().unwrap_or_default().chars().collect();
+    text[column("highlight_start")..column("highlight_end")].iter().collect()
+}
