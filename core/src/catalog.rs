@@ -227,9 +227,9 @@ impl<'c> Catalog<'c> {
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
     #[cfg_attr(small, inline(never))]
-    pub fn respond<const N: usize, const S: usize>(
+    pub fn respond(
         &self,
-        server: &mut Server<'_, N, S>,
+        server: &mut Server<'_>,
         request: &Request<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Target<'c>, SendError> {

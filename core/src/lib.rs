@@ -39,9 +39,11 @@ mod uri_template;
 mod violation;
 
 pub use catalog::{Catalog, CatalogError, Target};
+#[cfg(feature = "alloc")]
+pub use client::GrowingClientState;
 pub use client::{
-    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
-    InputRequired, InputResponseParams, ServerRequest,
+    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
+    ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
@@ -55,11 +57,12 @@ pub use printable::Printable;
 pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
-#[cfg(feature = "alloc")]
-pub use server::OwnedRequest;
 pub use server::{
     Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, Server, ServerConfig, ServerEvent,
+    ServerMemory, ServerState,
 };
+#[cfg(feature = "alloc")]
+pub use server::{GrowingServerState, OwnedRequest};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

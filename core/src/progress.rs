@@ -107,6 +107,8 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
+    /// All zeros, for memory that was never used.
+    pub(crate) const EMPTY: Self = Self { done: Amount::ZERO, next: Instant::from_millis(0) };
     pub(crate) const NOTHING: Self = Self { done: Amount::ZERO, next: Instant::NEVER };
 
     /// Sends a notification for `token` if the progress has increased and the interval has passed.

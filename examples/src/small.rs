@@ -3,12 +3,12 @@
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, RawJson, Request, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, Tx, TxBuffer,
+    ServerFeatures, ServerState, Target, Tx, TxBuffer,
 };
 
 /// A connection: the machine, the received bytes, the bytes to send.
 pub struct Session {
-    server: Server<'static>,
+    state: ServerState,
     /// The buffer that the transport reads into.
     pub rx: RxBuffer<Vec<u8>>,
     /// The buffer that the transport writes from.
@@ -22,12 +22,13 @@ impl Session {
     /// # Errors
     /// None in this application: every response fits.
     pub fn run(&mut self, now: mcp_sansio::Instant) -> Result<(), SendError> {
+        let mut server = self.state.server(&CONFIG);
         while self.tx.room() >= ROOM
             && let Some(mut messages) = self.rx.next_messages()
         {
-            while let Some(event) = self.server.next_event(now, &mut messages, &mut self.tx)? {
+            while let Some(event) = server.next_event(now, &mut messages, &mut self.tx)? {
                 if let ServerEvent::Request(request) = event {
-                    answer(&mut self.server, &request, &mut self.tx)?;
+                    answer(&mut server, &request, &mut self.tx)?;
                 }
                 if self.tx.room() < ROOM {
                     return Ok(());
@@ -41,7 +42,7 @@ impl Session {
 impl Default for Session {
     fn default() -> Self {
         Self {
-            server: Server::new(&CONFIG),
+            state: ServerState::new(),
             rx: RxBuffer::with_limit(Vec::new(), MAX_LINE),
             tx: TxBuffer::with_limit(Vec::new(), 2 * ROOM),
         }

@@ -48,8 +48,8 @@ pub trait Endpoint {
 }
 
 macro_rules! endpoint {
-    ([$($parameters:tt)*] $machine:ty, $event:ident, $revision:ident) => {
-        impl<$($parameters)*> Endpoint for $machine {
+    ($machine:ty, $event:ident, $revision:ident) => {
+        impl Endpoint for $machine {
             type Event<'f> = $event<'f>;
 
             fn next_event<'f>(
@@ -92,5 +92,5 @@ macro_rules! endpoint {
     };
 }
 
-endpoint!([const N: usize, const S: usize] Server<'_, N, S>, ServerEvent, legacy_revision);
-endpoint!([const N: usize] Client<'_, N>, ClientEvent, revision);
+endpoint!(Server<'_>, ServerEvent, legacy_revision);
+endpoint!(Client<'_>, ClientEvent, revision);

@@ -5,5 +5,6 @@ pub mod codec;
 pub mod cost;
 pub mod delivery;
 pub mod endpoint;
+pub mod memory;
 pub mod pair;
 pub mod transcript;

@@ -28,7 +28,7 @@ use crate::types::{
     ClientCapabilities, LoggingLevel, SubscriptionFilter, SubscriptionsListenParams,
 };
 
-impl<'c, const N: usize> Client<'c, N> {
+impl<'s> Client<'s> {
     /// Sends a request. `params` is any value that serializes as a JSON object, or
     /// [`RawJson::EMPTY`](crate::RawJson::EMPTY); the client adds the members of `_meta` that
     /// modern requests need. `params` may contain the client's capabilities and info for this
@@ -187,7 +187,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// [`SendError::Full`]: drain and call again.
     pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if tx.abandon_application()? {
-            self.skip_id(self.calls_made.saturating_add(1));
+            self.skip_id(self.peer.calls_made.saturating_add(1));
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// Skips an id that was in a line which was cut off: the server may respond to it with an
     /// error.
     pub(super) fn skip_id(&mut self, number: u32) {
-        self.calls_made = number;
+        self.peer.calls_made = number;
         self.abandoned_ids.add(number);
     }
 
@@ -247,7 +247,7 @@ impl<'c, const N: usize> Client<'c, N> {
 
     /// Removes a call whose response may still arrive.
     pub(super) fn abandon_call(&mut self, slot: Slot) -> Option<InflightCall> {
-        let outgoing = self.calls.remove(slot)?;
+        let outgoing = *self.calls.remove(slot)?;
         self.abandoned_ids.add(outgoing.number);
         Some(outgoing)
     }
@@ -288,7 +288,7 @@ impl<'a> NewCall<'a> {
     }
 }
 
-impl<'c, const N: usize> Client<'c, N> {
+impl<'s> Client<'s> {
     /// Sends a call and enters it into the table; all calls go through here.
     pub(super) fn send_call(
         &mut self,
@@ -300,7 +300,7 @@ impl<'c, const N: usize> Client<'c, N> {
             return Err(SendError::TooManyCalls);
         }
         // Ids are never reused: after 2^32 calls no more can be made.
-        let number = self.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
+        let number = self.peer.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
         let digits = Decimal::new(u64::from(number), false);
         let key = self.key(new);
         let has_begun = tx.is_open(key);
@@ -315,7 +315,7 @@ impl<'c, const N: usize> Client<'c, N> {
             self.skip_id(number);
         }
         written?;
-        self.calls_made = number;
+        self.peer.calls_made = number;
         if let Some(replaced) = new.replaces {
             self.abandon_call(replaced);
         }
@@ -338,19 +338,18 @@ impl<'c, const N: usize> Client<'c, N> {
         let hash =
             core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout).min(limit));
-        self.calls
-            .insert(hash, deadline, outgoing)
-            .map(|(slot, _)| slot)
-            .ok_or(SendError::TooManyCalls)
+        let (slot, place) = self.calls.insert(hash, deadline).ok_or(SendError::TooManyCalls)?;
+        *place = outgoing;
+        Ok(slot)
     }
 
     pub(super) fn key(&self, new: &NewCall<'_>) -> WriterId {
         match new.kind {
             CallKind::KeepAlive => WriterId::PING,
             CallKind::Connect => WriterId::CONNECT,
-            CallKind::Application | CallKind::Listen { .. } => {
-                WriterId::application(hash_str(new.method) as u32 ^ self.calls_made.rotate_right(8))
-            }
+            CallKind::Application | CallKind::Listen { .. } => WriterId::application(
+                hash_str(new.method) as u32 ^ self.peer.calls_made.rotate_right(8),
+            ),
         }
     }
 
@@ -417,7 +416,7 @@ impl<'c, const N: usize> Client<'c, N> {
         check_added(tokens + 1)
     }
 
-    pub(super) fn capabilities(&self) -> ClientCapabilities<'c> {
+    pub(super) fn capabilities(&self) -> ClientCapabilities<'s> {
         let config = self.config;
         ClientCapabilities::declared(config.capabilities, config.experimental, config.extensions)
     }
@@ -428,7 +427,7 @@ pub(super) fn no_params(writer: &mut Writer<'_>, extras: Extras<'_>) -> Result<(
     write_result(writer, &RawJson::EMPTY, extras)
 }
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Sends `notifications/roots/list_changed` (legacy).
     ///
     /// # Errors

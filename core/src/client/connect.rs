@@ -16,7 +16,7 @@ use crate::tx::{Tx, WriterId};
 use crate::types::InitializeParams;
 use crate::violation::Violation;
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Starts the connection: sends `server/discover` if the server may be a modern one, else
     /// `initialize`. [`ClientEvent::Connected`] or [`ClientEvent::ConnectFailed`] follows. If the
     /// era is [set](Self::set_era) to modern, nothing is sent: the client is connected at once,
@@ -28,14 +28,14 @@ impl<const N: usize> Client<'_, N> {
     /// [`SendError::TooManyCalls`] when the table is full. [`SendError::Full`]: drain and call
     /// again.
     pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        if !matches!(self.phase, Phase::Closed) {
+        if !matches!(self.peer.phase, Phase::Closed) {
             return Err(SendError::NotAllowed(NotAllowed::AlreadyOpen));
         }
         let ours = self.config.revisions;
         let modern = ours.contains(Revision::LATEST);
-        match (self.era, ours.newest_legacy()) {
+        match (self.peer.era, ours.newest_legacy()) {
             (Some(Era::Modern), _) if modern => {
-                self.phase =
+                self.peer.phase =
                     Phase::Open(Connection { revision: Revision::LATEST, capabilities: None });
                 Ok(())
             }
@@ -56,7 +56,7 @@ impl<const N: usize> Client<'_, N> {
         let options = CallOptions::new().timeout(self.config.probe_timeout);
         let new = NewCall::request("server/discover", &no_params, Revision::LATEST);
         self.send_call(now, &NewCall { kind: CallKind::Connect, options, replaces, ..new }, tx)?;
-        self.phase = Phase::Probing;
+        self.peer.phase = Phase::Probing;
         Ok(())
     }
 
@@ -69,8 +69,8 @@ impl<const N: usize> Client<'_, N> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         // A partly written `initialize` keeps its revision.
-        let offered = if tx.is_open(WriterId::CONNECT) { self.offering } else { offered };
-        self.offering = offered;
+        let offered = if tx.is_open(WriterId::CONNECT) { self.peer.offering } else { offered };
+        self.peer.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
         let new = NewCall {
@@ -79,7 +79,7 @@ impl<const N: usize> Client<'_, N> {
             ..NewCall::request("initialize", write, offered)
         };
         self.send_call(now, &new, tx)?;
-        self.phase = Phase::Initializing(offered);
+        self.peer.phase = Phase::Initializing(offered);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl<const N: usize> Client<'_, N> {
         outcome: Result<RawJson<'f>, PeerError<'f>>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        let next = match self.phase {
+        let next = match self.peer.phase {
             Phase::Probing => self.probe_response(outcome, tx),
             Phase::Initializing(offered) => self.initialize_response(offered, outcome),
             // `close` has removed the calls: no response gets here.
@@ -102,7 +102,7 @@ impl<const N: usize> Client<'_, N> {
             NextStep::Offer(revision) => {
                 // The result of a modern server that arrives while `initialize` is partly written.
                 let late = outcome.ok().filter(|result| {
-                    matches!(self.phase, Phase::Probing)
+                    matches!(self.peer.phase, Phase::Probing)
                         && result
                             .get("supportedVersions")
                             .is_some_and(|theirs| lists(theirs, Revision::LATEST))
@@ -112,7 +112,7 @@ impl<const N: usize> Client<'_, N> {
             }
             NextStep::Probe => {
                 self.probe(now, Some(slot), tx)?;
-                self.era = None;
+                self.peer.era = None;
                 None
             }
             NextStep::Open(opened) => {
@@ -124,13 +124,14 @@ impl<const N: usize> Client<'_, N> {
                     })?;
                 }
                 self.calls.remove(slot);
-                self.era = Some(revision.era());
-                self.phase = Phase::Open(Connection { revision, capabilities: Some(capabilities) });
+                self.peer.era = Some(revision.era());
+                self.peer.phase =
+                    Phase::Open(Connection { revision, capabilities: Some(capabilities) });
                 Some(ClientEvent::Connected(opened))
             }
             NextStep::Fail(error) => {
                 self.calls.remove(slot);
-                self.phase = Phase::Closed;
+                self.peer.phase = Phase::Closed;
                 Some(ClientEvent::ConnectFailed(error))
             }
         };
@@ -213,7 +214,7 @@ impl<const N: usize> Client<'_, N> {
             Err(error) => match error.data().and_then(|data| data.get("supported")) {
                 // The era was set to legacy, but the server is a modern one.
                 Some(theirs)
-                    if self.era == Some(Era::Legacy)
+                    if self.peer.era == Some(Era::Legacy)
                         && ours.contains(Revision::LATEST)
                         && lists(theirs, Revision::LATEST) =>
                 {
@@ -235,7 +236,8 @@ impl<const N: usize> Client<'_, N> {
         slot: Slot,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
-        if let (Phase::Probing, Some(newest)) = (self.phase, self.config.revisions.newest_legacy())
+        if let (Phase::Probing, Some(newest)) =
+            (self.peer.phase, self.config.revisions.newest_legacy())
         {
             return self.initialize(now, newest, Some(slot), tx).map(|()| None);
         }
@@ -245,7 +247,7 @@ impl<const N: usize> Client<'_, N> {
             return Err(SendError::Full);
         }
         self.abandon_call(slot);
-        self.phase = Phase::Closed;
+        self.peer.phase = Phase::Closed;
         Ok(Some(ClientEvent::ConnectFailed(ConnectError::TimedOut)))
     }
 }

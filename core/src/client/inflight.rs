@@ -8,7 +8,7 @@ use crate::progress::Reported;
 use crate::time::Instant;
 
 /// A call in flight.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct InflightCall {
     /// The id, and the progress token.
     pub(super) number: u32,
@@ -36,6 +36,17 @@ pub(super) enum CallKind {
 }
 
 impl Keyed for InflightCall {
+    const EMPTY: Self = Self {
+        number: 0,
+        // `Application` is not zero.
+        kind: CallKind::Listen { acknowledged: false },
+        round: 0,
+        may_require_input: false,
+        wants_progress: false,
+        timeout: Duration::ZERO,
+        limit: Instant::from_millis(0),
+    };
+
     fn has_id(&self, id: Id<'_>) -> bool {
         id.as_u32() == Some(self.number)
     }
@@ -51,40 +62,30 @@ pub(super) struct InflightRequest {
 }
 
 impl Keyed for InflightRequest {
+    const EMPTY: Self =
+        Self { id: OwnedId::EMPTY, token: OwnedId::EMPTY, reported: Reported::EMPTY };
+
     fn has_id(&self, id: Id<'_>) -> bool {
         id.matches(&self.id)
     }
 }
 
-/// Ids of the latest `N` abandoned calls, whose responses are ignored. Four bytes each.
+/// Ids of the latest abandoned calls, whose responses are ignored. Zero where empty: no call has
+/// that id.
 #[derive(Debug)]
-pub(super) struct AbandonedIds<const N: usize> {
-    /// Zero where empty: no call has that id.
-    numbers: [u32; N],
-    next: u16,
-}
+pub(super) struct AbandonedIds<'s>(pub(super) &'s mut [u32]);
 
-impl<const N: usize> AbandonedIds<N> {
-    pub(super) const fn new() -> Self {
-        Self { numbers: [0; N], next: 0 }
-    }
-
-    /// Adds an id, in place of the oldest.
+impl AbandonedIds<'_> {
+    /// Adds an id, in place of the oldest, which is the smallest.
     pub(super) fn add(&mut self, number: u32) {
-        if let Some(place) = self.numbers.get_mut(usize::from(self.next)) {
-            *place = number;
+        if let Some(oldest) = self.0.iter_mut().min() {
+            *oldest = number;
         }
-        self.next = (self.next + 1) % N.max(1) as u16;
     }
 
     /// Removes an id; `false` when it is not there.
     pub(super) fn remove(&mut self, number: u32) -> bool {
-        match self.numbers.iter_mut().find(|place| **place == number && number != 0) {
-            Some(place) => {
-                *place = 0;
-                true
-            }
-            None => false,
-        }
+        let found = self.0.iter_mut().find(|place| **place == number && number != 0);
+        found.map(|place| *place = 0).is_some()
     }
 }

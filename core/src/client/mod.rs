@@ -8,11 +8,15 @@ mod inflight;
 mod input;
 mod receive;
 mod server_request;
+mod state;
 mod timeout;
 
 pub use config::{CallOptions, ClientConfig};
 pub use event::{CallOutcome, Changed, ClientEvent, ConnectError, Connected, ServerRequest};
 pub use input::{InputRequired, InputResponseParams};
+#[cfg(feature = "alloc")]
+pub use state::GrowingClientState;
+pub use state::{ClientMemory, ClientState};
 
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Table;
@@ -20,18 +24,24 @@ use crate::lifecycle::{ClientFeatures, Era, Revision, ServerFeatures};
 use crate::time::Instant;
 use inflight::{AbandonedIds, InflightCall, InflightRequest};
 
-/// Client of one server: up to `N` calls in flight, and as many requests of the server.
+/// The client's side of one connection: a view of its [`ClientState`], made with
+/// [`ClientState::client`] for one call or for many.
 ///
 /// [`connect`](Self::connect) finds out which revision the server uses and reports
-/// [`ClientEvent::Connected`]; from then on [`request`](Self::request) sends calls. One `Client` is
-/// one id space: use one per child process, connection or server URL.
-///
-/// Memory: 216 bytes per slot of `N`, and 64 more (32-bit targets).
+/// [`ClientEvent::Connected`]; from then on [`request`](Self::request) sends calls.
 #[derive(Debug)]
-pub struct Client<'c, const N: usize = 8> {
-    config: &'c ClientConfig<'c>,
-    calls: Table<InflightCall, N>,
-    requests: Table<InflightRequest, N>,
+pub struct Client<'s> {
+    config: &'s ClientConfig<'s>,
+    calls: Table<'s, InflightCall>,
+    requests: Table<'s, InflightRequest>,
+    /// Ids of abandoned calls: responses to them are ignored.
+    abandoned_ids: AbandonedIds<'s>,
+    peer: &'s mut Peer,
+}
+
+/// What is known of the server.
+#[derive(Debug)]
+struct Peer {
     phase: Phase,
     /// The revision of the `initialize` that is partly written.
     offering: Revision,
@@ -39,14 +49,23 @@ pub struct Client<'c, const N: usize = 8> {
     era: Option<Era>,
     /// The id of the latest call. Never decreases, not even with a new connection.
     calls_made: u32,
-    /// Ids of abandoned calls: responses to them are ignored.
-    abandoned_ids: AbandonedIds<N>,
     /// Time of the last message of the server.
     last_received: Instant,
 }
 
-/// State of the connection.
+impl Peer {
+    const UNKNOWN: Self = Self {
+        phase: Phase::Closed,
+        offering: Revision::V2024_11_05,
+        era: None,
+        calls_made: 0,
+        last_received: Instant::from_millis(0),
+    };
+}
+
+/// State of the connection. The first one is all zeros.
 #[derive(Clone, Copy, Debug)]
+#[repr(u8)]
 enum Phase {
     Closed,
     /// `server/discover` was sent.
@@ -64,36 +83,21 @@ struct Connection {
     capabilities: Option<ServerFeatures>,
 }
 
-impl<'c> Client<'c> {
-    /// Creates a client for eight calls at a time. For other sizes:
-    /// [`with_table_sizes`](Client::with_table_sizes).
-    #[must_use]
-    pub const fn new(config: &'c ClientConfig<'c>) -> Self {
-        Self::with_table_sizes(config)
-    }
-}
-
-impl<'c, const N: usize> Client<'c, N> {
-    /// Creates a client of the size in its type: `let mut client: Client<2> =
-    /// Client::with_table_sizes(&CONFIG)`.
-    #[must_use]
-    pub const fn with_table_sizes(config: &'c ClientConfig<'c>) -> Self {
-        Self {
-            config,
-            calls: Table::new(),
-            requests: Table::new(),
-            phase: Phase::Closed,
-            offering: Revision::LATEST_LEGACY,
-            era: None,
-            calls_made: 0,
-            abandoned_ids: AbandonedIds::new(),
-            last_received: Instant::from_millis(0),
+impl<'s> Client<'s> {
+    /// Returns a shorter-lived view, for a function that takes a client by value.
+    pub fn reborrow(&mut self) -> Client<'_> {
+        Client {
+            config: self.config,
+            calls: self.calls.reborrow(),
+            requests: self.requests.reborrow(),
+            abandoned_ids: AbandonedIds(self.abandoned_ids.0),
+            peer: self.peer,
         }
     }
 
     /// Returns the configuration.
     #[must_use]
-    pub const fn config(&self) -> &'c ClientConfig<'c> {
+    pub const fn config(&self) -> &'s ClientConfig<'s> {
         self.config
     }
 
@@ -120,7 +124,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// [set](Self::set_era) it next time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.era
+        self.peer.era
     }
 
     /// Sets the era of the server, so that [`connect`](Self::connect) does not probe it
@@ -128,7 +132,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// capabilities of a modern server stay unknown then. If the server turns out to be of the
     /// other era, set that and connect again.
     pub fn set_era(&mut self, era: Option<Era>) {
-        self.era = era;
+        self.peer.era = era;
     }
 
     /// Returns the number of calls in flight, those that open the connection included.
@@ -162,12 +166,12 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     fn connection(&self) -> Option<Connection> {
-        if let Phase::Open(session) = self.phase { Some(session) } else { None }
+        if let Phase::Open(session) = self.peer.phase { Some(session) } else { None }
     }
 
     /// Revision that the next message is written in.
     fn current_revision(&self) -> Revision {
-        match self.phase {
+        match self.peer.phase {
             Phase::Open(session) => session.revision,
             Phase::Initializing(offered) => offered,
             Phase::Closed | Phase::Probing => Revision::LATEST,

@@ -16,7 +16,7 @@ use crate::tx::{Tx, WriterId};
 use crate::types::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Returns the next event of a frame; `None` at its end.
     ///
     /// Responds to `ping` and to requests that are not allowed, and does the steps of the
@@ -65,7 +65,7 @@ impl<const N: usize> Client<'_, N> {
                     )?
                 }
             };
-            self.last_received = now;
+            self.peer.last_received = now;
             messages.advance(next);
             if event.is_some() {
                 return Ok(event);
@@ -97,7 +97,7 @@ impl<const N: usize> Client<'_, N> {
         if kind == CallKind::Connect {
             return self.connect_response(now, slot, outcome, tx);
         }
-        let Some(outgoing) = self.calls.remove(slot) else { return Ok(None) };
+        let Some(outgoing) = self.calls.remove(slot).copied() else { return Ok(None) };
         let outcome = match outcome {
             _ if kind == CallKind::KeepAlive => return Ok(None),
             Ok(result) => self.classify(&outgoing, result),
@@ -116,7 +116,7 @@ impl<const N: usize> Client<'_, N> {
         if !id.as_u32().is_some_and(|number| self.abandoned_ids.remove(number)) {
             return Some(ClientEvent::Violation(Violation::UnexpectedResponse));
         }
-        let legacy = matches!(self.phase, Phase::Initializing(..))
+        let legacy = matches!(self.peer.phase, Phase::Initializing(..))
             || self.revision().is_some_and(|revision| !revision.is_modern());
         let result =
             outcome.ok().filter(|result| legacy && result.get("supportedVersions").is_some());
@@ -253,7 +253,7 @@ impl<const N: usize> Client<'_, N> {
             // A modern server does not respond to the probe like that, except that its result may
             // be longer than the receive buffer.
             if kind == CallKind::Connect
-                && matches!(self.phase, Phase::Probing)
+                && matches!(self.peer.phase, Phase::Probing)
                 && violation != Violation::TooLong
             {
                 return self.connect_response(now, slot, Ok(RawJson::NULL), tx);
@@ -265,7 +265,7 @@ impl<const N: usize> Client<'_, N> {
             self.calls.remove(slot);
             return Ok(Some(match kind {
                 CallKind::Connect => {
-                    self.phase = Phase::Closed;
+                    self.peer.phase = Phase::Closed;
                     ClientEvent::ConnectFailed(super::ConnectError::Invalid(violation))
                 }
                 CallKind::KeepAlive => ClientEvent::Violation(violation),
@@ -296,7 +296,7 @@ impl<const N: usize> Client<'_, N> {
     }
 }
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Validates and classifies a result. 2026-07-28, basic: a result without `resultType` is
     /// complete, an unknown type is invalid. Legacy results have no type.
     pub(super) fn classify<'f>(

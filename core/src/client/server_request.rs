@@ -3,21 +3,20 @@
 use serde::Serialize;
 
 use super::event::{ClientEvent, ServerRequest};
-use super::inflight::InflightRequest;
 use super::{Client, Phase};
 use crate::encode::{Extras, WriteError, Writer, write_result};
 use crate::error::{InvalidPayload, SendError};
 use crate::handle::{Delivery, RequestHandle};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method};
-use crate::message::{Envelope, Id, Member, OwnedId, Params};
+use crate::message::{Envelope, Id, Member, Params};
 use crate::progress::{Progress, Reported};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::violation::Violation;
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Handles a request of the server.
     pub(super) fn handle_request<'f>(
         &mut self,
@@ -29,8 +28,8 @@ impl<const N: usize> Client<'_, N> {
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         // 2026-07-28, basic/transports/stdio: a client never sends a response. A server that sends
         // a request during the probe is a legacy one.
-        let may_be_legacy =
-            matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
+        let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
+            && self.config.revisions.newest_legacy().is_some();
         if self.current_revision().is_modern() && !may_be_legacy {
             return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
         }
@@ -58,16 +57,13 @@ impl<const N: usize> Client<'_, N> {
         let refusal = match (refusal, method) {
             (Some(refusal), _) => refusal,
             (None, Method::Other(method)) => {
-                let incoming = InflightRequest {
-                    id: OwnedId::default(),
-                    token: OwnedId::default(),
-                    reported: Reported::NOTHING,
-                };
                 let deadline =
                     self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
-                match self.requests.insert(hash, deadline, incoming) {
+                match self.requests.insert(hash, deadline) {
                     Some((slot, incoming)) => {
                         incoming.id.set(id);
+                        incoming.token.clear();
+                        incoming.reported = Reported::NOTHING;
                         if let Some(token) = token.flatten() {
                             incoming.token.set(token);
                         }
@@ -143,7 +139,7 @@ impl From<Violation> for Refusal {
     }
 }
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Sends the result of a request: any value that serializes as a JSON object. Writes nothing if
     /// the request is no longer open ([`is_request_open`](Self::is_request_open)).
     ///

@@ -12,7 +12,7 @@ use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 
-impl<const N: usize> Client<'_, N> {
+impl Client<'_> {
     /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). It may be early, but
     /// never late.
     #[must_use]
@@ -71,7 +71,7 @@ impl<const N: usize> Client<'_, N> {
     /// Requests of the server are dropped without a response. A partly written frame stays
     /// unfinished: the next connection needs new output and receive buffers.
     pub fn close(&mut self) -> Option<ClientEvent<'static>> {
-        self.phase = Phase::Closed;
+        self.peer.phase = Phase::Closed;
         self.requests.clear();
         loop {
             let slot = self.calls.slots().next()?;
@@ -90,7 +90,8 @@ impl<const N: usize> Client<'_, N> {
         let is_begun = |slot: &Slot| {
             // `initialize` after a probe is finished here; any other opening frame is finished by
             // the method that started it.
-            let probing = matches!(self.phase, Phase::Probing) && tx.is_open(WriterId::CONNECT);
+            let probing =
+                matches!(self.peer.phase, Phase::Probing) && tx.is_open(WriterId::CONNECT);
             let opening = |kind| kind == CallKind::Connect && probing;
             self.calls.get(*slot).is_some_and(|call| {
                 tx.is_open(WriterId::timeout_cancel(call.number)) || opening(call.kind)
@@ -103,7 +104,7 @@ impl<const N: usize> Client<'_, N> {
     /// Whether another method is writing the end of the call, which must be finished.
     fn is_being_ended(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let replaced =
-            matches!(self.phase, Phase::Initializing(_)) && tx.is_open(WriterId::CONNECT);
+            matches!(self.peer.phase, Phase::Initializing(_)) && tx.is_open(WriterId::CONNECT);
         self.calls.get(slot).is_some_and(|call| match call.kind {
             CallKind::Connect => replaced,
             _ => tx.is_open(WriterId::cancel(call.number)),
@@ -177,7 +178,7 @@ impl<const N: usize> Client<'_, N> {
         if !legacy || waiting || self.calls.is_full() {
             None
         } else {
-            Some(self.last_received.saturating_add(interval))
+            Some(self.peer.last_received.saturating_add(interval))
         }
     }
 }

@@ -22,9 +22,11 @@ pub enum Revision {
 
 /// How a revision opens a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
 pub enum Era {
     /// With an `initialize` handshake that opens a session.
-    Legacy,
+    // Not 0, which is `None`: the memory of a client is all zeros.
+    Legacy = 1,
     /// Without a handshake: each request carries its own version and capabilities.
     Modern,
 }

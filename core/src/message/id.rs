@@ -103,11 +103,17 @@ impl<'f> Id<'f> {
 }
 
 impl OwnedId {
+    pub(crate) const EMPTY: Self = Self(String::new());
+
     /// Assigns in place; an `OwnedId` is 49 bytes.
     pub(crate) fn set(&mut self, id: Id<'_>) {
         self.0.clear();
         // Longer ids have been rejected before.
         let _ = self.0.push_str(id.text);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 
     pub(crate) fn as_str(&self) -> &str {

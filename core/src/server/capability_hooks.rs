@@ -1,10 +1,11 @@
 //! Function pointers for optional capabilities, so that the linker drops those that are not
 //! declared.
 
+use super::Server;
 use super::event::ServerEvent;
 use super::params::{check_completion, check_prompts, check_resources};
 use super::refusal::{Refusal, refuse, respond_empty};
-use super::subscriptions::{HookContext, subscribe, unsubscribe};
+use super::subscriptions::{subscribe, unsubscribe};
 use crate::error::SendError;
 use crate::json::RawJson;
 use crate::lifecycle::{Revision, ServerFeatures};
@@ -28,7 +29,7 @@ type CheckParams = fn(&Params<'_>) -> Result<(), &'static str>;
 
 /// Responds to a request of a session.
 type HandleRequest = for<'f> fn(
-    &mut HookContext<'_>,
+    &mut Server<'_>,
     Id<'f>,
     Revision,
     &Params<'f>,
@@ -57,7 +58,7 @@ impl CapabilityHooks {
 }
 
 pub(super) fn set_level<'f>(
-    session: &mut HookContext<'_>,
+    server: &mut Server<'_>,
     id: Id<'f>,
     revision: Revision,
     params: &Params<'f>,
@@ -68,8 +69,8 @@ pub(super) fn set_level<'f>(
         return refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
     };
     respond_empty(id, revision, tx)?;
-    if let Some(log_level) = &mut session.log_level {
-        **log_level = level;
+    if let Some(session) = &mut server.peer.session {
+        session.log_level = level;
     }
     Ok(Some(ServerEvent::LogLevel(level)))
 }

@@ -11,7 +11,7 @@ use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Checks a request, in the order that the specification gives.
     #[cfg_attr(small, inline(never))]
     pub(super) fn check_request<'f>(
@@ -23,14 +23,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         transport: TransportContext<'f>,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
         let modern = envelope.has(Member::ProtocolVersion)
-            || self.session.is_none()
+            || self.peer.session.is_none()
                 && (envelope.has(Member::ClientCapabilities)
                     || self.declares_modern_version(method, transport));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First, because no error may be written with an id that another request uses.
         let hash = id.hash();
-        if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
+        if self.requests.find(id, hash).is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
             return Err(refuse(Violation::IdInUse.into()));
         }
         if id.is_too_long() {
@@ -114,7 +114,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         method: Method<'f>,
         in_batch: bool,
     ) -> Result<ClientFeatures, Refusal<'f>> {
-        match (method, self.session) {
+        match (method, self.peer.session) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
             (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
             (Method::Initialize | Method::Ping | Method::Shutdown, None) => {

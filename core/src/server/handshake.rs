@@ -2,7 +2,7 @@
 
 use super::event::ServerEvent;
 use super::refusal::{Refusal, refuse, write_result};
-use super::{Server, Session};
+use super::{Phase, Server, Session};
 use crate::encode::{Payload, WriteError, Writer, write_payload};
 use crate::error::SendError;
 use crate::json::RawJson;
@@ -13,7 +13,7 @@ use crate::tx::{Tx, WriterId};
 use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
 use crate::violation::Violation;
 
-impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
+impl<'s> Server<'s> {
     /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
     /// the newest legacy version supported.
     #[cfg_attr(small, inline(never))]
@@ -66,12 +66,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let capabilities = ClientFeatures::read(declared, revision);
         let extensions =
             config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
-        self.session = Some(Session {
+        self.peer.session = Some(Session {
             revision,
             capabilities,
             extensions,
             log_level: config.log_level,
-            ready: false,
+            phase: Phase::Initializing,
         });
         Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
     }
@@ -96,7 +96,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(None)
     }
 
-    fn capabilities(&self) -> ServerCapabilities<'c> {
+    fn capabilities(&self) -> ServerCapabilities<'s> {
         let config = self.config;
         ServerCapabilities::declared(config.capabilities(), config.experimental, config.extensions)
     }

@@ -6,13 +6,13 @@
 //! the session, for output that belongs to no request.
 
 use super::inflight::CallKind;
-use super::{Server, Session};
+use super::{Phase, Server, Session};
 use crate::handle::{Call, ExchangeId, RequestHandle};
 use crate::inflight::Slot;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Returns the exchange of a request, for its response, its progress and log notifications, and
     /// its calls. [`ExchangeId::SESSION`] if the request is no longer open.
     #[must_use]
@@ -51,12 +51,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn start_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;
-            self.session = Some(Session {
+            self.peer.session = Some(Session {
                 revision,
                 capabilities: ClientFeatures::NONE,
                 extensions: 0,
                 log_level,
-                ready: true,
+                phase: Phase::Ready,
             });
         }
     }

@@ -1,10 +1,9 @@
 //! Timeouts, keep-alive pings, closing, and peers that restart on the same stream.
 
-use super::Server;
 use super::event::ServerEvent;
 use super::inflight::{CallKind, RequestKind};
 use super::respond::is_response_open;
-use super::subscriptions::Subscriptions;
+use super::{Peer, Server};
 use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -15,7 +14,7 @@ use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Returns the next time to call [`handle_timeout`](Self::handle_timeout); possibly early,
     /// never late.
     #[must_use]
@@ -95,10 +94,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn close(&mut self) {
         self.requests.clear();
         self.calls.clear();
-        self.subscriptions = Subscriptions::new();
-        self.session = None;
-        self.acknowledging = None;
-        self.calls_made = 0;
+        self.subscriptions.clear();
+        *self.peer = Peer { last_received: self.peer.last_received, ..Peer::UNKNOWN };
     }
 
     fn end_call_late(
@@ -127,7 +124,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Returns when the next ping is due. Only legacy peers are pinged, with one ping at a time.
     pub(super) fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
-        self.session?;
+        self.peer.session?;
         let waiting = self
             .calls
             .slots()
@@ -135,12 +132,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if waiting || self.calls.is_full() {
             None
         } else {
-            Some(self.last_received.saturating_add(interval))
+            Some(self.peer.last_received.saturating_add(interval))
         }
     }
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        let Some(scope) = self.session else { return Ok(()) };
+        let Some(scope) = self.peer.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
         self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, scope.revision, tx)
             .map(|_| ())
@@ -156,7 +153,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         envelope: &Envelope<'_>,
         tx: &Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        let is_new_session = self.session.is_some()
+        let is_new_session = self.peer.session.is_some()
             && matches!(method, Method::Initialize)
             && !envelope.has(Member::ProtocolVersion);
         let slot = if is_new_session {
@@ -165,7 +162,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             self.requests.find(id, id.hash())
         };
         // A partly written acknowledgement belongs to this request.
-        let slot = slot.filter(|slot| self.acknowledging != Some(*slot));
+        let slot = slot.filter(|slot| self.peer.acknowledging != Some(*slot));
         // A partly written frame must be finished first, and needs its table entry.
         if (is_new_session || slot.is_some()) && tx.has_open() {
             return Err(SendError::Full);
@@ -181,15 +178,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             loop {
                 let Some(slot) = self.calls.slots().next() else { break };
                 // The application does not know of pings.
-                if self.remove_call(self.last_received, slot) != Some(CallKind::KeepAlive) {
+                if self.remove_call(self.peer.last_received, slot) != Some(CallKind::KeepAlive) {
                     return Ok(Some(ServerEvent::CallFinished {
                         call: Call(slot),
                         outcome: CallOutcome::Cancelled,
                     }));
                 }
             }
-            self.subscriptions = Subscriptions::new();
-            self.session = None;
+            self.subscriptions.clear();
+            self.peer.session = None;
         }
         Ok(None)
     }

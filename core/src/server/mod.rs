@@ -20,6 +20,7 @@ mod receive;
 mod refusal;
 mod requests;
 mod respond;
+mod state;
 mod streaming;
 mod subscriptions;
 
@@ -29,6 +30,9 @@ pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
 pub use requests::ClientRequest;
+#[cfg(feature = "alloc")]
+pub use state::GrowingServerState;
+pub use state::{ServerMemory, ServerState};
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};
@@ -38,20 +42,20 @@ use crate::types::LoggingLevel;
 use inflight::{InflightCall, InflightRequest};
 use subscriptions::Subscriptions;
 
-/// The server side of one connection: up to `N` open requests, up to `N` open calls, and up to `S`
-/// subscribed URIs.
-///
-/// One value serves one id space: the stdio of a process, a connection, a legacy HTTP session, or
-/// one modern HTTP exchange. Legacy and modern peers may share a stream: a request with its version
-/// in `_meta` is modern, `initialize` opens the legacy session.
-///
-/// Memory on a 32-bit target: about 210 bytes for each of `N`, 10 for each of `S`, and 90 more.
+/// The server side of one connection: a view of its [`ServerState`], made with
+/// [`ServerState::server`] for one call or for many.
 #[derive(Debug)]
-pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
-    config: &'c ServerConfig<'c>,
-    requests: Table<InflightRequest, N>,
-    calls: Table<InflightCall, N>,
-    subscriptions: Subscriptions<S>,
+pub struct Server<'s> {
+    config: &'s ServerConfig<'s>,
+    requests: Table<'s, InflightRequest>,
+    calls: Table<'s, InflightCall>,
+    subscriptions: Subscriptions<'s>,
+    peer: &'s mut Peer,
+}
+
+/// What is known of the client.
+#[derive(Debug)]
+struct Peer {
     session: Option<Session>,
     /// The `subscriptions/listen` whose acknowledgement is partly written.
     acknowledging: Option<Slot>,
@@ -59,6 +63,15 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     calls_made: u32,
     /// When the last message of the peer arrived.
     last_received: Instant,
+}
+
+impl Peer {
+    const UNKNOWN: Self = Self {
+        session: None,
+        acknowledging: None,
+        calls_made: 0,
+        last_received: Instant::from_millis(0),
+    };
 }
 
 /// The session that `initialize` opened.
@@ -70,46 +83,45 @@ struct Session {
     extensions: u16,
     /// Set by `logging/setLevel`.
     log_level: LoggingLevel,
-    /// Whether `notifications/initialized` has arrived.
-    ready: bool,
+    phase: Phase,
 }
 
-impl<'c> Server<'c> {
-    /// Creates a server with room for eight requests and eight subscribed URIs. For other sizes:
-    /// [`with_table_sizes`](Server::with_table_sizes).
-    #[must_use]
-    pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self::with_table_sizes(config)
+/// Whether `notifications/initialized` has arrived. Begins at 1, so that no session is all zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Phase {
+    Initializing = 1,
+    Ready,
+}
+
+impl Session {
+    fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
     }
 }
 
-impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
-    /// Creates a server whose table sizes are given by its type: `let mut server: Server<4, 16> =
-    /// Server::with_table_sizes(&CONFIG)`.
-    #[must_use]
-    pub const fn with_table_sizes(config: &'c ServerConfig<'c>) -> Self {
-        Self {
-            config,
-            requests: Table::new(),
-            calls: Table::new(),
-            subscriptions: Subscriptions::new(),
-            session: None,
-            acknowledging: None,
-            calls_made: 0,
-            last_received: Instant::from_millis(0),
+impl<'s> Server<'s> {
+    /// Returns a shorter-lived view, for a function that takes a server by value.
+    pub fn reborrow(&mut self) -> Server<'_> {
+        Server {
+            config: self.config,
+            requests: self.requests.reborrow(),
+            calls: self.calls.reborrow(),
+            subscriptions: Subscriptions(self.subscriptions.0),
+            peer: self.peer,
         }
     }
 
     /// Returns the configuration.
     #[must_use]
-    pub const fn config(&self) -> &'c ServerConfig<'c> {
+    pub const fn config(&self) -> &'s ServerConfig<'s> {
         self.config
     }
 
     /// Returns the revision that `initialize` negotiated, `None` before.
     #[must_use]
     pub fn legacy_revision(&self) -> Option<Revision> {
-        self.session.map(|scope| scope.revision)
+        self.peer.session.map(|scope| scope.revision)
     }
 
     /// Returns the number of requests without a response, including open `subscriptions/listen`.
@@ -133,6 +145,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// Returns the revision for responses to messages that cannot be parsed.
     fn fallback_revision(&self) -> Revision {
-        self.session.map_or(Revision::LATEST, |scope| scope.revision)
+        self.peer.session.map_or(Revision::LATEST, |scope| scope.revision)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::inflight::RequestKind;
-use super::subscriptions::{Kinds, LEGACY, SUBSCRIPTION};
+use super::subscriptions::{Kinds, Owner, SUBSCRIPTION};
 use crate::encode::tell::{Object, Tell};
 use crate::encode::{Payload, write_payload};
 use crate::error::{NotAllowed, SendError};
@@ -103,7 +103,7 @@ impl<'a> Change<'a> {
     }
 }
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Sends a progress notification for a request, if the client requested progress.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let level = if revision.is_modern() {
             pending.log_level
         } else {
-            self.session.map(|scope| scope.log_level)
+            self.peer.session.map(|scope| scope.log_level)
         };
         self.write_log(revision, level, message, tx)
     }
@@ -164,7 +164,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        let level = self.session.map(|scope| scope.log_level);
+        let level = self.peer.session.map(|scope| scope.log_level);
         self.write_log(self.fallback_revision(), level, message, tx)
     }
 
@@ -210,7 +210,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         params: &P,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        let Some(scope) = self.session.filter(|scope| scope.ready) else {
+        let Some(scope) = self.peer.session.filter(|scope| scope.is_ready()) else {
             return Err(SendError::NotAllowed(NotAllowed::NotOpen));
         };
         if HAVE_A_METHOD.contains(&method) {
@@ -248,7 +248,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         if change.next == 0 {
             if let Some(scope) =
-                self.session.filter(|scope| scope.ready && self.legacy_wants(change))
+                self.peer.session.filter(|scope| scope.is_ready() && self.legacy_wants(change))
             {
                 write_change(change, 0, scope.revision, None, tx)?;
                 change.next = 1;
@@ -274,12 +274,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     #[must_use]
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())
-            && (self.session.is_some_and(|scope| scope.ready) && self.legacy_wants(change)
+            && (self.peer.session.is_some_and(|scope| scope.is_ready())
+                && self.legacy_wants(change)
                 || self.requests.slots().any(|slot| self.listener_wants(slot, change)))
     }
 
     fn legacy_wants(&self, change: &Change<'_>) -> bool {
-        change.kind != Kinds::UPDATES || self.subscriptions.contains(LEGACY, change.hash)
+        change.kind != Kinds::UPDATES || self.subscriptions.contains(Owner::SESSION, change.hash)
     }
 
     fn listener_wants(&self, slot: Slot, change: &Change<'_>) -> bool {
@@ -288,10 +289,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         else {
             return false;
         };
-        self.acknowledging != Some(slot)
+        self.peer.acknowledging != Some(slot)
             && kinds.contains(change.kind)
             && (change.kind != Kinds::UPDATES
-                || self.subscriptions.contains(slot.index, change.hash))
+                || self.subscriptions.contains(Owner::listen(slot), change.hash))
     }
 }
 

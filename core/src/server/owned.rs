@@ -71,7 +71,7 @@ impl From<&Request<'_>> for OwnedRequest {
 mod tests {
     use super::*;
     use crate::{
-        Frame, Messages, RawJson, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+        Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, ServerState, TxBuffer,
         types::Implementation,
     };
 
@@ -85,7 +85,8 @@ mod tests {
         let line = alloc::format!(
             r#"{{"params":{{{meta}{members}}},"jsonrpc":"2.0","method":"{method}","id":"x"}}"#
         );
-        let mut server: Server<'_> = Server::new(&CONFIG);
+        let mut state: ServerState = ServerState::new();
+        let mut server = state.server(&CONFIG);
         let mut tx = TxBuffer::new([0; 512]);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let event = server.next_event(crate::Instant::from_millis(0), &mut messages, &mut tx);
@@ -131,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_request_without_params_has_a_copy_without_params() {
-        let server: &mut Server<'_> = &mut Server::new(&CONFIG);
+        let mut state: ServerState = ServerState::new();
+        let mut server = state.server(&CONFIG);
         let mut tx = TxBuffer::new([0; 512]);
         let mut take = |line: &'static str| {
             let mut messages = Messages::new(Frame::Complete(line.as_bytes()));

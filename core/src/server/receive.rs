@@ -1,29 +1,25 @@
 //! Incoming messages: from a frame to events.
 
-use super::Server;
 use super::check_request::Context;
 use super::event::{Request, ServerEvent};
 use super::extensions::Extensions;
-use super::inflight::{CallKind, InflightRequest, RequestKind};
+use super::inflight::{CallKind, RequestKind};
 use super::refusal::{refuse, respond_empty};
 use super::respond::is_response_open;
-use super::subscriptions::HookContext;
+use super::{Phase, Server};
 use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{Method, Revision};
-use crate::message::{
-    Envelope, Id, Item, Kind, Member, Messages, OwnedId, Params, TransportContext,
-};
-use crate::progress::Reported;
+use crate::message::{Envelope, Id, Item, Kind, Member, Messages, Params, TransportContext};
 use crate::rpc::PeerError;
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::violation::Violation;
 
-impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
+impl<'c> Server<'c> {
     /// Returns the next event of a frame; `None` after the last one.
     ///
     /// Responds without the application to `initialize`, `ping`, `server/discover`,
@@ -55,7 +51,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let envelope = &envelope;
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
-                    self.last_received = now;
+                    self.peer.last_received = now;
                     // `initialize` is not allowed in a batch, so a restart cannot happen there.
                     if self.config.peer_can_reconnect
                         && !messages.in_batch()
@@ -113,15 +109,16 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     }
                 }
                 Item::Message(Kind::Notification { method }) => {
-                    self.last_received = now;
+                    self.peer.last_received = now;
                     self.notification(method, envelope, &envelope.params(), tx)?
                 }
                 Item::Message(Kind::Response { id, outcome }) => {
-                    self.last_received = now;
+                    self.peer.last_received = now;
                     self.response(now, id, outcome, tx)
                 }
                 Item::Batch
                     if self
+                        .peer
                         .session
                         .is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
                 {
@@ -152,7 +149,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// Returns the session's extensions; none for a modern request, which carries its own.
     fn extensions(&self, revision: Revision) -> Extensions {
-        let scope = self.session.filter(|_| !revision.is_modern());
+        let scope = self.peer.session.filter(|_| !revision.is_modern());
         Extensions {
             ids: self.config.client_extensions,
             declared: scope.map_or(0, |scope| scope.extensions),
@@ -193,14 +190,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 };
                 // `check_request` already rejected methods of undeclared capabilities.
                 let Some(answer) = answer else { return Ok(None) };
-                let log_level = self.session.as_mut().map(|scope| &mut scope.log_level);
-                answer(
-                    &mut HookContext { subscribed: self.subscriptions.all(), log_level },
-                    id,
-                    revision,
-                    params,
-                    tx,
-                )
+                answer(self, id, revision, params, tx)
             }
             Method::SubscriptionsListen => self.listen(id, params, transport.exchange(), tx),
             Method::Shutdown => {
@@ -219,21 +209,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         transport: TransportContext<'_>,
     ) -> Option<Slot> {
         let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
-        let pending = InflightRequest {
-            id: OwnedId::default(),
-            token: OwnedId::default(),
-            revision: context.revision,
-            capabilities: context.capabilities,
-            log_level: context.log_level,
-            may_require_input: method.may_require_input(),
-            kind: RequestKind::Request,
-            reported: Reported::NOTHING,
-            nested_calls: 0,
-            time_left: u64::MAX,
-            exchange: transport.exchange(),
-        };
-        let (slot, pending) = self.requests.insert(context.hash, deadline, pending)?;
-        pending.id.set(id);
+        let (slot, pending) = self.requests.insert(context.hash, deadline)?;
+        pending.begin(id, context.revision, RequestKind::Request, transport.exchange());
+        pending.capabilities = context.capabilities;
+        pending.log_level = context.log_level;
+        pending.may_require_input = method.may_require_input();
         if let Some(token) = context.token {
             pending.token.set(token);
         }
@@ -253,11 +233,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
         // Modern servers act on no client notification but `cancelled`.
         let modern = envelope.has(Member::ProtocolVersion);
-        let Some(scope) = self.session.as_mut().filter(|_| !modern) else { return Ok(None) };
+        let Some(scope) = self.peer.session.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
-            return Ok(
-                (!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized)
-            );
+            let earlier = core::mem::replace(&mut scope.phase, Phase::Ready);
+            return Ok((earlier != Phase::Ready).then_some(ServerEvent::Initialized));
         }
         Ok(Some(ServerEvent::Notification { method, params: *params }))
     }
@@ -302,7 +281,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         };
         let Some(slot) = self.calls.find(id, id.hash()) else {
             // A late response to a cancelled call is ignored; one to an unknown id is a violation.
-            let late = id.as_u32().is_some_and(|number| (1..=self.calls_made).contains(&number));
+            let late =
+                id.as_u32().is_some_and(|number| (1..=self.peer.calls_made).contains(&number));
             return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
         };
         // The cancellation is partly written and must be finished: the response is late.

@@ -148,7 +148,7 @@ impl<'a> From<&'a InputRequest<'_>> for ClientRequest<'a> {
     }
 }
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Sends a request to a legacy client. Its result or error arrives as a
     /// [`ServerEvent::CallFinished`](super::ServerEvent::CallFinished).
     ///
@@ -174,7 +174,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: &ClientRequest<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        let scope = self.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
+        let scope = self.peer.session.ok_or(SendError::NotAllowed(NotAllowed::NotOpen))?;
         let parent = request.parent.map(|parent| parent.0);
         // A partly written call is finished, even if its parent has ended meanwhile.
         if !tx.is_open(key(request.method, parent)) {
@@ -221,7 +221,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         let broken = if modern {
             NotAllowed::Revision
-        } else if !(scope.ready || request.method == "ping") {
+        } else if !(scope.is_ready() || request.method == "ping") {
             NotAllowed::NotOpen
         } else if !scope.capabilities.contains(needs) {
             NotAllowed::Capability
@@ -271,7 +271,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::TooManyCalls);
         }
         // Ids are not reused in a session, which therefore ends after 2^32 calls.
-        let number = self.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
+        let number = self.peer.calls_made.checked_add(1).ok_or(SendError::TooManyCalls)?;
         let digits = Decimal::new(u64::from(number), false);
         let frame = match kind {
             CallKind::Application => key(method, parent),
@@ -286,23 +286,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             writer.put(b"}")
         })?;
-        self.calls_made = number;
+        self.peer.calls_made = number;
         let hash =
             core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout));
-        self.calls
-            .insert(hash, deadline, InflightCall { number, parent, kind })
-            .map(|(slot, _)| slot)
-            .ok_or(SendError::TooManyCalls)
+        let (slot, outgoing) = self.calls.insert(hash, deadline).ok_or(SendError::TooManyCalls)?;
+        *outgoing = InflightCall { number, parent, kind };
+        Ok(slot)
     }
 
     /// Removes a call and resumes the timeout of its parent.
     pub(super) fn remove_call(&mut self, now: Instant, slot: Slot) -> Option<CallKind> {
-        let outgoing = self.calls.remove(slot)?;
-        if let (Some(parent), CallKind::Application) = (outgoing.parent, outgoing.kind) {
+        let InflightCall { parent, kind, .. } = *self.calls.remove(slot)?;
+        if let (Some(parent), CallKind::Application) = (parent, kind) {
             self.resume(now, parent);
         }
-        Some(outgoing.kind)
+        Some(kind)
     }
 
     /// Makes the calls of a request due at once: their results are no longer needed.
@@ -360,7 +359,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Responds that the client has to provide input first (2026-07-28, basic/patterns/mrtr): the
     /// input requests, each with a unique key. The client then sends the request again, under
     /// another id, with that input and `state`. The client can read and change the state: protect
@@ -476,13 +475,16 @@ mod tests {
     use crate::types::{
         CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage,
     };
-    use crate::{Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, TxBuffer};
+    use crate::{
+        Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, ServerState, TxBuffer,
+    };
 
     #[test]
     fn each_question_becomes_its_request() {
         static CONFIG: ServerConfig<'_> =
             ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS);
-        let mut server: Server<'_> = Server::new(&CONFIG);
+        let mut state: ServerState = ServerState::new();
+        let mut server = state.server(&CONFIG);
         let mut tx = TxBuffer::new([0; 1024]);
         let now = Instant::from_millis(0);
         let mut parent = None;

@@ -5,6 +5,7 @@ use core::fmt;
 use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
+use super::subscriptions::Owner;
 use crate::encode::tell::{Object, Shown, Tell};
 use crate::encode::{Payload, Pen, WriteError, Writer};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
@@ -16,7 +17,7 @@ use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{Tx, WriterId};
 use crate::types::{ElicitUrlParams, StructuredContent};
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Responds with a result: a type of [`types`](crate::types), or any type that serializes as a
     /// JSON object in a [`Json`](crate::Json).
     ///
@@ -258,9 +259,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             RequestKind::Request if pending.nested_calls == 0 => {}
             RequestKind::Request => self.cancel_nested(slot),
             _ => {
-                self.subscriptions.all().drop_owner(slot.index);
-                if self.acknowledging == Some(slot) {
-                    self.acknowledging = None;
+                self.subscriptions.drop_owner(Owner::listen(slot));
+                if self.peer.acknowledging == Some(slot) {
+                    self.peer.acknowledging = None;
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::handle::RequestHandle;
 use crate::rpc::write_response_head;
 use crate::tx::Tx;
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Begins a response whose result is written in parts: [`write_response`](Self::write_response)
     /// with its members, at least one, without the enclosing braces, then
     /// [`finish_response`](Self::finish_response). In between no other frame can be written: other

@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::event::ServerEvent;
-use super::inflight::{InflightRequest, RequestKind};
+use super::inflight::RequestKind;
 use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
 use crate::encode::Payload;
@@ -11,15 +11,13 @@ use crate::error::{NotAllowed, SendError};
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
-use crate::message::{Id, OwnedId, Params, hash_text};
-use crate::progress::Reported;
+use crate::lifecycle::{Revision, ServerFeatures};
+use crate::message::{Id, Params, hash_text};
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
-use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
-impl<const N: usize, const S: usize> Server<'_, N, S> {
+impl Server<'_> {
     /// Ends a `subscriptions/listen`. On a stream this is a `notifications/cancelled` and then the
     /// result, one frame per call: call again while it returns [`Remaining::More`].
     ///
@@ -90,7 +88,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx);
             }
         };
-        let slot = match self.acknowledging {
+        let slot = match self.peer.acknowledging {
             Some(slot) => slot,
             None => match self.open_listen(id, kinds, uris, exchange) {
                 Some(slot) => slot,
@@ -105,7 +103,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             },
         };
         let granted =
-            Granted { kinds, uris, owner: slot.index, subscribed: self.subscriptions.all() };
+            Granted { kinds, uris, owner: Owner::listen(slot), subscribed: &self.subscriptions };
         let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
         let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
@@ -113,12 +111,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         });
         match sent {
             Ok(()) => {
-                self.acknowledging = None;
+                self.peer.acknowledging = None;
                 Ok(Some(ServerEvent::Listening { request: RequestHandle(slot) }))
             }
             Err(error) => {
                 if tx.is_open(told(slot)) {
-                    self.acknowledging = Some(slot);
+                    self.peer.acknowledging = Some(slot);
                 } else {
                     self.remove_request(slot);
                 }
@@ -140,44 +138,25 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
             .count();
         // One slot is reserved for other requests, unless there is only one.
-        if open + 1 >= N.max(2) {
+        if open + 1 >= self.requests.capacity().max(2) {
             return None;
         }
-        let pending = InflightRequest {
-            id: OwnedId::default(),
-            token: OwnedId::default(),
-            revision: Revision::LATEST,
-            capabilities: ClientFeatures::NONE,
-            log_level: None,
-            may_require_input: false,
-            kind: RequestKind::Listen(kinds),
-            reported: Reported::NOTHING,
-            nested_calls: 0,
-            time_left: u64::MAX,
-            exchange,
-        };
-        let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
-        pending.id.set(id);
+        let (slot, pending) = self.requests.insert(id.hash(), None)?;
+        pending.begin(id, Revision::LATEST, RequestKind::Listen(kinds), exchange);
         if kinds.contains(Kinds::UPDATES) {
             // The acknowledgement lists the URIs in the table, and is serialized again for each
             // part of it that is written.
             let short = |uri: &JsonStr<'_>| uri.as_json().len() <= MAX_URI;
             for uri in uris.elements().filter_map(RawJson::as_string).filter(short) {
-                self.subscriptions.all().insert(slot.index, hash_text(uri));
+                self.subscriptions.insert(Owner::listen(slot), hash_text(uri));
             }
         }
         Some(slot)
     }
 }
 
-/// The part of a session that capability hooks may change.
-pub(super) struct HookContext<'s> {
-    pub(super) subscribed: SubscriptionsRef<'s>,
-    pub(super) log_level: Option<&'s mut LoggingLevel>,
-}
-
 pub(super) fn subscribe<'f>(
-    session: &mut HookContext<'_>,
+    server: &mut Server<'_>,
     id: Id<'f>,
     revision: Revision,
     params: &Params<'f>,
@@ -185,17 +164,17 @@ pub(super) fn subscribe<'f>(
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
     let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
     let hash = hash_text(uri);
-    let subscribed = &mut session.subscribed;
-    if !subscribed.has_room() && !subscribed.contains(LEGACY, hash) {
+    let subscriptions = &mut server.subscriptions;
+    if !subscriptions.has_room() && !subscriptions.contains(Owner::SESSION, hash) {
         return refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
     }
     respond_empty(id, revision, tx)?;
-    subscribed.insert(LEGACY, hash);
+    subscriptions.insert(Owner::SESSION, hash);
     Ok(Some(ServerEvent::Subscribed { uri }))
 }
 
 pub(super) fn unsubscribe<'f>(
-    session: &mut HookContext<'_>,
+    server: &mut Server<'_>,
     id: Id<'f>,
     revision: Revision,
     params: &Params<'f>,
@@ -203,7 +182,7 @@ pub(super) fn unsubscribe<'f>(
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
     let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
     respond_empty(id, revision, tx)?;
-    session.subscribed.remove(LEGACY, hash_text(uri));
+    server.subscriptions.remove(Owner::SESSION, hash_text(uri));
     Ok(Some(ServerEvent::Unsubscribed { uri }))
 }
 
@@ -264,89 +243,76 @@ impl Kinds {
     }
 }
 
-/// Subscribed URIs with their owners: a slot of the request table, or the legacy session. URIs are
-/// stored as 64-bit hashes; a collision costs one notification too many, to a client that may read
-/// both.
+/// Subscribed URIs, one number each: 16 bits of the owner and 48 of the URI's hash; zero if free.
+/// A collision costs one notification too many, to a client that may read both.
 #[derive(Debug)]
-pub(super) struct Subscriptions<const S: usize> {
-    owners: [u16; S],
-    uris: [u64; S],
+pub(super) struct Subscriptions<'s>(pub(super) &'s mut [u64]);
+
+/// Who subscribed: a `subscriptions/listen`, or the legacy session. Not zero.
+#[derive(Clone, Copy)]
+pub(super) struct Owner(u16);
+
+impl Owner {
+    pub(super) const SESSION: Self = Self(u16::MAX);
+
+    /// The index of a slot is less than 65,534.
+    pub(super) const fn listen(slot: Slot) -> Self {
+        Self(slot.index + 1)
+    }
+
+    const fn of(self, uri: u64) -> u64 {
+        (self.0 as u64) << 48 | uri >> 16
+    }
 }
 
-impl<const S: usize> Subscriptions<S> {
-    pub(super) const fn new() -> Self {
-        Self { owners: [NOBODY; S], uris: [0; S] }
-    }
-
-    pub(super) fn contains(&self, owner: u16, uri: u64) -> bool {
-        position(&self.owners, &self.uris, owner, uri).is_some()
-    }
-
-    /// Erases the size of the table.
-    pub(super) fn all(&mut self) -> SubscriptionsRef<'_> {
-        SubscriptionsRef { owners: &mut self.owners, uris: &mut self.uris }
-    }
-}
-
-/// [`Subscriptions`] of any size.
-pub(super) struct SubscriptionsRef<'s> {
-    owners: &'s mut [u16],
-    uris: &'s mut [u64],
-}
-
-impl SubscriptionsRef<'_> {
-    pub(super) fn drop_owner(&mut self, owner: u16) {
-        for slot in self.owners.iter_mut().filter(|slot| **slot == owner) {
-            *slot = NOBODY;
-        }
-    }
-
-    fn contains(&self, owner: u16, uri: u64) -> bool {
-        position(self.owners, self.uris, owner, uri).is_some()
+impl Subscriptions<'_> {
+    pub(super) fn contains(&self, owner: Owner, uri: u64) -> bool {
+        self.0.contains(&owner.of(uri))
     }
 
     fn has_room(&self) -> bool {
-        self.owners.contains(&NOBODY)
+        self.0.contains(&FREE)
     }
 
-    fn insert(&mut self, owner: u16, uri: u64) {
-        if self.contains(owner, uri) {
-            return;
-        }
-        let free = self.owners.iter().position(|slot| *slot == NOBODY);
-        if let Some((slot, stored)) =
-            free.and_then(|at| Some((self.owners.get_mut(at)?, self.uris.get_mut(at)?)))
-        {
-            *slot = owner;
-            *stored = uri;
+    fn insert(&mut self, owner: Owner, uri: u64) {
+        if !self.contains(owner, uri) {
+            self.replace(FREE, owner.of(uri));
         }
     }
 
-    fn remove(&mut self, owner: u16, uri: u64) {
-        if let Some(slot) =
-            position(self.owners, self.uris, owner, uri).and_then(|at| self.owners.get_mut(at))
-        {
-            *slot = NOBODY;
+    fn remove(&mut self, owner: Owner, uri: u64) {
+        self.replace(owner.of(uri), FREE);
+    }
+
+    fn replace(&mut self, old: u64, new: u64) {
+        if let Some(entry) = self.0.iter_mut().find(|entry| **entry == old) {
+            *entry = new;
         }
+    }
+
+    pub(super) fn drop_owner(&mut self, owner: Owner) {
+        for entry in self.0.iter_mut().filter(|entry| **entry >> 48 == u64::from(owner.0)) {
+            *entry = FREE;
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.fill(FREE);
     }
 }
 
-fn position(owners: &[u16], uris: &[u64], owner: u16, uri: u64) -> Option<usize> {
-    owners.iter().zip(uris).position(|entry| entry == (&owner, &uri))
-}
+const FREE: u64 = 0;
 
 /// Maximum length of a URI in `subscriptions/listen`, in bytes of JSON text. A longer one is not
 /// acknowledged.
 const MAX_URI: usize = 4096;
-pub(super) const LEGACY: u16 = u16::MAX - 1;
-const NOBODY: u16 = u16::MAX;
 
 /// The acknowledged part of a filter: capability declared, and room in the table.
 struct Granted<'x> {
     kinds: Kinds,
     uris: RawJson<'x>,
-    owner: u16,
-    subscribed: SubscriptionsRef<'x>,
+    owner: Owner,
+    subscribed: &'x Subscriptions<'x>,
 }
 
 impl Tell for Granted<'_> {

@@ -9,7 +9,7 @@ use mcp_sansio::http::server::OutgoingResponse;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Delivery, ExchangeId, Messages, Progress, RawJson, Request, RequestHandle, Revision,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
+    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig =
@@ -29,7 +29,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[
 
 /// The server of one POST, and its output.
 pub struct Exchange {
-    server: Server<'static, 1, 0>,
+    state: ServerState<1, 0>,
     tx: TxBuffer<Vec<u8>>,
     begun: Instant,
     count: Option<Count>,
@@ -48,13 +48,13 @@ impl Exchange {
 
     /// Creates a server for a modern client, or for a legacy one without a session.
     pub fn new(legacy: Option<Revision>) -> Self {
-        let mut server = Server::with_table_sizes(&CONFIG);
+        let mut state = ServerState::new();
         if let Some(revision) = legacy {
-            server.start_legacy(revision);
+            state.server(&CONFIG).start_legacy(revision);
         }
         // The output of these tools fits.
         Self {
-            server,
+            state,
             tx: TxBuffer::for_http_response(Vec::new(), 4 << 20),
             begun: Instant::now(),
             count: None,
@@ -68,7 +68,10 @@ impl Exchange {
         messages: &mut Messages<'_>,
     ) -> Result<(OutgoingResponse, Body), SendError> {
         let mut has_fault = false;
-        while let Some(event) = self.server.next_event(self.now(), messages, &mut self.tx)? {
+        let now = self.now();
+        while let Some(event) =
+            self.state.server(&CONFIG).next_event(now, messages, &mut self.tx)?
+        {
             has_fault |= matches!(event, ServerEvent::Violation(_));
             if let ServerEvent::Request(request) = event {
                 self.answer(&request)?;
@@ -90,12 +93,18 @@ impl Exchange {
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
-        let Target::Tool(tool) = CATALOG.respond(&mut self.server, request, &mut self.tx)? else {
+        let Target::Tool(tool) =
+            CATALOG.respond(&mut self.state.server(&CONFIG), request, &mut self.tx)?
+        else {
             return Ok(());
         };
         let arguments = request.arguments();
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return self.server.respond_invalid_arguments(request.handle, &fault, &mut self.tx);
+            return self.state.server(&CONFIG).respond_invalid_arguments(
+                request.handle,
+                &fault,
+                &mut self.tx,
+            );
         }
         if tool.name == "count" {
             // The schema permits 1 to 100; 5.0 is an integer too.
@@ -105,7 +114,7 @@ impl Exchange {
         }
         let text =
             arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
-        self.server.respond(request.handle, &TextResult::from(text), &mut self.tx)
+        self.state.server(&CONFIG).respond(request.handle, &TextResult::from(text), &mut self.tx)
     }
 
     /// Runs a step of the slow tool; returns `false` when it has ended.
@@ -115,11 +124,16 @@ impl Exchange {
         tokio::time::sleep(Duration::from_millis(100)).await;
         count.at += 1;
         let progress = Progress::of(count.at).total(count.to);
-        let delivery = self.server.progress(now, count.request, &progress, &mut self.tx)?;
+        let delivery =
+            self.state.server(&CONFIG).progress(now, count.request, &progress, &mut self.tx)?;
         let is_done = count.at == count.to;
         if is_done {
             let text = format!("counted to {}", count.to);
-            self.server.respond(count.request, &TextResult::new(&text), &mut self.tx)?;
+            self.state.server(&CONFIG).respond(
+                count.request,
+                &TextResult::new(&text),
+                &mut self.tx,
+            )?;
         }
         if is_done || delivery == Delivery::Gone {
             self.count = None;

@@ -78,7 +78,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
+fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {
     let about = server.connect_result().map(|about| value(about.as_raw())).unwrap_or_default();
     let info = [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]]
         .into_iter()

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ClientRequest, Instant, RawJson, Request, RequestHandle, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -71,16 +71,17 @@ impl Drop for Board {
     }
 }
 
-struct Firmware {
-    server: Server<'static>,
+struct Firmware<'s> {
+    server: Server<'s>,
     tx: TxBuffer<[u8; 4096]>,
     /// The request that waits for the client's roots.
     asking: Option<RequestHandle>,
 }
 
 fn run(mut port: File, off: &AtomicBool, told: &Mutex<Vec<String>>) {
-    let mut firmware =
-        Firmware { server: Server::new(&CONFIG), tx: TxBuffer::new([0; 4096]), asking: None };
+    let mut state: ServerState = ServerState::new();
+    let server = state.server(&CONFIG);
+    let mut firmware = Firmware { server, tx: TxBuffer::new([0; 4096]), asking: None };
     let mut rx = RxBuffer::new([0; 4096]);
     while !off.load(Ordering::Relaxed) {
         while let Some(mut messages) = rx.next_messages() {
@@ -115,7 +116,7 @@ fn drain(port: &mut File, tx: &mut TxBuffer<[u8; 4096]>) {
     }
 }
 
-impl Firmware {
+impl Firmware<'_> {
     fn handle(&mut self, event: &ServerEvent<'_>, told: &mut Vec<String>) -> Result<(), SendError> {
         let Self { server, tx, asking } = self;
         let tx: &mut Tx<'_> = tx;

@@ -56,7 +56,7 @@ impl<'c> App<'c> {
     /// Errors of reading and of writing, and those that `on_request` returns.
     pub fn serve<F>(self, on_request: F) -> Result<(), Error>
     where
-        F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+        F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
         serve(self.config, OnRequest { catalog: self.catalog, on_request })
     }
@@ -72,7 +72,7 @@ impl<'c> App<'c> {
         on_request: F,
     ) -> Result<(), Error>
     where
-        F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+        F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
         serve_on(self.config, input, output, OnRequest { catalog: self.catalog, on_request })
     }
@@ -80,13 +80,13 @@ impl<'c> App<'c> {
 
 /// A request and the connection it came on. Handed to the function of an [`App`].
 #[derive(Debug)]
-pub struct RequestContext<'r, 's, 'c> {
+pub struct RequestContext<'r, 's> {
     request: &'r Request<'r>,
     target: Target<'r>,
-    connection: &'r mut Context<'s, 'c>,
+    connection: &'r mut Context<'s>,
 }
 
-impl<'r, 's, 'c> RequestContext<'r, 's, 'c> {
+impl<'r, 's> RequestContext<'r, 's> {
     /// Returns the entry of the catalog that the request is for.
     #[must_use]
     pub const fn target(&self) -> Target<'r> {
@@ -130,7 +130,7 @@ impl<'r, 's, 'c> RequestContext<'r, 's, 'c> {
     }
 
     /// Returns the connection, for everything else.
-    pub const fn connection(&mut self) -> &mut Context<'s, 'c> {
+    pub const fn connection(&mut self) -> &mut Context<'s> {
         self.connection
     }
 }
@@ -143,9 +143,9 @@ struct OnRequest<'c, F> {
 
 impl<F> Handler for OnRequest<'_, F>
 where
-    F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+    F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
 {
-    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { return Ok(()) };
         let target = match self.catalog {
             Some(catalog) => ctx.respond_from(catalog, &request)?,

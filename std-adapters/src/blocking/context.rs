@@ -4,12 +4,13 @@ use std::fmt;
 use std::io::Write;
 
 use mcp_sansio::{
-    Catalog, Change, Delivery, Instant, Json, LogMessage, Messages, Progress, Request,
-    RequestHandle, RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
+    Catalog, Change, Delivery, GrowingServerState, Instant, Json, LogMessage, Messages, Progress,
+    Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent, Target, Tx,
+    TxBuffer,
 };
 use serde::Serialize;
 
-use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
+use super::{Error, MAX_PENDING};
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
 /// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.
@@ -17,8 +18,9 @@ use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
 /// # Errors
 /// All methods fail with [`Error::Io`] if the output does, and with [`Error::NotSent`] if the core
 /// rejects the message; the session can continue after the latter.
-pub struct Context<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
-    server: &'s mut Server<'c, N, S>,
+pub struct Context<'s> {
+    memory: &'s mut GrowingServerState,
+    config: &'s ServerConfig<'s>,
     tx: &'s mut TxBuffer<Vec<u8>>,
     output: &'s mut dyn Write,
     clock: std::time::Instant,
@@ -26,14 +28,15 @@ pub struct Context<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIP
     now: Instant,
 }
 
-impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
+impl<'s> Context<'s> {
     pub(super) fn new(
-        server: &'s mut Server<'c, N, S>,
+        memory: &'s mut GrowingServerState,
+        config: &'s ServerConfig<'s>,
         tx: &'s mut TxBuffer<Vec<u8>>,
         output: &'s mut dyn Write,
         clock: std::time::Instant,
     ) -> Self {
-        Self { server, tx, output, clock, now: Instant::from_millis(0) }
+        Self { memory, config, tx, output, clock, now: Instant::from_millis(0) }
     }
 
     /// Returns the time since the session started.
@@ -42,8 +45,8 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
     }
 
     /// Returns the server, for its state.
-    pub fn server(&mut self) -> &mut Server<'c, N, S> {
-        self.server
+    pub fn server(&mut self) -> Server<'_> {
+        self.memory.server(self.config)
     }
 
     /// Sends the response to list requests and unknown names, and returns the entry of the catalog
@@ -129,10 +132,10 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
     /// See [`Context`].
     pub fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, Error> {
         loop {
-            match call(self.server, self.tx) {
+            match call(&mut self.memory.server(self.config), self.tx) {
                 Err(SendError::Full) => self.drain()?,
                 Err(error) => return Err(Error::NotSent(error)),
                 Ok(value) => {
@@ -188,20 +191,18 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         self.send(|server, tx| server.handle_timeout(now, tx))
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.server.poll_timeout()
+    pub(super) fn poll_timeout(&mut self) -> Option<Instant> {
+        self.server().poll_timeout()
     }
 
     pub(super) fn close(&mut self) {
-        self.server.close();
+        self.server().close();
     }
 }
 
-impl<const N: usize, const S: usize> fmt::Debug for Context<'_, '_, N, S> {
+impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("in_flight", &self.server.open_requests())
-            .finish_non_exhaustive()
+        f.debug_struct("Context").field("config", &self.config).finish_non_exhaustive()
     }
 }
 

@@ -5,22 +5,18 @@ use std::{fmt, io};
 
 use mcp_sansio::{Instant, RequestHandle, SendError, ServerEvent};
 
-use super::{Context, IN_FLIGHT, SUBSCRIPTIONS};
+use super::Context;
 
 /// Handles the events of a server. Implemented by closures that take the event and the [`Context`].
 ///
 /// An application with work that takes time keeps that work as jobs and does a step of them in
 /// [`on_timer`](Self::on_timer); ping and cancellation are handled between two steps.
-pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+pub trait Handler {
     /// Handles an event.
     ///
     /// # Errors
     /// An error ends the session. Usually that of a call of the [`Context`].
-    fn on_event(
-        &mut self,
-        event: ServerEvent<'_>,
-        ctx: &mut Context<'_, '_, N, S>,
-    ) -> Result<(), Error>;
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error>;
 
     /// Called after [`on_event`](Self::on_event) or [`on_timer`](Self::on_timer) has panicked. The
     /// panic hook has reported the panic, on standard error unless the program has set another
@@ -37,7 +33,7 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        ctx: &mut Context<'_, '_, N, S>,
+        ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         let _ = (request, ctx);
         Ok(())
@@ -52,21 +48,17 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     ///
     /// # Errors
     /// An error ends the session.
-    fn on_timer(&mut self, ctx: &mut Context<'_, '_, N, S>) -> Result<(), Error> {
+    fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
         let _ = ctx;
         Ok(())
     }
 }
 
-impl<F, const N: usize, const S: usize> Handler<N, S> for F
+impl<F> Handler for F
 where
-    F: FnMut(ServerEvent<'_>, &mut Context<'_, '_, N, S>) -> Result<(), Error>,
+    F: FnMut(ServerEvent<'_>, &mut Context<'_>) -> Result<(), Error>,
 {
-    fn on_event(
-        &mut self,
-        event: ServerEvent<'_>,
-        ctx: &mut Context<'_, '_, N, S>,
-    ) -> Result<(), Error> {
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         self(event, ctx)
     }
 }

@@ -10,7 +10,7 @@
 //!     ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerFeatures::TOOLS);
 //!
 //! fn main() -> Result<(), blocking::Error> {
-//!     blocking::serve(&CONFIG, |event: ServerEvent<'_>, ctx: &mut Context<'_, '_>| match event {
+//!     blocking::serve(&CONFIG, |event: ServerEvent<'_>, ctx: &mut Context<'_>| match event {
 //!         ServerEvent::Request(request) => {
 //!             ctx.respond_error(request.handle, &RpcError::internal("Not implemented"))
 //!         }
@@ -76,7 +76,9 @@ use std::io::{self, Write};
 
 use std::time::Duration;
 
-use mcp_sansio::{Instant, RpcError, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    GrowingServerState, Instant, RpcError, RxBuffer, ServerConfig, ServerEvent, TxBuffer,
+};
 
 use handler::catch_panic;
 
@@ -107,17 +109,17 @@ pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Err
 ///
 /// # Errors
 /// As [`serve`].
-pub fn serve_on<const N: usize, const S: usize>(
+pub fn serve_on(
     config: &ServerConfig<'_>,
     mut input: impl Input,
     mut output: impl Write,
-    mut handler: impl Handler<N, S>,
+    mut handler: impl Handler,
 ) -> Result<(), Error> {
-    let mut server = Box::new(Server::<N, S>::with_table_sizes(config));
+    let mut memory = GrowingServerState::new(IN_FLIGHT, SUBSCRIPTIONS);
     let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
     let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
     let clock = std::time::Instant::now();
-    let mut ctx = Context::new(&mut server, &mut tx, &mut output, clock);
+    let mut ctx = Context::new(&mut memory, config, &mut tx, &mut output, clock);
     let ended = run(&mut ctx, &mut rx, &mut input, &mut handler);
     ctx.close();
     match ended {
@@ -126,11 +128,11 @@ pub fn serve_on<const N: usize, const S: usize>(
     }
 }
 
-fn run<const N: usize, const S: usize>(
-    ctx: &mut Context<'_, '_, N, S>,
+fn run(
+    ctx: &mut Context<'_>,
     rx: &mut RxBuffer<Vec<u8>>,
     input: &mut impl Input,
-    handler: &mut impl Handler<N, S>,
+    handler: &mut impl Handler,
 ) -> Result<(), Error> {
     let mut ended = false;
     // Earliest time at which `on_timer` may be called.
@@ -185,10 +187,10 @@ fn run<const N: usize, const S: usize>(
 
 /// Passes an event to the handler. If the handler panics, the request of the event gets an internal
 /// error; nothing else ends.
-fn handle_event<const N: usize, const S: usize>(
+fn handle_event(
     event: ServerEvent<'_>,
-    ctx: &mut Context<'_, '_, N, S>,
-    handler: &mut impl Handler<N, S>,
+    ctx: &mut Context<'_>,
+    handler: &mut impl Handler,
 ) -> Result<(), Error> {
     let request =
         if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
@@ -213,6 +215,6 @@ pub const MAX_LINE: usize = 16 << 20;
 /// Maximum number of bytes buffered for the client. Longer messages are written in pieces.
 pub const MAX_PENDING: usize = 1 << 20;
 /// Default maximum number of requests in flight.
-pub const IN_FLIGHT: usize = 64;
+pub const IN_FLIGHT: u16 = 64;
 /// Default maximum number of subscribed URIs.
 pub const SUBSCRIPTIONS: usize = 64;

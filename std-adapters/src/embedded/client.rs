@@ -5,8 +5,8 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, CallOutcome, ClientConfig, ClientEvent, ConnectError, Connected, Instant, RawJson,
-    RxBuffer, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientState, ConnectError, Connected,
+    Instant, RawJson, RxBuffer, SendError, Tx, TxBuffer,
 };
 use serde::Serialize;
 
@@ -95,7 +95,8 @@ impl<P: Write, const TX: usize, const N: usize> ClientHandler<P, TX, N> for () {
 /// The core's client and its port.
 #[derive(Debug)]
 pub struct ClientContext<'c, P, const TX: usize, const N: usize> {
-    client: mcp_sansio::Client<'c, N>,
+    memory: ClientState<N>,
+    config: &'c ClientConfig<'c>,
     tx: TxBuffer<[u8; TX]>,
     port: P,
     clock: fn() -> Instant,
@@ -114,10 +115,15 @@ where
         clock: fn() -> Instant,
         handler: H,
     ) -> Self {
-        let client = mcp_sansio::Client::with_table_sizes(config);
         Self {
             rx: RxBuffer::new([0; RX]),
-            ctx: ClientContext { client, tx: TxBuffer::new([0; TX]), port, clock },
+            ctx: ClientContext {
+                memory: ClientState::new(),
+                config,
+                tx: TxBuffer::new([0; TX]),
+                port,
+                clock,
+            },
             handler,
         }
     }
@@ -143,7 +149,7 @@ where
         mut opened: impl FnMut(Result<Connected<'_>, ConnectError<'_>>) -> R,
     ) -> Result<Option<R>, Error<P::Error>> {
         self.ctx.send(|client, now, tx| client.connect(now, tx))?;
-        if self.ctx.client.is_open() {
+        if self.ctx.client().is_open() {
             return Ok(None);
         }
         self.wait(|event| match event {
@@ -303,7 +309,7 @@ where
             Ok(Some(0)) => return Err(Error::ConnectionClosed),
             Ok(Some(read)) => rx.commit(read),
             Ok(None) => {
-                handler.on_idle([until, ctx.client.poll_timeout()].into_iter().flatten().min())
+                handler.on_idle([until, ctx.client().poll_timeout()].into_iter().flatten().min())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
@@ -323,8 +329,8 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
     }
 
     /// Returns the core's client, for its state.
-    pub const fn client(&mut self) -> &mut mcp_sansio::Client<'c, N> {
-        &mut self.client
+    pub fn client(&mut self) -> mcp_sansio::Client<'_> {
+        self.memory.client(self.config)
     }
 
     /// Returns the port. Bytes that are written to it directly may come in the middle of a message.
@@ -339,15 +345,11 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
     /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
     pub fn send<R>(
         &mut self,
-        mut call: impl FnMut(
-            &mut mcp_sansio::Client<'c, N>,
-            Instant,
-            &mut Tx<'_>,
-        ) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, Error<P::Error>> {
         let now = self.now();
         loop {
-            match call(&mut self.client, now, &mut self.tx) {
+            match call(&mut self.memory.client(self.config), now, &mut self.tx) {
                 Err(SendError::Full) => self.drain()?,
                 result => return result.map_err(Error::NotSent),
             }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
-use mcp_sansio::{Instant, RxBuffer, Server, ServerConfig, TxBuffer};
+use mcp_sansio::{Instant, RxBuffer, ServerConfig, ServerState, TxBuffer};
 
 use super::{Context, Error, Handler};
 
@@ -54,12 +54,8 @@ impl<
     /// Creates a server on a port. The clock must be monotonic; its zero is arbitrary.
     #[must_use]
     pub const fn new(port: P, config: &'c ServerConfig<'c>, clock: fn() -> Instant) -> Self {
-        let ctx = Context {
-            server: Server::with_table_sizes(config),
-            tx: TxBuffer::new([0; TX]),
-            port,
-            clock,
-        };
+        let ctx =
+            Context { memory: ServerState::new(), config, tx: TxBuffer::new([0; TX]), port, clock };
         Self {
             rx: RxBuffer::new([0; RX]),
             ctx,
@@ -83,20 +79,20 @@ impl<
 
     /// Resets the server for the next peer, after [`PollResult::Closed`] or an error of the port.
     pub fn close(&mut self) {
-        self.ctx.server.close();
+        self.ctx.server().close();
         self.ctx.tx = TxBuffer::new([0; TX]);
         self.rx.clear();
     }
 
     /// Returns when [`poll`](Self::poll) must be called although no bytes come.
     #[must_use]
-    pub fn poll_timeout(&self) -> Option<Instant> {
+    pub fn poll_timeout(&mut self) -> Option<Instant> {
         let line = self
             .line_timeout
             .filter(|_| self.rx.unfinished() > 0)
             .map(|timeout| self.last_read.saturating_add(timeout));
         let line = line.filter(|due| due.as_millis() != u64::MAX);
-        [line, self.ctx.server.poll_timeout()].into_iter().flatten().min()
+        [line, self.ctx.server().poll_timeout()].into_iter().flatten().min()
     }
 
     /// Runs one iteration: handles a line, the timeouts that are due and [`Handler::on_poll`], and

@@ -3,7 +3,9 @@
 use core::fmt;
 
 use ::embedded_io::{ErrorKind, Write};
-use mcp_sansio::{Change, Instant, SendError, Server, ServerEvent, Tx, TxBuffer};
+use mcp_sansio::{
+    Change, Instant, SendError, Server, ServerConfig, ServerEvent, ServerState, Tx, TxBuffer,
+};
 
 /// Handles the events of a [`Connection`](super::Connection). Implemented by closures that take the
 /// event and the [`Context`].
@@ -60,7 +62,8 @@ where
 /// The server and its port.
 #[derive(Debug)]
 pub struct Context<'c, P, const TX: usize, const N: usize, const S: usize> {
-    pub(super) server: Server<'c, N, S>,
+    pub(super) memory: ServerState<N, S>,
+    pub(super) config: &'c ServerConfig<'c>,
     pub(super) tx: TxBuffer<[u8; TX]>,
     pub(super) port: P,
     pub(super) clock: fn() -> Instant,
@@ -74,8 +77,8 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
     }
 
     /// Returns the server, for its state.
-    pub const fn server(&mut self) -> &mut Server<'c, N, S> {
-        &mut self.server
+    pub fn server(&mut self) -> Server<'_> {
+        self.memory.server(self.config)
     }
 
     /// Returns the port. Bytes that are written to it directly may come in the middle of a message.
@@ -90,10 +93,10 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
     /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
     pub fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, Error<P::Error>> {
         loop {
-            match call(&mut self.server, &mut self.tx) {
+            match call(&mut self.memory.server(self.config), &mut self.tx) {
                 Err(SendError::Full) => self.drain()?,
                 result => return result.map_err(Error::NotSent),
             }

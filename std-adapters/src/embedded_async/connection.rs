@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mcp_sansio::{
     Catalog, Change, Delivery, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer,
-    SendError, Server, ServerConfig, ServerEvent, Tx, TxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, ServerState, Tx, TxBuffer,
 };
 
 use super::handler::{Context, ContextBackend, Handler};
@@ -22,7 +22,7 @@ use super::read_buffer::ReadBuffer;
 /// [module](super).
 pub struct Connection<
     'c,
-    H: Handler<N, S>,
+    H: Handler,
     const RX: usize,
     const TX: usize,
     const N: usize = 4,
@@ -40,7 +40,8 @@ pub struct Connection<
 
 /// The server, its output, input that has not been handled, and running requests.
 pub(super) struct State<'c, J, const TX: usize, const N: usize, const S: usize> {
-    pub(super) server: Server<'c, N, S>,
+    memory: ServerState<N, S>,
+    config: &'c ServerConfig<'c>,
     pub(super) tx: TxBuffer<[u8; TX]>,
     pub(super) read_buffer: ReadBuffer,
     pub(super) slots: [Slot<J>; N],
@@ -88,7 +89,7 @@ pub(super) enum Slot<J> {
     Responding(RequestHandle),
 }
 
-impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'c, H, RX, TX, N, S>
 {
     /// Creates a server with this configuration and application.
@@ -154,7 +155,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
     pub(super) fn send<R>(
         &self,
         writer: Writer,
-        mut call: impl FnMut(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> impl Future<Output = Result<R, SendError>> {
         Self::until(move || match self.state.borrow_mut().attempt(writer, &mut call) {
             Err(SendError::Full) => None,
@@ -176,7 +177,8 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
     #[inline(always)]
     const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self {
-            server: Server::with_table_sizes(config),
+            memory: ServerState::new(),
+            config,
             tx: TxBuffer::new([0; TX]),
             read_buffer: ReadBuffer::new(),
             slots: [const { Slot::Idle }; N],
@@ -198,12 +200,12 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
     pub(super) fn attempt<R>(
         &mut self,
         writer: Writer,
-        call: impl FnOnce(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+        call: impl FnOnce(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         if !self.may_write(writer) {
             return Err(SendError::Full);
         }
-        let done = call(&mut self.server, self.now, &mut self.tx);
+        let done = call(&mut self.memory.server(self.config), self.now, &mut self.tx);
         let is_full = matches!(&done, Err(SendError::Full));
         self.writer = is_full.then_some(writer);
         self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
@@ -233,17 +235,19 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N,
 
     /// Returns whether the request of this slot is over: it was cancelled or timed out, or its
     /// client has connected again.
-    pub(super) fn is_over(&self, slot: usize) -> bool {
-        self.slots
-            .get(slot)
-            .and_then(Slot::request)
-            .is_some_and(|request| !self.server.is_request_open(request))
+    pub(super) fn is_over(&mut self, slot: usize) -> bool {
+        let request = self.slots.get(slot).and_then(Slot::request);
+        request.is_some_and(|request| !self.server().is_request_open(request))
+    }
+
+    pub(super) fn server(&mut self) -> Server<'_> {
+        self.memory.server(self.config)
     }
 
     /// Returns whether the next message may be handled: there is a free slot, or handlers run in
     /// all of them. New slots are looked at before the next message, so jobs that complete at once
     /// get their responses at once and in order.
-    pub(super) fn may_take(&self) -> bool {
+    pub(super) fn may_take(&mut self) -> bool {
         let is_unsettled =
             |slot| self.is_over(slot) || self.slots.get(slot).is_some_and(Slot::is_queued);
         !(0..N).any(is_unsettled)
@@ -321,8 +325,8 @@ impl<J> Slot<J> {
     }
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    ContextBackend for Connection<'_, H, RX, TX, N, S>
+impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> ContextBackend
+    for Connection<'_, H, RX, TX, N, S>
 {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError> {
         let writer = Writer::Slot(ctx.slot);
@@ -359,7 +363,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> fmt::Debug
+impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> fmt::Debug
     for Connection<'_, H, RX, TX, N, S>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

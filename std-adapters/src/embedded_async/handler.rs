@@ -15,12 +15,12 @@ use super::connection::Writer;
 /// Handles requests: at once, or in a future.
 ///
 /// `N` and `S` are those of the [`Connection`](super::Connection).
-pub trait Handler<const N: usize, const S: usize> {
+pub trait Handler {
     /// The part of a request that is kept for [`run`](Self::run), e.g. its parsed arguments. The
     /// line of the request is gone by then.
     type Job;
     /// The response to a request. May borrow from the request if it is sent at once.
-    type Response<'f>: Response<N, S>;
+    type Response<'f>: Response;
 
     /// Handles a request, at once or by a job. If the connection has a catalog, list requests and
     /// unknown names have got their response already, and `target` is the entry of the catalog. It
@@ -68,7 +68,7 @@ pub enum Action<J, R> {
 }
 
 /// A response that the connection sends.
-pub trait Response<const N: usize, const S: usize> {
+pub trait Response {
     /// Sends the response: any calls of the server, the one that responds to `request` last. It is
     /// called again until it succeeds, so it must make the same calls each time or continue where
     /// it stopped.
@@ -77,7 +77,7 @@ pub trait Response<const N: usize, const S: usize> {
     /// Errors of the server, returned unchanged.
     fn send(
         &mut self,
-        server: &mut Server<'_, N, S>,
+        server: &mut Server<'_>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError>;

@@ -11,7 +11,7 @@ use super::error::{Error, is_permanent};
 use super::handler::Handler;
 use super::read_buffer::CHUNK;
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'_, H, RX, TX, N, S>
 {
     /// Reads until the input has ended and all possible responses have been written.

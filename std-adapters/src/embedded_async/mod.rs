@@ -27,7 +27,7 @@
 //! } // kept of a request
 //! struct Text(&'static str); // its response
 //!
-//! impl<C: Clock, const N: usize, const S: usize> Handler<N, S> for Kettle<C> {
+//! impl<C: Clock> Handler for Kettle<C> {
 //!     type Job = Boil;
 //!     type Response<'f> = Text;
 //!
@@ -47,10 +47,10 @@
 //!     }
 //! }
 //!
-//! impl<const N: usize, const S: usize> Response<N, S> for Text {
+//! impl<const N: usize, const S: usize> Response for Text {
 //!     fn send(
 //!         &mut self,
-//!         server: &mut Server<'_, N, S>,
+//!         server: &mut Server<'_>,
 //!         request: RequestHandle,
 //!         tx: &mut Tx<'_>,
 //!     ) -> Result<(), SendError> {

@@ -30,7 +30,7 @@ pub enum ConnectionEnd {
     Unresponsive,
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'_, H, RX, TX, N, S>
 {
     /// Serves a port until its input ends. Then responses that exist are written out, and running
@@ -123,7 +123,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 
     async fn handle_line(&self, messages: &mut Messages<'_>) {
         loop {
-            Self::until(|| self.state.borrow().may_take().then_some(())).await;
+            Self::until(|| self.state.borrow_mut().may_take().then_some(())).await;
             // An error means that there is no room now.
             let event = Self::until(|| self.state.borrow_mut().next_event(messages).ok());
             let Some(event) = event.await else { return };
@@ -212,7 +212,10 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 
     fn due(&self) -> Option<Instant> {
-        [self.state.borrow().server.poll_timeout(), self.line_due()].into_iter().flatten().min()
+        [self.state.borrow_mut().server().poll_timeout(), self.line_due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Returns when an unfinished line is ended.
@@ -244,7 +247,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             let (request, job) =
                 Self::until(|| self.state.borrow_mut().slots.get_mut(slot)?.take()).await;
             let work = self.handler.run(job, Context { connection: self, request, slot });
-            let is_over = Self::until(|| self.state.borrow().is_over(slot).then_some(()));
+            let is_over = Self::until(|| self.state.borrow_mut().is_over(slot).then_some(()));
             let ended = select(is_over, work).await;
             if let Either::Second(mut response) = ended {
                 self.set_slot(slot, Slot::Responding(request));
@@ -264,17 +267,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 }
 
 /// Resets the connection when serving ends or its future is dropped.
-struct Serving<
-    'l,
-    'c,
-    H: Handler<N, S>,
-    const RX: usize,
-    const TX: usize,
-    const N: usize,
-    const S: usize,
->(&'l Connection<'c, H, RX, TX, N, S>);
+struct Serving<'l, 'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>(
+    &'l Connection<'c, H, RX, TX, N, S>,
+);
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
+impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
     for Serving<'_, '_, H, RX, TX, N, S>
 {
     fn drop(&mut self) {

@@ -8,7 +8,7 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{CallToolParams, TextResult};
 use mcp_sansio::{
     CallOptions, Instant, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
-    ServerConfig, ServerEvent, TxBuffer,
+    ServerConfig, ServerEvent, ServerState, TxBuffer,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 
@@ -16,7 +16,7 @@ use crate::pipe::{Pipe, pipe};
 
 /// The server of a script. Its output grows as needed, so no call has to be repeated.
 pub(crate) struct Session {
-    pub(crate) server: Server<'static, 8, 8>,
+    pub(crate) server: Server<'static>,
     pub(crate) tx: TxBuffer<Vec<u8>>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) const NOW: Instant = Instant::from_millis(0);
 impl Session {
     pub(crate) fn new(config: &'static ServerConfig<'static>) -> Self {
         Self {
-            server: Server::with_table_sizes(config),
+            server: Box::leak(Box::new(ServerState::<8, 8>::new())).server(config),
             tx: TxBuffer::with_limit(Vec::new(), 64 << 20),
         }
     }

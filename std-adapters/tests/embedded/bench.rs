@@ -101,7 +101,7 @@ impl Bench {
         panic!("the loop never becomes idle");
     }
 
-    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+    pub(crate) fn poll_timeout(&mut self) -> Option<u64> {
         self.connection.poll_timeout().map(Instant::as_millis)
     }
 

@@ -92,7 +92,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-impl<const N: usize> Handler<N, 4> for App {
+impl Handler for App {
     type Job = Job;
     type Response<'f> = Said<'f>;
 
@@ -182,10 +182,10 @@ impl<const N: usize> Handler<N, 4> for App {
     }
 }
 
-impl<const N: usize> Response<N, 4> for Said<'_> {
+impl Response for Said<'_> {
     fn send(
         &mut self,
-        server: &mut Server<'_, N, 4>,
+        server: &mut Server<'_>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Frame, Instant, Messages, RawJson, RxBuffer, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
 };
 
 use crate::{Case, messages};
@@ -75,11 +75,7 @@ pub(crate) fn frame_to_answer(name: String, line: &str) -> Case {
 }
 
 /// Runs the loop of the documentation; returns the number of bytes drained on the way.
-fn serve(
-    server: &mut Server<'static>,
-    frame: Frame<'_>,
-    tx: &mut TxBuffer<&'static mut [u8]>,
-) -> usize {
+fn serve(server: &mut Server<'_>, frame: Frame<'_>, tx: &mut TxBuffer<&'static mut [u8]>) -> usize {
     let mut sent = 0;
     let mut messages = Messages::new(frame);
     loop {
@@ -117,7 +113,7 @@ fn drain(tx: &mut TxBuffer<&'static mut [u8]>) -> usize {
 
 /// Returns a server with an open legacy session. Modern requests need none.
 fn open() -> Server<'static> {
-    let mut server = Server::new(&CONFIG);
+    let mut server = Box::leak(Box::new(ServerState::<8, 8>::new())).server(&CONFIG);
     let mut tx = TxBuffer::new(&mut *Box::leak(vec![0; 4096].into()));
     for line in [messages::INITIALIZE, messages::INITIALIZED] {
         serve(&mut server, Frame::Complete(line.trim_end().as_bytes()), &mut tx);

@@ -9,6 +9,7 @@ use mcp_sansio::{
 };
 
 use crate::chaos::script::Script;
+use crate::memory::new_client;
 use crate::pair::{Application, End, Line};
 
 /// Feeds `data` to a client in one of several states: connecting, or connected in either era with
@@ -26,8 +27,7 @@ pub fn client_survives(data: &[u8]) {
     let room = *script.pick(&[4096, 4096, 200, 64, 16, 3]);
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
     let chunk = *script.pick(&[usize::MAX, 100, 7, 1]);
-    let mut end =
-        ClientEnd::new(Client::with_table_sizes(&CONFIGS[state % 4]), room, App::default());
+    let mut end = ClientEnd::new(new_client::<4>(&CONFIGS[state % 4]), room, App::default());
     end.bring_into(state);
     end.rx = RxBuffer::new(vec![0; size]);
     let mut now = 2;
@@ -67,7 +67,7 @@ fn input(script: &mut Script<'_>) -> Vec<u8> {
     line
 }
 
-type ClientEnd = End<Client<'static, 4>, App>;
+type ClientEnd = End<Client<'static>, App>;
 
 #[derive(Default)]
 struct App {
@@ -160,10 +160,10 @@ impl ClientEnd {
     }
 }
 
-impl Application<Client<'static, 4>> for App {
+impl Application<Client<'static>> for App {
     fn event(
         &mut self,
-        client: &mut Client<'static, 4>,
+        client: &mut Client<'static>,
         _: &mut Line,
         _: Instant,
         event: &ClientEvent<'_>,

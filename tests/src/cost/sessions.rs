@@ -10,6 +10,7 @@ use mcp_sansio::{
 };
 
 use super::{Table, Work, join};
+use crate::memory::{new_client, new_server};
 
 pub(super) const CASES: &Table = &[
     ("server: pings of a batch", |n| {
@@ -278,7 +279,8 @@ struct Hearing {
 
 impl Hearing {
     fn new(first: &str) -> Self {
-        let mut hearing = Self { server: Server::new(&SERVER), tx: TxBuffer::new(vec![0; 4096]) };
+        let mut hearing =
+            Self { server: new_server::<8, 8>(&SERVER), tx: TxBuffer::new(vec![0; 4096]) };
         if !first.contains("initialize") {
             let mut messages = Messages::new(Frame::Complete(OPEN.as_bytes()));
             while hearing.step(&mut messages) {}
@@ -417,7 +419,7 @@ impl Asking {
     fn new(config: &'static ClientConfig<'static>, answers: usize) -> Self {
         let answers = format!("{{{}}}", join(answers, |at| format!(r#""k{at}":{{}}"#)));
         let mut asking =
-            Self { client: Client::new(config), tx: TxBuffer::new(vec![0; 4096]), answers };
+            Self { client: new_client::<8>(config), tx: TxBuffer::new(vec![0; 4096]), answers };
         asking.client.connect(NOW, &mut asking.tx).unwrap();
         asking
     }

@@ -12,8 +12,9 @@ use mcp_sansio::{
 use serde_json::Value;
 
 use super::{Application, End, Line};
+use crate::memory::new_client;
 
-type Machine<'c> = Client<'c, 4>;
+type Machine<'c> = Client<'c>;
 
 /// A client and its application.
 pub type ClientEnd<'c> = End<Machine<'c>, ClientApp>;
@@ -46,7 +47,7 @@ impl<'c> ClientEnd<'c> {
     /// A client with an output buffer of `room` bytes.
     #[must_use]
     pub fn with_config(config: &'c ClientConfig<'c>, room: usize) -> Self {
-        Self::new(Machine::with_table_sizes(config), room, ClientApp::default())
+        Self::new(new_client::<4>(config), room, ClientApp::default())
     }
 
     /// Sends a request.

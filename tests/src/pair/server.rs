@@ -13,8 +13,9 @@ use mcp_sansio::{
 };
 
 use super::{Application, End, Line};
+use crate::memory::new_server;
 
-type Machine<'c> = Server<'c, 4, 4>;
+type Machine<'c> = Server<'c>;
 
 /// A server and its application.
 pub type ServerEnd<'c> = End<Machine<'c>, ServerApp>;
@@ -36,7 +37,7 @@ impl<'c> ServerEnd<'c> {
     /// A server with an output buffer of `room` bytes.
     #[must_use]
     pub fn with_config(config: &'c ServerConfig<'c>, room: usize) -> Self {
-        Self::new(Machine::with_table_sizes(config), room, ServerApp::default())
+        Self::new(new_server::<4, 4>(config), room, ServerApp::default())
     }
 
     /// Publishes a change to all subscribers.

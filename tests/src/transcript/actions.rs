@@ -32,7 +32,7 @@ use super::play::Player;
 use super::setup::{json, level, millis};
 use crate::delivery::respond;
 
-impl<const N: usize, const S: usize> Player<'_, N, S> {
+impl Player<'_> {
     /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);

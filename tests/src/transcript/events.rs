@@ -21,7 +21,7 @@ use super::claims::Event;
 use super::play::Player;
 use super::setup::code;
 
-impl<const N: usize, const S: usize> Player<'_, N, S> {
+impl Player<'_> {
     pub(super) fn describe(&mut self, event: &ServerEvent<'_>) -> Event {
         match event {
             ServerEvent::Request(request) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, RequestHandle, Revision, Server, ServerEvent, Target};
+use mcp_sansio::{Call, RequestHandle, Revision, Server, ServerConfig, ServerEvent, Target};
 use serde_json::Value;
 
 use super::claims::Claims;
@@ -10,23 +10,24 @@ use super::machine::{Bench, Play, named};
 use super::parse::Transcript;
 use super::setup::Setup;
 use super::wire::Way;
+use crate::memory::new_server;
 
 /// Plays a transcript in one way; returns the lines sent.
 pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
     match setup.size {
-        (1, 1) => Player::<1, 1>::play(transcript, &setup, way),
-        (2, 2) => Player::<2, 2>::play(transcript, &setup, way),
-        (4, 2) => Player::<4, 2>::play(transcript, &setup, way),
-        (8, 8) => Player::<8, 8>::play(transcript, &setup, way),
-        (100, 8) => Player::<100, 8>::play(transcript, &setup, way),
+        (1, 1) => Player::play(new_server::<1, 1>, transcript, &setup, way),
+        (2, 2) => Player::play(new_server::<2, 2>, transcript, &setup, way),
+        (4, 2) => Player::play(new_server::<4, 2>, transcript, &setup, way),
+        (8, 8) => Player::play(new_server::<8, 8>, transcript, &setup, way),
+        (100, 8) => Player::play(new_server::<100, 8>, transcript, &setup, way),
         (n, s) => Err(format!("{}: size {n} {s} is not compiled in", transcript.name)),
     }
 }
 
 /// A server and its application.
-pub(super) struct Player<'c, const N: usize, const S: usize> {
-    pub(super) server: Server<'c, N, S>,
+pub(super) struct Player<'c> {
+    pub(super) server: Server<'c>,
     pub(super) setup: &'c Setup<'c>,
     pub(super) bench: Bench,
     /// Requests and listens in order of arrival.
@@ -39,8 +40,8 @@ pub(super) struct Player<'c, const N: usize, const S: usize> {
     modern: BTreeMap<String, bool>,
 }
 
-impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
-    type Machine = Server<'c, N, S>;
+impl<'c> Play for Player<'c> {
+    type Machine = Server<'c>;
 
     fn parts(&mut self) -> (&mut Self::Machine, &mut Bench) {
         (&mut self.server, &mut self.bench)
@@ -134,15 +135,16 @@ impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> Player<'_, N, S> {
+impl Player<'_> {
     fn play(
+        new_server: for<'c> fn(&'c ServerConfig<'c>) -> Server<'c>,
         transcript: &Transcript,
         setup: &Setup<'_>,
         way: &Way,
     ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
-        let mut player = Player::<N, S> {
-            server: Server::with_table_sizes(&config),
+        let mut player = Player {
+            server: new_server(&config),
             setup,
             bench: Bench::new(way, setup.rx),
             requests: Vec::new(),

@@ -5,6 +5,7 @@ use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
     Instant, InvalidPayload, Messages, RawJson, SendError, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_client;
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
@@ -12,15 +13,15 @@ static CONFIG: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
-fn open() -> Client<'static, 2> {
-    let mut client = Client::with_table_sizes(&CONFIG);
+fn open() -> Client<'static> {
+    let mut client = new_client::<2>(&CONFIG);
     client.set_era(Some(Era::Modern));
     client.connect(NOW, &mut TxBuffer::new([0; 8])).unwrap();
     client
 }
 
 fn send(
-    client: &mut Client<'_, 2>,
+    client: &mut Client<'_>,
     params: &(impl Serialize + ?Sized),
     tx: &mut Tx<'_>,
 ) -> Result<mcp_sansio::Call, SendError> {
@@ -30,8 +31,8 @@ fn send(
 /// Returns everything written when the open line is cut off by `cut` and another request is sent.
 fn cut_off(
     first: &impl Serialize,
-    cut: impl FnOnce(&mut Client<'_, 2>, &mut TxBuffer<[u8; 64]>),
-) -> (Client<'static, 2>, mcp_sansio::Call, String) {
+    cut: impl FnOnce(&mut Client<'_>, &mut TxBuffer<[u8; 64]>),
+) -> (Client<'static>, mcp_sansio::Call, String) {
     let (mut client, mut tx, mut sent) = (open(), TxBuffer::new([0; 64]), Vec::new());
     assert_eq!(send(&mut client, first, &mut tx), Err(SendError::Full));
     sent.extend_from_slice(tx.pending());
@@ -50,7 +51,7 @@ fn cut_off(
 }
 
 fn the_line_is_cut_off_and_its_id_is_unused(
-    mut client: Client<'static, 2>,
+    mut client: Client<'static>,
     call: mcp_sansio::Call,
     sent: &str,
 ) {

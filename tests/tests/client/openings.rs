@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant,
-    Messages, Revision, Revisions, SendError, TxBuffer,
+    Call, CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
+    Revision, Revisions, SendError, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_client;
 
 use super::peer::{Peer, handshake, name};
 
@@ -154,7 +155,7 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
 #[test]
 fn late_responses_are_recognized_up_to_the_table_size() {
     fn check<const N: usize>() {
-        let mut client: Client<'static, N> = Client::with_table_sizes(&CONFIG);
+        let mut client = new_client::<N>(&CONFIG);
         let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
         client.set_era(Some(Era::Modern));
         client.connect(now, &mut tx).expect("connecting starts");
@@ -255,7 +256,7 @@ fn a_resource_update_without_a_uri_is_a_plain_notification() {
 
 #[test]
 fn instructions_are_handed_over() {
-    let mut client: Client<'static, 2> = Client::with_table_sizes(&CONFIG);
+    let mut client = new_client::<2>(&CONFIG);
     let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
     client.set_era(Some(Era::Legacy));
     client.connect(now, &mut tx).expect("connecting starts");

@@ -5,6 +5,7 @@ use mcp_sansio::{
     Call, CallOptions, Client, ClientConfig, ClientEvent, Frame, Instant, Messages, RequestHandle,
     Revision, SendError, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_client;
 
 /// A client whose output buffer holds less than any frame.
 pub(super) struct Peer {
@@ -19,7 +20,7 @@ impl Peer {
     pub(super) fn new(config: &'static ClientConfig<'static>) -> Self {
         let now = Instant::from_millis(0);
         Self {
-            client: Client::new(config),
+            client: new_client::<8>(config),
             tx: TxBuffer::new([0; 24]),
             out: Vec::new(),
             now,

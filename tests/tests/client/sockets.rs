@@ -9,11 +9,11 @@ use std::thread;
 
 use mcp_sansio::types::{CallToolParams, Implementation, SubscriptionFilter, Text, TextResult};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures, Instant,
-    Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures, Tx,
-    TxBuffer,
+    CallOptions, CallOutcome, Change, ClientConfig, ClientEvent, ClientFeatures, Instant, Revision,
+    Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 use mcp_sansio_adapters::blocking::{self, Context, Error, Polled};
+use mcp_sansio_tests::memory::new_client;
 
 #[test]
 fn cust_04_cust_05_a_client_speaks_to_a_modern_server_over_sockets() {
@@ -85,10 +85,10 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
 ) -> (String, Vec<&'static str>) {
     let serving = thread::spawn(move || {
         let config: &'static _ = Box::leak(Box::new(SERVER.revisions(Revisions::only(theirs))));
-        blocking::serve_on::<64, 64>(config, Polled(server), output, handle)
+        blocking::serve_on(config, Polled(server), output, handle)
     });
     let (mut client, mut rx, mut tx) =
-        (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
+        (new_client::<8>(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
     let (mut sent, mut events, now) = (String::new(), Vec::new(), Instant::from_millis(0));
     send(&mut line, &mut sent, &mut tx, |tx| client.connect(now, tx)).expect("connecting starts");
     while events.last() != Some(&"answer") {
@@ -134,7 +134,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
     (sent, events)
 }
 
-fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), Error> {
+fn handle(event: ServerEvent<'_>, session: &mut Context<'_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
     session.publish(Change::tools())?;
     session.respond(request.handle, &TextResult::from(Text::new("told")))

@@ -12,7 +12,7 @@ use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ExchangeId, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig,
-    ServerEvent, ServerFeatures, Target, TxBuffer,
+    ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig<'_> =
@@ -45,9 +45,9 @@ fn post([fields, body]: [&str; 2]) -> Vec<u8> {
 
 /// Reads a request and handles it with a server of any size; returns the status and the length of
 /// the response.
-fn serve<const N: usize, const S: usize>(
+fn serve(
     request: &[u8],
-    server: &mut Server<'static, N, S>,
+    server: &mut Server<'_>,
     exchange: u32,
     replay: &mut ReplayBuffer<[u8; 2048]>,
 ) -> (u16, usize) {
@@ -100,8 +100,8 @@ fn a_server_over_http_needs_no_allocator() {
     let (modern, initialize, call) = (post(MODERN), post(INITIALIZE), post(CALL));
     let counted = measure(|| {
         let mut replay = ReplayBuffer::new([0; 2048]);
-        let mut alone: Server<'_, 1, 1> = Server::with_table_sizes(&CONFIG);
-        let mut session: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
+        let (mut alone, mut session) = (ServerState::<1, 1>::new(), ServerState::<4, 4>::new());
+        let (mut alone, mut session) = (alone.server(&CONFIG), session.server(&CONFIG));
         seen[0] = serve(&modern, &mut alone, 1, &mut replay);
         seen[1] = serve(&initialize, &mut session, 2, &mut replay);
         seen[2] = serve(&call, &mut session, 3, &mut replay);

@@ -11,6 +11,7 @@ use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
     Instant, InvalidPayload, Messages, Revision, SendError, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_client;
 
 static CONFIG: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
@@ -18,7 +19,7 @@ const NOW: Instant = Instant::from_millis(0);
 
 /// A small device: one client, one session, one connection.
 struct Device {
-    client: Client<'static, 2>,
+    client: Client<'static>,
     session: HttpSession,
     /// Output buffer for request bodies.
     tx: TxBuffer<[u8; 512]>,
@@ -29,7 +30,7 @@ struct Device {
 
 impl Device {
     fn new() -> Self {
-        let client = Client::with_table_sizes(&CONFIG);
+        let client = new_client::<2>(&CONFIG);
         let (tx, answers) = (TxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
         Self { client, session: HttpSession::new(), tx, answers, said: Vec::new() }
     }
@@ -133,7 +134,7 @@ impl Device {
 }
 
 fn take(
-    client: &mut Client<'static, 2>,
+    client: &mut Client<'static>,
     answers: &mut TxBuffer<[u8; 256]>,
     said: &mut Vec<String>,
     frame: Frame<'_>,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::*;
+use mcp_sansio_tests::memory::new_server;
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -201,7 +202,7 @@ fn b4_a_result_of_json_text_is_completed_like_any_other() {
         &mut Tx<'_>,
     ) -> Result<(), SendError>| {
         let (mut server, mut tx, mut out) =
-            (Server::new(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
+            (new_server::<8, 8>(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
         let mut messages = Messages::new(Frame::Complete(CALL.as_bytes()));
         let Ok(Some(ServerEvent::Request(request))) =
             server.next_event(Instant::from_millis(0), &mut messages, &mut tx)

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, Server, ServerConfig};
+use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, ServerConfig};
+use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::pair::{CLIENT, End, SERVER, Stage, script};
 
 /// The result when a client with the column's revisions connects to a server with the row's. A to E
@@ -82,7 +83,7 @@ fn a_server_of_another_era_is_detected_after_reconnecting() {
     let mut stage = Stage::new(&legacy, &CLIENT, 64, 7);
     stage.open();
     stage.reconnect();
-    stage.server.machine = Server::with_table_sizes(&modern);
+    stage.server.machine = new_server::<8, 8>(&modern);
     stage.open();
     assert_eq!(
         stage.frames,
@@ -92,7 +93,7 @@ fn a_server_of_another_era_is_detected_after_reconnecting() {
     stage.reconnect();
     // In the opposite case the client does not probe, and every request fails until the application
     // resets the era.
-    stage.server.machine = Server::with_table_sizes(&legacy);
+    stage.server.machine = new_server::<8, 8>(&legacy);
     stage.open();
     let now = stage.instant();
     stage

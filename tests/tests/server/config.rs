@@ -4,6 +4,7 @@ use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, me
 use mcp_sansio::{
     Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 
 const CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::RESOURCES);
@@ -128,7 +129,7 @@ fn exchange(
 "#
     );
     let (mut server, mut rx, mut tx) =
-        (Server::new(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
+        (new_server::<8, 8>(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
     rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
     rx.commit(line.len());
     let mut messages = rx.next_messages().expect("a line");

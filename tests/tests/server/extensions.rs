@@ -3,10 +3,11 @@
 
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{
-    Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, MAX_EXTENSIONS, Messages,
-    OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig,
-    ServerEvent, ServerFeatures, TxBuffer,
+    ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, MAX_EXTENSIONS, Messages, OwnedJson,
+    OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
+use mcp_sansio_tests::memory::{new_client, new_server};
 
 const UI: &str = "io.modelcontextprotocol/ui";
 const MAPS: &str = "org.example/maps";
@@ -54,7 +55,7 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 #[test]
 fn x1_a_session_remembers_which_extensions_the_client_declared() {
     for revision in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
-        let mut server = Server::new(&SERVER);
+        let mut server = new_server::<8, 8>(&SERVER);
         let declared = format!(
             r#"{{"{UI}":{{"mimeTypes":["text/html"]}},"org.example/unknown":{{}},"{TASKS}":{{}},"{MAPS}":5}}"#
         );
@@ -90,7 +91,7 @@ fn x1_a_session_remembers_which_extensions_the_client_declared() {
 
 #[test]
 fn x1_a_modern_request_declares_its_own_extensions() {
-    let mut server = Server::new(&SERVER);
+    let mut server = new_server::<8, 8>(&SERVER);
     let _ = hear(&mut server, &initialize("2025-11-25", &format!(r#"{{"{MAPS}":{{}}}}"#)), |_| ());
     let text = format!(
         r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"a","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"{UI}":{{"n":1}},"{TASKS}":{{}},"org.example/\u0078":{{}},"org.example/no":true}}}}}}}}}}"#
@@ -120,7 +121,7 @@ fn x1_a_server_registers_at_most_sixteen_extensions() {
     assert!(CONFIG.check().is_err() && SERVER.check().is_ok());
     assert!(SERVER.client_extensions(&["no-prefix"]).check().is_err());
     let all = IDS.map(|id| format!(r#""{id}":{{}}"#)).join(",");
-    let mut server = Server::new(&CONFIG);
+    let mut server = new_server::<8, 8>(&CONFIG);
     let _ = hear(&mut server, &initialize("2025-11-25", &format!("{{{all}}}")), |_| ());
     request(&mut server, CALL, |request| {
         assert_eq!(IDS.iter().filter(|id| request.has_extension(id)).count(), MAX_EXTENSIONS);
@@ -135,7 +136,7 @@ fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers()
             r#"{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"io.modelcontextprotocol/tasks":{}}"#,
         ))
         .revisions(Revisions::LEGACY);
-    let mut client: Client<'_> = Client::new(&config);
+    let mut client = new_client::<8>(&config);
     let mut tx = TxBuffer::new(vec![0; 4096]);
     client.connect(NOW, &mut tx).unwrap();
     let sent = String::from_utf8(tx.pending().to_vec()).unwrap();

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    RawJson, Revision, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    RawJson, Revision, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::transcript;
 use serde_json::Value;
 
@@ -186,7 +187,7 @@ fn cap_23_cap_24_no_notification_is_sent_without_its_capability() {
 fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
     const CONFIG: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
-    let mut server: Server<'_> = Server::new(&CONFIG);
+    let mut server = new_server::<8, 8>(&CONFIG);
     let mut rx = RxBuffer::new([0; 512]);
     let mut tx = TxBuffer::new([0; 1024]);
     let call = concat!(

@@ -10,6 +10,7 @@ use mcp_sansio::{
     Remaining, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
     TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 
 #[test]
 fn a_notification_is_sent_if_the_revision_and_the_client_support_it() {
@@ -82,7 +83,7 @@ fn publishing_a_change_resumes_at_its_position() {
         (Ok(Remaining::Done), position)
     );
     // Without a session, its turn is skipped.
-    let mut server: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
+    let mut server = new_server::<4, 4>(&CONFIG);
     let mut change = Change::tools();
     assert_eq!(
         (server.publish(&mut change, &mut peer.tx), change.position()),
@@ -265,7 +266,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 
 /// A connection with an open session.
 struct Peer {
-    server: Server<'static, 4, 4>,
+    server: Server<'static>,
     tx: TxBuffer<Vec<u8>>,
     out: Vec<u8>,
     now: Instant,
@@ -275,7 +276,7 @@ impl Peer {
     fn of(revision: &str, capabilities: &str, room: usize) -> Self {
         let tx = TxBuffer::new(vec![0; room]);
         let mut peer = Self {
-            server: Server::with_table_sizes(&CONFIG),
+            server: new_server::<4, 4>(&CONFIG),
             tx,
             out: Vec::new(),
             now: Instant::from_millis(0),

@@ -3,9 +3,10 @@
 use mcp_sansio::http::param_headers::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormErrorKind, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
-    Catalog, Instant, OwnedJson, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
-    ServerFeatures, TxBuffer,
+    Catalog, Instant, OwnedJson, RawJson, RxBuffer, ServerConfig, ServerEvent, ServerFeatures,
+    TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 
 fn join(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).map(one).collect::<Vec<_>>().join(",")
@@ -111,7 +112,7 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
         format!("[{note} , {},\t{note}, 5 ,{note}]", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let mut events = Vec::new();
     for rebuild in [false, true] {
-        let (mut server, mut tx) = (Server::new(&CONFIG), TxBuffer::new(vec![0; 4096]));
+        let (mut server, mut tx) = (new_server::<8, 8>(&CONFIG), TxBuffer::new(vec![0; 4096]));
         let mut rx = RxBuffer::with_limit(vec![0; 64], 1 << 20);
         let mut seen = Vec::new();
         for byte in format!("{OPEN}\n{batch}\n{note}\n").bytes() {

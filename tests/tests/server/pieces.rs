@@ -8,6 +8,7 @@ use mcp_sansio::{
     Era, Frame, Instant, Messages, RawJson, Revisions, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::{new_client, new_server};
 
 const SERVER: ServerConfig =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
@@ -17,7 +18,7 @@ const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"202
 #[test]
 fn a_servers_ping_is_finished_before_a_timeout_that_passes_meanwhile() {
     let config = SERVER.ping_interval(Duration::from_secs(2)).call_timeout(Duration::from_secs(3));
-    let (mut server, mut line) = (Server::new(&config), Line::new());
+    let (mut server, mut line) = (new_server::<8, 8>(&config), Line::new());
     let hear = |server: &mut Server<'_>, line: &mut Line, text: &str| {
         let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
         while line.send(|tx| server.next_event(at(0), &mut messages, tx)).unwrap().is_some() {}
@@ -123,7 +124,7 @@ fn a_timeouts_cancellation_keeps_its_reason_when_the_application_cancels() {
 
 #[test]
 fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
-    let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new());
     client.set_era(Some(Era::Modern));
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     let filter = SubscriptionFilter::new().tools_list_changed(true);
@@ -146,7 +147,7 @@ fn an_acknowledgement_during_the_cancellation_of_a_listen_is_late() {
 #[test]
 fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
     let config = CLIENT.revisions(Revisions::LEGACY);
-    let (mut client, mut line) = (Client::new(&config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let refusal = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}}"#;
@@ -169,7 +170,7 @@ fn a_partly_sent_offer_of_an_older_revision_is_not_a_timeout() {
 #[test]
 fn connecting_does_not_time_out_while_its_last_message_is_sent() {
     let config = CLIENT.revisions(Revisions::LEGACY);
-    let (mut client, mut line) = (Client::new(&config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
@@ -185,7 +186,7 @@ fn connecting_does_not_time_out_while_its_last_message_is_sent() {
 
 #[test]
 fn an_invalid_probe_response_while_initialize_is_sent_keeps_the_same_offer() {
-    let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
+    let (mut client, mut line) = (new_client::<8>(&CLIENT), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::Full);
@@ -201,7 +202,7 @@ fn an_invalid_probe_response_while_initialize_is_sent_keeps_the_same_offer() {
 
 /// A session of 2025-11-25, opened with id 1.
 fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
-    let (mut client, mut line) = (Client::new(config), Line::new());
+    let (mut client, mut line) = (new_client::<8>(config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
     let event = line.send(|tx| client.next_event(at(0), &mut messages, tx)).unwrap();

@@ -8,6 +8,7 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
+use mcp_sansio_tests::memory::new_server;
 
 #[test]
 fn canc_07_cancellations_and_responses_may_cross_in_any_order() {
@@ -184,7 +185,7 @@ static CONFIG: ServerConfig<'static> =
         .call_timeout(Duration::from_secs(5));
 
 struct Peer {
-    server: Server<'static, 4, 1>,
+    server: Server<'static>,
     tx: TxBuffer<Vec<u8>>,
     now: Instant,
     open: Vec<RequestHandle>,
@@ -193,7 +194,7 @@ struct Peer {
 impl Peer {
     fn new(revision: Revision) -> Self {
         let mut peer = Self {
-            server: Server::with_table_sizes(&CONFIG),
+            server: new_server::<4, 1>(&CONFIG),
             tx: TxBuffer::new(vec![0; 4096]),
             now: Instant::from_millis(0),
             open: Vec::new(),

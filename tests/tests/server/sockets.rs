@@ -90,7 +90,7 @@ fn call(id: u32, name: &str, more: &str) -> String {
 static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
-fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), Error> {
+fn handle(event: ServerEvent<'_>, session: &mut Context<'_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
     match request.name() {
         Some(name) if name == "never" => return Ok(()),
@@ -112,7 +112,7 @@ fn text<'f>(request: &Request<'f>) -> Text<'f> {
 fn everywhere(lines: &[String]) -> String {
     let input = lines.join("\n") + "\n";
     let output = Shared::default();
-    blocking::serve_on::<64, 64>(
+    blocking::serve_on(
         &CONFIG,
         Memory(Cursor::new(input.clone().into_bytes())),
         output.clone(),
@@ -164,9 +164,8 @@ fn converse<S>(
 where
     S: Read + Write + Send + std::os::fd::AsFd + 'static,
 {
-    let serving = thread::spawn(move || {
-        blocking::serve_on::<64, 64>(&CONFIG, Polled(server), output, handle)
-    });
+    let serving =
+        thread::spawn(move || blocking::serve_on(&CONFIG, Polled(server), output, handle));
     for bytes in input.as_bytes().chunks(piece.min(input.len())) {
         client.write_all(bytes).expect("the server reads");
         if piece == 1 && bytes[0] == b'}' {

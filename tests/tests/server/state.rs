@@ -5,6 +5,7 @@ use mcp_sansio::{
     Catalog, ClientRequest, Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
     ServerFeatures, Target, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::transcript::{self, Transcript};
 
 #[test]
@@ -135,7 +136,7 @@ struct Peer {
 
 impl Peer {
     fn new() -> Self {
-        Self { server: Server::new(&CONFIG) }
+        Self { server: new_server::<8, 8>(&CONFIG) }
     }
 
     /// Returns the response to a line.

@@ -3,6 +3,7 @@
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::*;
+use mcp_sansio_tests::memory::new_server;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("files", "1.0.0"), ServerFeatures::TOOLS);
@@ -96,7 +97,7 @@ fn begin_write_and_finish_must_be_called_in_order() {
 const NOW: Instant = Instant::from_millis(0);
 
 struct Wire {
-    server: Server<'static, 4, 4>,
+    server: Server<'static>,
     tx: TxBuffer<Vec<u8>>,
     out: Vec<u8>,
 }
@@ -104,7 +105,7 @@ struct Wire {
 impl Wire {
     fn new(size: usize) -> Self {
         Self {
-            server: Server::with_table_sizes(&CONFIG),
+            server: new_server::<4, 4>(&CONFIG),
             tx: TxBuffer::new(vec![0; size]),
             out: Vec::new(),
         }
@@ -124,7 +125,7 @@ impl Wire {
 
     fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'static, 4, 4>, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'static>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> R {
         loop {
             let result = call(&mut self.server, &mut self.tx);

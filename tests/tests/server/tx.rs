@@ -8,6 +8,7 @@ use mcp_sansio::{
     RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
+use mcp_sansio_tests::memory::new_server;
 
 fn timed_out(call: Call) -> ServerEvent<'static> {
     ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut }
@@ -255,7 +256,7 @@ struct Peer {
 impl Peer {
     fn session(tx: usize) -> Self {
         let mut peer = Self {
-            server: Server::new(&CONFIG),
+            server: new_server::<8, 8>(&CONFIG),
             tx: TxBuffer::new(vec![0; tx]),
             sent: Vec::new(),
             now: Instant::from_millis(0),

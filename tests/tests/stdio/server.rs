@@ -105,7 +105,7 @@ impl Serialize for Long {
 }
 
 impl Handler for Panicking {
-    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { panic!("event") };
         match request.name().map(|name| name.to_string()).as_deref() {
             Some("at once") => panic!("at once"),
@@ -132,7 +132,7 @@ impl Handler for Panicking {
     fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        ctx: &mut Context<'_, '_>,
+        ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         self.told.push(request.is_some());
         match self.job.take() {
@@ -145,21 +145,21 @@ impl Handler for Panicking {
         self.job.map(|_| Instant::from_millis(0))
     }
 
-    fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
+    fn on_timer(&mut self, _: &mut Context<'_>) -> Result<(), Error> {
         panic!("woken");
     }
 }
 
 /// Forwards by reference, so that the test can inspect the handler afterwards.
 impl Handler for &mut Panicking {
-    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         (**self).on_event(event, ctx)
     }
 
     fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        ctx: &mut Context<'_, '_>,
+        ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         (**self).on_panic(request, ctx)
     }
@@ -168,14 +168,14 @@ impl Handler for &mut Panicking {
         (**self).next_timer()
     }
 
-    fn on_timer(&mut self, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+    fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
         (**self).on_timer(ctx)
     }
 }
 
 fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
     let output = Output::default();
-    blocking::serve_on::<64, 64>(&CONFIG, input, output.clone(), handler).unwrap();
+    blocking::serve_on(&CONFIG, input, output.clone(), handler).unwrap();
     output.messages()
 }
 
@@ -217,13 +217,13 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
 fn f9_a_handler_that_panics_at_each_wake_is_paused() {
     struct Woken(Arc<AtomicUsize>);
     impl Handler for Woken {
-        fn on_event(&mut self, _: ServerEvent<'_>, _: &mut Context<'_, '_>) -> Result<(), Error> {
+        fn on_event(&mut self, _: ServerEvent<'_>, _: &mut Context<'_>) -> Result<(), Error> {
             Ok(())
         }
         fn next_timer(&self) -> Option<Instant> {
             Some(Instant::from_millis(0))
         }
-        fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
+        fn on_timer(&mut self, _: &mut Context<'_>) -> Result<(), Error> {
             self.0.fetch_add(1, Relaxed);
             panic!("woken")
         }
@@ -231,7 +231,7 @@ fn f9_a_handler_that_panics_at_each_wake_is_paused() {
     let woken = Arc::new(AtomicUsize::new(0));
     let begun = std::time::Instant::now();
     let input = Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") };
-    blocking::serve_on::<64, 64>(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
+    blocking::serve_on(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
     // Once, and once more for each second that the test took.
     assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
 }
@@ -240,11 +240,7 @@ fn f9_a_handler_that_panics_at_each_wake_is_paused() {
 fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     struct Job(Option<RequestHandle>, usize);
     impl Handler for &mut Job {
-        fn on_event(
-            &mut self,
-            event: ServerEvent<'_>,
-            _: &mut Context<'_, '_>,
-        ) -> Result<(), Error> {
+        fn on_event(&mut self, event: ServerEvent<'_>, _: &mut Context<'_>) -> Result<(), Error> {
             match event {
                 ServerEvent::Request(request) => self.0 = Some(request.handle),
                 ServerEvent::RequestTimedOut { request } if self.0 == Some(request) => {
@@ -257,7 +253,7 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
         fn next_timer(&self) -> Option<Instant> {
             Some(Instant::from_millis(0))
         }
-        fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
+        fn on_timer(&mut self, _: &mut Context<'_>) -> Result<(), Error> {
             self.1 += 1;
             // Paced, so that the deadline passes during the flood.
             std::thread::sleep(Duration::from_millis(1));
@@ -271,7 +267,7 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     let mut input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
     input.longest = Arc::default();
     let (longest, output) = (Arc::clone(&input.longest), Output::default());
-    blocking::serve_on::<64, 64>(&config, input, output.clone(), &mut job).unwrap();
+    blocking::serve_on(&config, input, output.clone(), &mut job).unwrap();
     assert_eq!(job.0, None, "its deadline came");
     assert!(
         output
@@ -290,12 +286,12 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     let (mut client, server) = UnixStream::pair().unwrap();
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let output = server.try_clone().unwrap();
-    let answer = |event: ServerEvent<'_>, ctx: &mut Context<'_, '_>| match event {
+    let answer = |event: ServerEvent<'_>, ctx: &mut Context<'_>| match event {
         ServerEvent::Request(request) => ctx.respond(request.handle, &Long { panics: false }),
         _ => Ok(()),
     };
     let serving = std::thread::spawn(move || {
-        blocking::serve_on::<64, 64>(&CONFIG, blocking::Polled(server), output, answer)
+        blocking::serve_on(&CONFIG, blocking::Polled(server), output, answer)
     });
     client.write_all(call(1, "long").as_bytes()).unwrap();
     let ended = serving.join().unwrap();
@@ -308,8 +304,8 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
 #[test]
 fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
-    let handler = |_: ServerEvent<'_>, _: &mut Context<'_, '_>| Ok(());
-    blocking::serve_on::<64, 64>(
+    let handler = |_: ServerEvent<'_>, _: &mut Context<'_>| Ok(());
+    blocking::serve_on(
         &config,
         Threaded::new(io::Cursor::new(call(1, "wait"))),
         io::sink(),

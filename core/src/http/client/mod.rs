@@ -17,7 +17,8 @@
 //! static CONFIG: ClientConfig =
 //!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 //! let now = Instant::from_millis(0);
-//! let mut client: Client = Client::new(&CONFIG);
+//! let mut state: ClientState = ClientState::new();
+//! let mut client = state.client(&CONFIG);
 //! client.set_era(Some(Era::Modern));
 //! let mut session = HttpSession::new();
 //! client.connect(now, &mut TxBuffer::new([0; 16])).unwrap();

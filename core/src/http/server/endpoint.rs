@@ -20,7 +20,7 @@ pub struct Endpoint<'c> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Route<'f> {
-    /// A POST without a session: for a new [`Server`](crate::Server) (`Server<1, S>`) that ends
+    /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that ends
     /// with the exchange. These are modern requests, and invalid ones that can be rejected without
     /// a session.
     Stateless,

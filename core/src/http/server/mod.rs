@@ -37,7 +37,8 @@
 //! let mut messages = Messages::over_http(Frame::Complete(body), &head, ExchangeId::new(1));
 //! let route = Endpoint::new(CONFIG.revisions).route(&head, &messages);
 //! let Route::Stateless = route else { panic!() };
-//! let mut server: Server<1, 1> = Server::with_table_sizes(&CONFIG); // ends with the request
+//! let mut state: ServerState<1, 1> = ServerState::new(); // ends with the request
+//! let mut server = state.server(&CONFIG);
 //! let mut tx = TxBuffer::for_http_response([0; 512], 0);
 //! while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx)? {
 //!     let ServerEvent::Request(request) = event else { continue };

@@ -3,13 +3,13 @@
 use core::time::Duration;
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{Instant, JsonStr, RawJson, Request, RpcError, ServerEvent, Target};
+use mcp_sansio::{Instant, JsonStr, RawJson, Request, RpcError, Server, ServerEvent, Target};
 
+use crate::IN_FLIGHT;
 use crate::board::{Board, OUTPUTS};
 use crate::catalog::{CATALOG, NAME, OUTPUT_STATES, PARTS, PIN_NUMBERS, REGISTERS};
 use crate::reply::{Body, Data, NAME_BYTES, Name, Registers, Reply};
 use crate::sweep::{Step, Sweep};
-use crate::{AppServer, IN_FLIGHT};
 
 /// The firmware, on a board.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl<B: Board> App<B> {
 
     /// Runs a step of a job that is due and returns the reply to send. Call it until it returns
     /// `None`.
-    pub fn work(&mut self, server: &AppServer<'_>, now: Instant) -> Option<Reply<'static>> {
+    pub fn work(&mut self, server: &Server<'_>, now: Instant) -> Option<Reply<'static>> {
         self.reset_if_due(now);
         for place in 0..IN_FLIGHT {
             let Some(entry) = self.jobs.get_mut(place) else { break };

@@ -6,10 +6,12 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio::{Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx};
+use mcp_sansio::{
+    Instant, Progress, Request, RequestHandle, SendError, Server, ServerEvent, Target, Tx,
+};
 use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler, Response};
 
-use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
+use crate::{App, Board, Reply, Stepped, Sweep, app};
 
 /// The firmware on a board and a clock.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
     }
 }
 
-impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
+impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
     type Job = Sweep;
     type Response<'f> = Reply<'f>;
 
@@ -91,10 +93,10 @@ impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
     }
 }
 
-impl Response<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
+impl Response for Reply<'_> {
     fn send(
         &mut self,
-        server: &mut AppServer<'_>,
+        server: &mut Server<'_>,
         _: RequestHandle,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {

@@ -28,11 +28,6 @@ pub use catalog::{CATALOG, CONFIG};
 pub use reply::Reply;
 pub use sweep::Sweep;
 
-use mcp_sansio::Server;
-
-/// The server type of the application.
-pub type AppServer<'c> = Server<'c, IN_FLIGHT, SUBSCRIPTIONS>;
-
 /// Maximum number of requests in flight, and of jobs.
 pub const IN_FLIGHT: usize = 4;
 /// Maximum number of subscribed resources.

@@ -20,7 +20,7 @@ impl<B: Board, P: Write, const TX: usize> Handler<P, TX, IN_FLIGHT, SUBSCRIPTION
 
     fn on_poll(&mut self, ctx: &mut Line<'_, P, TX>) -> Result<bool, Error<P::Error>> {
         let now = ctx.now();
-        App::work(self, ctx.server(), now)
+        App::work(self, &ctx.server(), now)
             .map_or(Ok(false), |reply| send(reply, ctx).map(|()| true))
     }
 

@@ -6,14 +6,14 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle,
-    Revision, RpcError, SendError, Tx, to_slice,
+    Revision, RpcError, SendError, Server, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use crate::board::MAX_REGISTERS;
 use crate::catalog::{CATALOG, FILE};
-use crate::{AppServer, file};
+use crate::file;
 
 /// An optional log message, an optional change for subscribers, and a response or progress. Sent in
 /// this order.
@@ -95,7 +95,7 @@ impl<'f> Reply<'f> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. Others mean a bug here.
-    pub fn send(&mut self, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn send(&mut self, server: &mut Server<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if let Some(text) = self.log {
             match server.log(
                 self.request,
@@ -118,7 +118,7 @@ impl Body<'_> {
     fn send(
         &self,
         request: RequestHandle,
-        server: &mut AppServer<'_>,
+        server: &mut Server<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let mut text = [0; DATA_BYTES];
@@ -181,7 +181,7 @@ fn complete(
     all: &[&'static str],
     typed: JsonStr<'_>,
     request: RequestHandle,
-    server: &mut AppServer<'_>,
+    server: &mut Server<'_>,
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
     let mut values = [Text::default(); MAX_VALUES];

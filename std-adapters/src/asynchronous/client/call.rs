@@ -23,29 +23,24 @@ pub(super) struct PendingCall<const N: usize> {
 
 /// A function of the core that writes a message. Repeated until it succeeds.
 pub(super) trait SendFn<const N: usize, R>:
-    FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+    FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
 impl<F, const N: usize, R> SendFn<N, R> for F where
-    F: FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+    F: FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
 /// As [`SendFn`], for a request; it also gets the remaining time limit.
 pub(super) trait SendRequestFn<const N: usize>:
-    FnMut(
-    &mut mcp_sansio::Client<'static, N>,
-    Instant,
-    Duration,
-    &mut Tx<'_>,
-) -> Result<Call, SendError>
+    FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
 {
 }
 
 impl<F, const N: usize> SendRequestFn<N> for F where
     F: FnMut(
-        &mut mcp_sansio::Client<'static, N>,
+        &mut mcp_sansio::Client<'_>,
         Instant,
         Duration,
         &mut Tx<'_>,
@@ -77,7 +72,7 @@ impl<const N: usize> PendingCall<N> {
         deadline: Deadline,
         mut send: impl SendRequestFn<N>,
     ) -> Result<Self, CallError> {
-        let send = |client: &mut mcp_sansio::Client<'static, N>, now, tx: &mut Tx<'_>| {
+        let send = |client: &mut mcp_sansio::Client<'_>, now, tx: &mut Tx<'_>| {
             send(client, now, deadline.left(), tx)
         };
         let number = send_when_ready(&owner.inner, deadline, send, |state, call| {
@@ -181,7 +176,7 @@ impl<const N: usize> QueuedSend<'_, N> {
             {
                 self.was_full = false;
                 let was_mid_frame = state.tx.is_mid_frame();
-                let result = send(&mut state.client, now, &mut state.tx);
+                let result = send(&mut state.memory.client(state.config), now, &mut state.tx);
                 match result {
                     Ok(result) => {
                         state.send_queue.is_mid_request = false;

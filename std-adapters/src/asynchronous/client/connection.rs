@@ -141,11 +141,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let now = self.inner.now();
         self.is_new
             && self.inner.with(|state| {
-                match state.client.connect(now, &mut state.tx) {
+                match state.memory.client(state.config).connect(now, &mut state.tx) {
                     Err(SendError::Full) => return false,
                     // A server that is known to be modern is not asked.
                     Ok(()) => {
-                        if let Some(revision) = state.client.revision() {
+                        if let Some(revision) = state.client().revision() {
                             state.on_connected(Connected {
                                 revision,
                                 capabilities: None,
@@ -172,11 +172,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let now = inner.now();
         let mut moved = false;
         loop {
-            let (is_due, event) =
-                inner.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
+            let (is_due, event) = inner.with(|state| {
+                match state.memory.client(state.config).handle_timeout(now, &mut state.tx) {
                     Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
                     Ok(None) | Err(_) => (false, None),
-                });
+                }
+            });
             if let Some(event) = event {
                 dispatch(&event, inner, server_requests, on_event.as_mut(), end);
             }
@@ -216,7 +217,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         // A deadline that has passed waits for room, not for time.
         let deadline = self
             .inner
-            .with(|state| state.client.poll_timeout())
+            .with(|state| state.client().poll_timeout())
             .and_then(|at| self.inner.real_time(at));
         let deadline = deadline.filter(|at| *at > Instant::now());
         let closed =

@@ -155,9 +155,8 @@ impl<const N: usize> Connector<N> {
         self,
         stream: T,
     ) -> (Client<N>, Connection<T, N>) {
-        let mut core = mcp_sansio::Client::with_table_sizes(self.config);
-        core.set_era(self.era);
-        let inner = Arc::new(ConnectionInner::new(core, &self.limits, self.input_handler));
+        let inner = Arc::new(ConnectionInner::new(self.config, &self.limits, self.input_handler));
+        inner.with(|state| state.client().set_era(self.era));
         let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
         (client, Connection::new(stream, inner, self.limits, self.on_event))
     }

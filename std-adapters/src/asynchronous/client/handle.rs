@@ -198,7 +198,7 @@ impl<const N: usize> Client<N> {
     /// [set](super::Connector::set_era) for the next connection.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.0.inner.with(|state| state.client.era())
+        self.0.inner.with(|state| state.client().era())
     }
 
     /// Closes the connection for all clones: waiting calls end with [`CallError::Closed`], pending
@@ -228,7 +228,7 @@ impl<const N: usize> Clone for Client<N> {
 
 impl<const N: usize> fmt::Debug for Client<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.0.inner.with(|state| state.client.open_calls());
+        let waiting = self.0.inner.with(|state| state.client().open_calls());
         f.debug_struct("Client").field("open_calls", &waiting).finish_non_exhaustive()
     }
 }

@@ -70,7 +70,11 @@ impl Incoming {
         while let Some(mut messages) = self.rx.next_messages() {
             loop {
                 let taken = inner.with(|state| {
-                    let event = state.client.next_event(now, &mut messages, &mut state.tx)?;
+                    let event = state.memory.client(state.config).next_event(
+                        now,
+                        &mut messages,
+                        &mut state.tx,
+                    )?;
                     Ok::<_, mcp_sansio::SendError>(event.map(|event| (state.take(&event), event)))
                 });
                 match taken {

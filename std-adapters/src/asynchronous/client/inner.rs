@@ -25,7 +25,8 @@ pub(super) struct ConnectionInner<const N: usize> {
 }
 
 pub(super) struct State<const N: usize> {
-    pub(super) client: mcp_sansio::Client<'static, N>,
+    pub(super) memory: mcp_sansio::ClientState<N>,
+    pub(super) config: &'static mcp_sansio::ClientConfig<'static>,
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) phase: Phase,
     pub(super) calls: CallTable,
@@ -56,13 +57,14 @@ pub(super) enum Phase {
 
 impl<const N: usize> ConnectionInner<N> {
     pub(super) fn new(
-        client: mcp_sansio::Client<'static, N>,
+        config: &'static mcp_sansio::ClientConfig<'static>,
         limits: &Limits,
         input_handler: InputHandler,
     ) -> Self {
-        let call_limit = client.config().call_limit;
+        let call_limit = config.call_limit;
         let state = State {
-            client,
+            memory: mcp_sansio::ClientState::new(),
+            config,
             tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
             phase: Phase::Connecting,
             calls: CallTable::default(),
@@ -128,6 +130,10 @@ impl<const N: usize> ConnectionInner<N> {
 }
 
 impl<const N: usize> State<N> {
+    pub(super) fn client(&mut self) -> mcp_sansio::Client<'_> {
+        self.memory.client(self.config)
+    }
+
     /// Wakes the driver.
     pub(super) fn notify_driver(&mut self) {
         self.is_notified = true;
@@ -174,7 +180,7 @@ impl<const N: usize> State<N> {
             return;
         }
         self.phase = phase;
-        while let Some(event) = self.client.close() {
+        while let Some(event) = self.client().close() {
             self.calls.deliver(&event, &mut self.wakers);
         }
         self.calls.finish_all(&mut self.wakers);
@@ -198,7 +204,8 @@ impl<const N: usize> State<N> {
 
     /// Cancels calls that were dropped, and ends lines that were cut off, as far as there is room.
     pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
-        let Self { client, tx, .. } = self;
+        let Self { memory, config, tx, .. } = self;
+        let mut client = memory.client(config);
         if self.is_cut_off {
             client.abort_frame(tx)?;
             self.is_cut_off = false;

@@ -37,7 +37,7 @@ impl ServerRequests {
         inner: &ConnectionInner<N>,
     ) {
         let revision =
-            inner.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
+            inner.with(|state| state.client().revision()).unwrap_or(Revision::LATEST_LEGACY);
         match OwnedInputRequest::of(request, revision) {
             Ok(input) => {
                 self.open.push((request.handle, (inner.input_handler)(input)));
@@ -80,10 +80,16 @@ impl ServerRequests {
     pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
         while let Some((handle, answer)) = self.responses.front() {
             let sent = match answer {
-                Ok(json) => state.client.respond_raw(*handle, json.as_raw(), &mut state.tx),
-                Err(refusal) => {
-                    state.client.respond_error(*handle, &refusal.as_error(), &mut state.tx)
-                }
+                Ok(json) => state.memory.client(state.config).respond_raw(
+                    *handle,
+                    json.as_raw(),
+                    &mut state.tx,
+                ),
+                Err(refusal) => state.memory.client(state.config).respond_error(
+                    *handle,
+                    &refusal.as_error(),
+                    &mut state.tx,
+                ),
             };
             match sent {
                 Err(SendError::Full) => return,

@@ -328,7 +328,7 @@ where
         let mut state = self.inner.lock();
         // Even with requests in flight: a client that does not read will not read their responses.
         let is_stuck = !state.outputs.own().tx.pending().is_empty();
-        if self.end.is_some() || is_stuck || state.server.open_requests() == 0 {
+        if self.end.is_some() || is_stuck || state.server().open_requests() == 0 {
             self.active.checked_add(timeout)
         } else {
             None
@@ -341,7 +341,7 @@ where
     /// A deadline that this round has handled already waits for room, not for time. One that has
     /// passed since is due, because nothing else would wake the task.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
-        let deadline = self.inner.lock().server.poll_timeout();
+        let deadline = self.inner.lock().server().poll_timeout();
         let deadline = deadline
             .filter(|at| *at > self.dispatcher.timeouts_checked_at)
             .and_then(|at| self.inner.real_time(at));

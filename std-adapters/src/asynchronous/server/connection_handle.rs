@@ -77,7 +77,7 @@ impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> 
     }
 
     fn is_open(&self, request: RequestHandle) -> bool {
-        self.lock().server.is_request_open(request)
+        self.lock().server().is_request_open(request)
     }
 
     fn poll_notify(
@@ -88,7 +88,7 @@ impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> 
         cx: &mut Context<'_>,
     ) -> Poll<Result<Delivery, SendError>> {
         let mut state = self.lock();
-        let (server, output) = state.at(request);
+        let (mut server, output) = state.at(request);
         let sent = match note {
             _ if output.is_blocked() => Err(SendError::Full),
             Notification::Progress(now, progress) => {
@@ -135,7 +135,7 @@ impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> 
         use mcp_sansio::http::server::OutgoingResponse;
 
         let mut state = self.lock();
-        let exchange = state.server.exchange(request);
+        let exchange = state.server().exchange(request);
         let Some(output) = state.outputs.of_exchange(exchange) else { return false };
         let is_begun =
             output.tx.http_response().is_some_and(|reply| reply == OutgoingResponse::EVENT_STREAM);

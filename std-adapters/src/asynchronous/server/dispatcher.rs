@@ -112,7 +112,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             ));
         }
         // Includes this request.
-        let in_flight = inner.lock().server.open_requests();
+        let in_flight = inner.lock().server().open_requests();
         if in_flight > app.max_in_flight || in_flight > 1 && inner.params() >= app.max_params {
             return self.responses.push_back(PendingResponse::Refused(
                 request.handle,
@@ -124,9 +124,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             None => Target::Other,
             Some(catalog) => {
                 let mut state = inner.lock();
-                let (server, output) = state.at(request.handle);
+                let (mut server, output) = state.at(request.handle);
                 let was_mid_frame = output.tx.is_mid_frame();
-                match catalog.respond(server, request, &mut output.tx) {
+                match catalog.respond(&mut server, request, &mut output.tx) {
                     Ok(Target::Responded) => return,
                     Ok(target) => target,
                     // Part of it is written: it must be finished before the others.
@@ -212,7 +212,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             self.full_since = None;
             return false;
         }
-        if !self.may_wait(app, inner) || !inner.lock().server.is_request_next(messages) {
+        if !self.may_wait(app, inner) || !inner.lock().server().is_request_next(messages) {
             return false;
         }
         self.full_since.get_or_insert_with(time::Instant::now);
@@ -233,7 +233,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         app: &App<H, N, S>,
         inner: &ConnectionInner<M, S>,
     ) -> bool {
-        let in_flight = inner.lock().server.open_requests();
+        let in_flight = inner.lock().server().open_requests();
         in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || inner.params() >= app.max_params)
     }
 
@@ -244,7 +244,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         app: &App<H, N, S>,
         inner: &ConnectionInner<M, S>,
     ) -> bool {
-        let is_asking = inner.lock().server.open_calls() > 0;
+        let is_asking = inner.lock().server().open_calls() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
 
@@ -277,7 +277,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
             moved = true;
             let Some((active, result)) = done else { continue };
-            let is_open = inner.lock().server.is_request_open(active.handle);
+            let is_open = inner.lock().server().is_request_open(active.handle);
             match result {
                 Ok(_) if !is_open => {}
                 Ok(result) => {
@@ -366,7 +366,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             }
         }
         while let Some(listen) = self.listens.last().filter(|_| self.is_closing) {
-            let (server, output) = state.at(*listen);
+            let (mut server, output) = state.at(*listen);
             if output.is_blocked() {
                 return;
             }

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use mcp_sansio::{
     Call, ExchangeId, Instant, Messages, Remaining, RequestHandle, SendError, Server, ServerConfig,
-    ServerEvent, TxBuffer,
+    ServerEvent, ServerState, TxBuffer,
 };
 
 use super::app::MIN_BUFFER;
@@ -46,7 +46,8 @@ impl Drop for ParamsReservation {
 }
 
 pub(super) struct State<const N: usize, const S: usize> {
-    pub(super) server: Server<'static, N, S>,
+    pub(super) memory: ServerState<N, S>,
+    pub(super) config: &'static ServerConfig<'static>,
     pub(super) outputs: OutputBuffers,
     pub(super) input_requests: InputRequests,
     /// Changes that subscribers have not been notified of, and the position in the first one.
@@ -68,7 +69,8 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
     ) -> Self {
         let driver = Arc::new(DriverWaker::default());
         let state = State {
-            server: Server::with_table_sizes(config),
+            memory: ServerState::new(),
+            config,
             outputs: OutputBuffers::new(tx),
             input_requests: InputRequests::default(),
             changes: Vec::new(),
@@ -168,7 +170,7 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
     /// Closes the session of the core and wakes everything that waits.
     pub(super) fn close(&self) {
         let mut state = self.lock();
-        state.server.close();
+        state.server().close();
         state.input_requests.close();
         let waiting = state.waiting.take();
         drop(state);
@@ -179,33 +181,31 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
+    pub(super) fn server(&mut self) -> Server<'_> {
+        self.memory.server(self.config)
+    }
+
     /// Wakes the driver.
     pub(super) fn notify_driver(&self) {
         self.driver.notify();
     }
 
     /// Returns the server, and the output buffer for messages about a request.
-    pub(super) fn at(
-        &mut self,
-        request: RequestHandle,
-    ) -> (&mut Server<'static, N, S>, &mut OutputBuffer) {
+    pub(super) fn at(&mut self, request: RequestHandle) -> (Server<'_>, &mut OutputBuffer) {
         #[cfg(feature = "http")]
-        let exchange = self.server.exchange(request);
+        let exchange = self.server().exchange(request);
         #[cfg(not(feature = "http"))]
         let (exchange, _) = (ExchangeId::SESSION, request);
-        (&mut self.server, self.outputs.at(exchange))
+        (self.memory.server(self.config), self.outputs.at(exchange))
     }
 
     /// Returns the server, and the output buffer for the cancellation of a call.
-    pub(super) fn at_call(
-        &mut self,
-        call: Call,
-    ) -> (&mut Server<'static, N, S>, &mut OutputBuffer) {
+    pub(super) fn at_call(&mut self, call: Call) -> (Server<'_>, &mut OutputBuffer) {
         #[cfg(feature = "http")]
-        let exchange = self.server.exchange_of_call(call);
+        let exchange = self.server().exchange_of_call(call);
         #[cfg(not(feature = "http"))]
         let (exchange, _) = (ExchangeId::SESSION, call);
-        (&mut self.server, self.outputs.at(exchange))
+        (self.memory.server(self.config), self.outputs.at(exchange))
     }
 
     /// Returns whether there is room for any response of the core to a frame that cannot be
@@ -220,7 +220,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.server.next_event(now, messages, &mut self.outputs.own().tx)
+        self.memory.server(self.config).next_event(now, messages, &mut self.outputs.own().tx)
     }
 
     /// As [`next_event`](Self::next_event), for the body of an HTTP exchange.
@@ -231,7 +231,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.server.next_event(now, messages, &mut self.outputs.at(exchange).tx)
+        self.memory.server(self.config).next_event(now, messages, &mut self.outputs.at(exchange).tx)
     }
 
     /// Handles the next timeout, if one is due.
@@ -239,14 +239,14 @@ impl<const N: usize, const S: usize> State<N, S> {
         &mut self,
         now: Instant,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        if self.server.poll_timeout().is_none_or(|due| now < due) {
+        if self.server().poll_timeout().is_none_or(|due| now < due) {
             return Ok(None);
         }
         #[cfg(feature = "http")]
-        let exchange = self.server.due_exchange(now).unwrap_or(ExchangeId::SESSION);
+        let exchange = self.server().due_exchange(now).unwrap_or(ExchangeId::SESSION);
         #[cfg(not(feature = "http"))]
         let exchange = ExchangeId::SESSION;
-        self.server.handle_timeout(now, &mut self.outputs.at(exchange).tx)
+        self.memory.server(self.config).handle_timeout(now, &mut self.outputs.at(exchange).tx)
     }
 
     /// Notifies subscribers of changes, as far as there is room.
@@ -257,7 +257,7 @@ impl<const N: usize, const S: usize> State<N, S> {
             if own.is_blocked() {
                 return;
             }
-            let told = self.server.publish(&mut change, &mut own.tx);
+            let told = self.memory.server(self.config).publish(&mut change, &mut own.tx);
             self.told = change.position();
             match told {
                 Ok(Remaining::More) => {}
@@ -273,8 +273,8 @@ impl<const N: usize, const S: usize> State<N, S> {
     /// Returns whether no request or call is open, and no output is pending outside of exchanges.
     #[cfg(feature = "http")]
     pub(super) fn is_silent(&mut self) -> bool {
-        self.server.open_requests() == 0
-            && self.server.open_calls() == 0
+        self.server().open_requests() == 0
+            && self.server().open_calls() == 0
             && self.outputs.own().tx.pending().is_empty()
     }
 
@@ -290,10 +290,11 @@ impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
         let untold = if state.told == 0 { 0 } else { 1 };
         // Changes without a subscriber are not kept, so there are at most as many as subscriptions,
         // plus the three lists.
-        let is_wanted = state.server.is_subscribed(&change.as_change());
+        let is_wanted = state.server().is_subscribed(&change.as_change());
         if is_wanted && state.changes.len() > S + LISTS {
             // Removes those whose subscription has ended since, which makes room.
-            let State { server, changes, .. } = &mut *state;
+            let State { memory, config, changes, .. } = &mut *state;
+            let server = memory.server(config);
             let mut at = 0;
             changes.retain(|changes| {
                 at += 1;

@@ -120,7 +120,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         let mut at = 0;
         let mut input_requests = std::mem::take(&mut self.input_requests.input_requests);
         while let Some(pending) = input_requests.get_mut(at) {
-            let (server, output) = match pending.stage {
+            let (mut server, output) = match pending.stage {
                 Stage::Open(call) => self.at_call(call),
                 _ => self.at(pending.parent),
             };
@@ -174,10 +174,11 @@ impl<const N: usize, const S: usize> State<N, S> {
     /// Withdraws an input request whose future was dropped.
     pub(super) fn drop_input_request(&mut self, id: u64) {
         let Some(at) = self.input_requests.position(id) else { return };
+        let server = self.memory.server(self.config);
         let Some(pending) = self.input_requests.input_requests.get_mut(at) else { return };
         match pending.stage {
             // The core cancels the nested calls of a request that has ended.
-            Stage::Open(call) if !self.server.is_call_open(call) => {
+            Stage::Open(call) if !server.is_call_open(call) => {
                 drop(self.input_requests.input_requests.remove(at))
             }
             Stage::Queued | Stage::Done(_) => drop(self.input_requests.input_requests.remove(at)),

@@ -56,12 +56,14 @@ impl PendingResponse {
         catalog: Option<&Catalog<'static>>,
         state: &mut State<N, S>,
     ) -> Result<(), SendError> {
-        let (server, OutputBuffer { tx, .. }) = state.at(self.handle());
+        let (mut server, OutputBuffer { tx, .. }) = state.at(self.handle());
         match self {
             Self::Reply(active, json) => server.respond_raw(active.handle, json.as_raw(), tx),
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx),
             Self::FromCatalog { request, .. } => match catalog {
-                Some(catalog) => catalog.respond(server, &request.as_request(), tx).map(|_| ()),
+                Some(catalog) => {
+                    catalog.respond(&mut server, &request.as_request(), tx).map(|_| ())
+                }
                 None => Ok(()),
             },
             Self::Input(active, questions, carried) => {

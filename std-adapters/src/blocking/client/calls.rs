@@ -253,21 +253,21 @@ impl<'c> Client<'c> {
 
     /// Returns the revision of the connection.
     #[must_use]
-    pub fn revision(&self) -> Option<Revision> {
-        self.driver.core.revision()
+    pub fn revision(&mut self) -> Option<Revision> {
+        self.driver.core().revision()
     }
 
     /// Returns the era of the server, which can be kept for [`Connector::era`].
     #[must_use]
-    pub fn era(&self) -> Option<Era> {
-        self.driver.core.era()
+    pub fn era(&mut self) -> Option<Era> {
+        self.driver.core().era()
     }
 
     /// Returns the capabilities of the server. `None` if its era was set, since then it was not
     /// asked.
     #[must_use]
-    pub fn server_capabilities(&self) -> Option<ServerFeatures> {
-        self.driver.core.server_capabilities()
+    pub fn server_capabilities(&mut self) -> Option<ServerFeatures> {
+        self.driver.core().server_capabilities()
     }
 
     /// Returns the result of connecting: an
@@ -283,10 +283,7 @@ impl<'c> Client<'c> {
 impl fmt::Debug for Client<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.transport.name();
-        f.debug_struct("Client")
-            .field("server", &server)
-            .field("revision", &self.revision())
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("server", &server).finish_non_exhaustive()
     }
 }
 

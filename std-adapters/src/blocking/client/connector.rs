@@ -88,7 +88,7 @@ impl<'c> Connector<'c> {
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
         let mut driver = Driver::new(self.config, self.handler, self.trace, self.clock);
-        driver.core.set_era(self.era);
+        driver.core().set_era(self.era);
         Client::open(driver, Box::new(transport), self.max_line)
     }
 }

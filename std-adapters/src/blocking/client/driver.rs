@@ -3,9 +3,9 @@
 
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired,
-    InputResponseParams, Instant, Messages, OwnedJson, RawJson, Revision, RpcError, SendError,
-    ServerRequest, Tx, TxBuffer,
+    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ErrorCode, Frame,
+    GrowingClientState, InputRequired, InputResponseParams, Instant, Messages, OwnedJson, RawJson,
+    Revision, RpcError, SendError, ServerRequest, Tx, TxBuffer,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -16,10 +16,11 @@ use super::pending_calls::{LISTEN, PendingCall, PendingCalls};
 use super::{CallId, Direction, Error, IN_FLIGHT, Trace};
 use crate::blocking::handler::catch_panic;
 
-pub(super) type CoreClient<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
+pub(super) type CoreClient<'c> = mcp_sansio::Client<'c>;
 
 pub(super) struct Driver<'c> {
-    pub(super) core: Box<CoreClient<'c>>,
+    memory: GrowingClientState,
+    config: &'c ClientConfig<'c>,
     /// Unlimited, so that a call never waits for room: long messages are the application's own, and
     /// `unread_responses` limits those that the server causes.
     pub(super) tx: TxBuffer<Vec<u8>>,
@@ -55,7 +56,8 @@ impl<'c> Driver<'c> {
         clock: Box<Clock<'c>>,
     ) -> Self {
         Self {
-            core: Box::new(CoreClient::with_table_sizes(config)),
+            memory: GrowingClientState::new(IN_FLIGHT),
+            config,
             tx: Self::empty_tx(),
             handler,
             trace,
@@ -68,6 +70,11 @@ impl<'c> Driver<'c> {
             input_time: 0,
             free_input_requests: FREE_INPUT_REQUESTS,
         }
+    }
+
+    /// Returns the core's client.
+    pub(super) fn core(&mut self) -> CoreClient<'_> {
+        self.memory.client(self.config)
     }
 
     /// Returns the time of the clock without the time that input requests took.
@@ -98,7 +105,7 @@ impl<'c> Driver<'c> {
             (Self::empty_tx(), 0, 0, false);
         self.connect_state = ConnectState::Connecting;
         self.send(|core, now, tx| core.connect(now, tx))?;
-        if self.core.is_open() {
+        if self.core().is_open() {
             self.connect_state = ConnectState::Connected(None);
         }
         Ok(())
@@ -107,10 +114,10 @@ impl<'c> Driver<'c> {
     /// Makes any call of the core's client, and traces what it writes.
     pub(super) fn send<R>(
         &mut self,
-        call: impl FnOnce(&mut CoreClient<'c>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+        call: impl FnOnce(&mut CoreClient<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let now = self.now();
-        let done = call(&mut self.core, now, &mut self.tx);
+        let done = call(&mut self.memory.client(self.config), now, &mut self.tx);
         if let Some(trace) = &mut self.trace {
             let fresh = self.tx.pending().get(self.traced..).unwrap_or_default();
             for line in fresh.split_inclusive(|byte| *byte == b'\n') {
@@ -150,7 +157,7 @@ impl<'c> Driver<'c> {
 
     /// Ends all calls after the end of the connection.
     pub(super) fn end(&mut self, why: impl Fn() -> Error) {
-        while self.core.close().is_some() {}
+        while self.core().close().is_some() {}
         self.calls.end(why);
     }
 
@@ -209,7 +216,7 @@ impl<'c> Driver<'c> {
     /// Cancels a call. Returns `false` if it was over.
     pub(super) fn cancel(&mut self, id: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(pending) = self.calls.forget(id) else { return Ok(false) };
-        let was_open = self.core.is_call_open(pending.call);
+        let was_open = self.core().is_call_open(pending.call);
         self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
         Ok(was_open)
     }
@@ -218,8 +225,8 @@ impl<'c> Driver<'c> {
         TxBuffer::with_limit(Vec::new(), isize::MAX as usize)
     }
 
-    fn revision(&self) -> Revision {
-        self.core.revision().unwrap_or(Revision::LATEST)
+    fn revision(&mut self) -> Revision {
+        self.core().revision().unwrap_or(Revision::LATEST)
     }
 
     fn handle_event(&mut self, event: &ClientEvent<'_>) {

@@ -7,7 +7,7 @@ use super::{Client, ConnectionEnd, Error, Transferred};
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
-        let core = &self.driver.core;
+        let core = self.driver.core();
         let revisions = core.config().revisions;
         let probes = core.era().is_none()
             && revisions.contains(Revision::LATEST)
@@ -15,9 +15,9 @@ impl Client<'_> {
         match self.attempt() {
             // Some legacy servers exit on an unknown method.
             Err(Error::Closed(first)) if probes => {
-                self.driver.core.set_era(Some(Era::Legacy));
+                self.driver.core().set_era(Some(Era::Legacy));
                 self.attempt().map_err(|error| {
-                    self.driver.core.set_era(None);
+                    self.driver.core().set_era(None);
                     match error {
                         Error::Start { error, .. }
                             if error.kind() == std::io::ErrorKind::Unsupported =>
@@ -60,7 +60,7 @@ impl Client<'_> {
 
     /// Handles what has come since the last call before any timeout: the response may be in it.
     pub(super) fn catch_up(&mut self) {
-        let due = self.driver.core.poll_timeout();
+        let due = self.driver.core().poll_timeout();
         self.catch_up_steps =
             if due.is_some_and(|due| due <= self.driver.now()) { CATCH_UP_STEPS } else { 0 };
         self.driver.free_input_requests();
@@ -70,7 +70,7 @@ impl Client<'_> {
     pub(super) fn make_room(&mut self, method: &str) -> Result<(), Error> {
         self.alive()?;
         self.catch_up();
-        let until = self.driver.now().saturating_add(self.driver.core.config().call_timeout);
+        let until = self.driver.now().saturating_add(self.driver.core().config().call_timeout);
         while self.driver.tx.pending().len() > MAX_PENDING {
             if self.driver.now() >= until {
                 return Err(Error::TimedOut { method: method.to_owned() });
@@ -99,7 +99,7 @@ impl Client<'_> {
         let due = if self.catch_up_steps > 0 {
             Some(Instant::from_millis(0))
         } else {
-            driver.core.poll_timeout()
+            driver.core().poll_timeout()
         };
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(driver.now()));

@@ -153,7 +153,7 @@ impl Client<'_> {
     /// Requests all pages of a list whose entries are in this member.
     fn list(&mut self, method: &str, member: &'static str) -> Result<List, Error> {
         let name = || method.to_owned();
-        let limit = self.driver.core.config().call_timeout;
+        let limit = self.driver.core().config().call_timeout;
         self.driver.free_input_requests();
         let until = self.driver.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut cursors = HashSet::new();
@@ -188,7 +188,7 @@ impl Client<'_> {
         }
     }
 
-    fn is_modern(&self) -> bool {
+    fn is_modern(&mut self) -> bool {
         self.revision().is_some_and(|revision| revision.is_modern())
     }
 }

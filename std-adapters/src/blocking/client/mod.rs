@@ -118,4 +118,4 @@ pub const MAX_PAGES: usize = 10_000;
 /// it is read.
 pub const MAX_LIST: usize = 64 << 20;
 /// Maximum number of calls in flight.
-pub const IN_FLIGHT: usize = 64;
+pub const IN_FLIGHT: u16 = 64;

@@ -7,16 +7,16 @@ use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{CallToolParams, Implementation, PaginatedParams};
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, RawJson, RxBuffer,
-    TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
+    RawJson, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
-size::figure!("size of Client<4>", size_of::<Client<'_, 4>>());
-size::figure!("each request in flight", size_of::<Client<'_, 5>>() - size_of::<Client<'_, 4>>());
+size::figure!("size of ClientState<4>", size_of::<ClientState<4>>());
+size::figure!("each request in flight", size_of::<ClientState<5>>() - size_of::<ClientState<4>>());
 
 static CONFIG: ClientConfig =
     ClientConfig::new(Implementation::new("remote", "1.0.0"), ClientFeatures::NONE);
@@ -25,7 +25,7 @@ static CONFIG: ClientConfig =
 struct Remote {
     port: Uart,
     tx: TxBuffer<[u8; TX_BYTES]>,
-    client: Client<'static, 4>,
+    client: Client<'static>,
 }
 
 impl Remote {
@@ -75,13 +75,14 @@ impl Remote {
 #[size::entry]
 fn main() -> ! {
     static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut STATE: ClientState<4> = ClientState::new();
     static mut REMOTE: MaybeUninit<Remote> = MaybeUninit::uninit();
 
     board::open();
     let remote = REMOTE.write(Remote {
         port: Uart::open(),
         tx: TxBuffer::new([0; TX_BYTES]),
-        client: Client::with_table_sizes(&CONFIG),
+        client: STATE.client(&CONFIG),
     });
     remote.connect();
     loop {

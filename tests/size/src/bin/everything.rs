@@ -16,7 +16,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{
     Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Progress,
     RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -30,7 +30,7 @@ const PICTURE: &str = "board://picture";
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
-size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
+size::figure!("size of ServerState<4, 4>", size_of::<ServerState<IN_FLIGHT, 4>>());
 size::figure!(
     "size of the jobs and the question",
     size_of::<[Option<Blinking>; IN_FLIGHT]>() + size_of::<Option<(Call, RequestHandle)>>()
@@ -148,7 +148,7 @@ struct Blinking {
 struct Board {
     port: Uart,
     tx: TxBuffer<[u8; TX_BYTES]>,
-    server: Server<'static, IN_FLIGHT, 4>,
+    server: Server<'static>,
     jobs: [Option<Blinking>; IN_FLIGHT],
     /// An elicitation request to a legacy client, and the request that waits for its result. At
     /// most one at a time.
@@ -157,13 +157,11 @@ struct Board {
     name_len: usize,
 }
 
-type Session = Server<'static, IN_FLIGHT, 4>;
-
 impl Board {
     /// Calls the server, and drains the transmit buffer when it is full.
     fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Session, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         send(&mut self.port, &mut self.tx, |tx| call(&mut self.server, tx))
     }
@@ -292,8 +290,8 @@ impl Board {
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
             let questions = [("name", ClientRequest::from(&QUESTION))];
-            let _ = self
-                .send(|server, tx| server.input_required(request.handle, &questions, None, tx));
+            let _ =
+                self.send(|server, tx| server.input_required(request.handle, &questions, None, tx));
         } else if self.question.is_some() {
             self.text(request.handle, &TextResult::error("The person is being asked already"));
         } else {
@@ -431,13 +429,14 @@ fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
 #[size::entry]
 fn main() -> ! {
     static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
     static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
 
     board::open();
     let board = BOARD.write(Board {
         port: Uart::open(),
         tx: TxBuffer::new([0; TX_BYTES]),
-        server: Server::with_table_sizes(&CONFIG),
+        server: STATE.server(&CONFIG),
         jobs: [const { None }; IN_FLIGHT],
         question: None,
         name: *b"board                   ",

@@ -11,8 +11,8 @@ use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Rejection
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, ExchangeId, Frame, Messages, RawJson, Revisions, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
+    Catalog, ErrorCode, ExchangeId, Frame, Messages, RawJson, Revisions, SendError, ServerConfig,
+    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
 };
 use size::{board, uart::Uart};
 
@@ -21,7 +21,7 @@ const READ: usize = 1024;
 size::figure!("buffer rx", READ);
 size::figure!("buffer head", BYTES);
 size::figure!("buffer body", BYTES);
-size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
+size::figure!("size of ServerState<1, 1>", size_of::<ServerState<1, 1>>());
 
 const REVISIONS: Revisions = Revisions::MODERN;
 static CONFIG: ServerConfig =
@@ -97,7 +97,8 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
 }
 
 fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &mut Sender<'_>) {
-    let mut server: Server<'_, 1, 1> = Server::with_table_sizes(&CONFIG);
+    let mut state: ServerState<1, 1> = ServerState::new();
+    let mut server = state.server(&CONFIG);
     while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx))
     {
         let ServerEvent::Request(request) = event else { continue };

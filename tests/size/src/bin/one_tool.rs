@@ -2,21 +2,20 @@
 #![no_std]
 #![no_main]
 
-use core::mem::MaybeUninit;
-
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
+    Catalog, RawJson, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target,
+    TxBuffer,
 };
 use size::{board, drain, send, uart::Uart};
 
 const BYTES: usize = 512;
 size::figure!("buffer rx", BYTES);
 size::figure!("buffer tx", BYTES);
-size::figure!("size of Server<4, 4>", size_of::<Server<'_, 4, 4>>());
+size::figure!("size of ServerState<4, 4>", size_of::<ServerState<4, 4>>());
 size::figure!(
     "each request in flight",
-    size_of::<Server<'_, 5, 4>>() - size_of::<Server<'_, 4, 4>>()
+    size_of::<ServerState<5, 4>>() - size_of::<ServerState<4, 4>>()
 );
 
 static CONFIG: ServerConfig =
@@ -33,11 +32,11 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 fn main() -> ! {
     static mut RX: RxBuffer<[u8; BYTES]> = RxBuffer::new([0; BYTES]);
     static mut TX: TxBuffer<[u8; BYTES]> = TxBuffer::new([0; BYTES]);
-    static mut SERVER: MaybeUninit<Server<'static, 4, 4>> = MaybeUninit::uninit();
+    static mut STATE: ServerState<4, 4> = ServerState::new();
 
     board::open();
     let mut port = Uart::open();
-    let server = SERVER.write(Server::with_table_sizes(&CONFIG));
+    let mut server = STATE.server(&CONFIG);
     loop {
         while let Some(mut messages) = RX.next_messages() {
             while let Ok(Some(event)) =
@@ -45,7 +44,7 @@ fn main() -> ! {
             {
                 let ServerEvent::Request(request) = event else { continue };
                 let Ok(Target::Tool(_)) =
-                    send(&mut port, TX, |tx| CATALOG.respond(server, &request, tx))
+                    send(&mut port, TX, |tx| CATALOG.respond(&mut server, &request, tx))
                 else {
                     continue;
                 };

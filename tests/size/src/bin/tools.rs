@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, Client, Instant, RawJson, Request, RequestHandle, Revision, RxBuffer, Server,
-    ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer, to_slice,
+    Catalog, ClientState, Instant, RawJson, Request, RequestHandle, Revision, RxBuffer, Server,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -19,12 +19,12 @@ const IN_FLIGHT: usize = 4;
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
-size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
-size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
-size::figure!("size of Server<8, 8>", size_of::<Server<'_, 8, 8>>());
-size::figure!("size of Server<8, 16>", size_of::<Server<'_, 8, 16>>());
-size::figure!("size of Client<1>", size_of::<Client<'_, 1>>());
-size::figure!("size of Client<4>", size_of::<Client<'_, 4>>());
+size::figure!("size of ServerState<4, 4>", size_of::<ServerState<IN_FLIGHT, 4>>());
+size::figure!("size of ServerState<1, 1>", size_of::<ServerState<1, 1>>());
+size::figure!("size of ServerState<8, 8>", size_of::<ServerState<8, 8>>());
+size::figure!("size of ServerState<8, 16>", size_of::<ServerState<8, 16>>());
+size::figure!("size of ClientState<1>", size_of::<ClientState<1>>());
+size::figure!("size of ClientState<4>", size_of::<ClientState<4>>());
 size::figure!(
     "size of TxBuffer, beside its bytes",
     size_of::<TxBuffer<[u8; TX_BYTES]>>() - TX_BYTES
@@ -108,7 +108,7 @@ struct Blinking {
 struct Board {
     port: Uart,
     tx: TxBuffer<[u8; TX_BYTES]>,
-    server: Server<'static, IN_FLIGHT, 4>,
+    server: Server<'static>,
     jobs: [Option<Blinking>; IN_FLIGHT],
 }
 
@@ -226,13 +226,14 @@ impl Board {
 #[size::entry]
 fn main() -> ! {
     static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
     static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
 
     board::open();
     let board = BOARD.write(Board {
         port: Uart::open(),
         tx: TxBuffer::new([0; TX_BYTES]),
-        server: Server::with_table_sizes(&CONFIG),
+        server: STATE.server(&CONFIG),
         jobs: [const { None }; IN_FLIGHT],
     });
     loop {

@@ -83,7 +83,7 @@ impl Session {
         Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
     }
 
-    pub(crate) fn is_modern(&self) -> bool {
+    pub(crate) fn is_modern(&mut self) -> bool {
         self.client.revision().is_some_and(|revision| revision.is_modern())
     }
 

@@ -12,9 +12,10 @@ use super::client_app::{Again, ClientApp, How};
 use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
 use super::end::{End, Op, Role};
 use crate::chaos::script::Script;
+use crate::memory::new_client;
 use crate::pair::{Line, Speaker};
 
-pub(super) type Machine = Client<'static, 3>;
+pub(super) type Machine = Client<'static>;
 
 /// A call that can be repeated as it was.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ impl Role for ClientApp {
     const SPEAKER: Speaker = Speaker::Client;
 
     fn machine(script: &mut Script<'_>) -> Machine {
-        Machine::with_table_sizes(script.pick(&CLIENTS))
+        new_client::<3>(script.pick(&CLIENTS))
     }
 
     fn new() -> Self {

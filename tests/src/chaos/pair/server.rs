@@ -14,9 +14,10 @@ use super::corpus::SERVERS;
 use super::end::{End, Op, Role};
 use super::server_app::ServerApp;
 use crate::chaos::script::Script;
+use crate::memory::new_server;
 use crate::pair::Speaker;
 
-pub(super) type Machine = Server<'static, 3, 3>;
+pub(super) type Machine = Server<'static>;
 
 /// A call that can be repeated as it was.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl Role for ServerApp {
     const SPEAKER: Speaker = Speaker::Server;
 
     fn machine(script: &mut Script<'_>) -> Machine {
-        Machine::with_table_sizes(script.pick(&SERVERS))
+        new_server::<3, 3>(script.pick(&SERVERS))
     }
 
     fn new() -> Self {
@@ -259,9 +260,9 @@ impl End<ServerApp> {
         );
         // Sometimes another server takes its place.
         let machine = if script.once_in(3) {
-            Machine::with_table_sizes(script.pick(&SERVERS))
+            new_server::<3, 3>(script.pick(&SERVERS))
         } else {
-            std::mem::replace(&mut self.machine, Machine::with_table_sizes(&SERVERS[0]))
+            std::mem::replace(&mut self.machine, new_server::<3, 3>(&SERVERS[0]))
         };
         let before = std::mem::replace(self, Self::new(script));
         (self.machine, self.events, self.app.tokens) = (machine, before.events, before.app.tokens);

@@ -13,8 +13,9 @@ use super::super::script::Script;
 use super::application::{Application, Job};
 use super::corpus;
 use super::ledger::{Heard, Ledger};
+use crate::memory::new_server;
 
-pub(super) type Machine = Server<'static, 4, 3>;
+pub(super) type Machine = Server<'static>;
 
 /// All state but the receive buffer, which frames borrow.
 pub(super) struct World<'d> {
@@ -77,7 +78,7 @@ impl<'d> World<'d> {
         let tx = tx(&mut script);
         Self {
             script,
-            server: Machine::with_table_sizes(config),
+            server: new_server::<4, 3>(config),
             tx,
             ledger: Ledger::default(),
             application: Application::default(),

@@ -31,7 +31,7 @@ use super::super::setup::{code, json, level, millis};
 use super::play::{Asked, Player};
 use crate::delivery::respond;
 
-impl<const N: usize> Player<'_, N> {
+impl Player<'_> {
     /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);

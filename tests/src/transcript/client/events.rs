@@ -25,7 +25,7 @@ use super::super::events::peer_error;
 use super::super::setup::code;
 use super::play::{Asked, Player};
 
-impl<const N: usize> Player<'_, N> {
+impl Player<'_> {
     pub(super) fn describe(&mut self, event: &ClientEvent<'_>) -> Event {
         match event {
             ClientEvent::Connected(Connected { revision, capabilities, result, .. }) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, Client, ClientEvent, Era, RequestHandle, Revision};
+use mcp_sansio::{Call, Client, ClientConfig, ClientEvent, Era, RequestHandle, Revision};
 use serde_json::Value;
 
 use super::super::claims::Claims;
@@ -10,6 +10,7 @@ use super::super::machine::{Bench, Play, named};
 use super::super::parse::Transcript;
 use super::super::wire::Way;
 use super::setup::Setup;
+use crate::memory::new_client;
 
 /// Plays a transcript in one way; returns the lines sent.
 pub(in super::super) fn play(
@@ -18,17 +19,17 @@ pub(in super::super) fn play(
 ) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
     match setup.size {
-        1 => Player::<1>::play(transcript, &setup, way),
-        2 => Player::<2>::play(transcript, &setup, way),
-        4 => Player::<4>::play(transcript, &setup, way),
-        8 => Player::<8>::play(transcript, &setup, way),
+        1 => Player::play(new_client::<1>, transcript, &setup, way),
+        2 => Player::play(new_client::<2>, transcript, &setup, way),
+        4 => Player::play(new_client::<4>, transcript, &setup, way),
+        8 => Player::play(new_client::<8>, transcript, &setup, way),
         n => Err(format!("{}: size {n} is not compiled in", transcript.name)),
     }
 }
 
 /// A client and its application.
-pub(super) struct Player<'c, const N: usize> {
-    pub(super) client: Client<'c, N>,
+pub(super) struct Player<'c> {
+    pub(super) client: Client<'c>,
     pub(super) bench: Bench,
     /// Requests of the server in order of arrival.
     pub(super) requests: Vec<RequestHandle>,
@@ -46,8 +47,8 @@ pub(super) struct Asked {
     pub(super) state: Option<String>,
 }
 
-impl<'c, const N: usize> Play for Player<'c, N> {
-    type Machine = Client<'c, N>;
+impl<'c> Play for Player<'c> {
+    type Machine = Client<'c>;
 
     fn parts(&mut self) -> (&mut Self::Machine, &mut Bench) {
         (&mut self.client, &mut self.bench)
@@ -102,15 +103,16 @@ impl<'c, const N: usize> Play for Player<'c, N> {
     }
 }
 
-impl<const N: usize> Player<'_, N> {
+impl Player<'_> {
     fn play(
+        new_client: for<'c> fn(&'c ClientConfig<'c>) -> Client<'c>,
         transcript: &Transcript,
         setup: &Setup<'_>,
         way: &Way,
     ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
-        let mut player = Player::<N> {
-            client: Client::with_table_sizes(&config),
+        let mut player = Player {
+            client: new_client(&config),
             bench: Bench::new(way, setup.rx),
             requests: Vec::new(),
             calls: Vec::new(),

@@ -1,7 +1,8 @@
 //! Capabilities of a client, and server information that is not trusted.
 
 use mcp_sansio::types::{Icon, Implementation};
-use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, Revision, Revisions, TxBuffer};
+use mcp_sansio::{ClientConfig, ClientFeatures, Instant, Revision, Revisions, TxBuffer};
+use mcp_sansio_tests::memory::new_client;
 use serde_json::{Value, json};
 
 use super::support::{REVISIONS, raw};
@@ -67,7 +68,7 @@ fn root_07_samp_18_a_client_declares_roots_and_sampling_only_if_configured() {
     let declared = |revision: Revision, capabilities: ClientFeatures| {
         let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
             .revisions(Revisions::only(revision));
-        let (mut client, mut tx) = (Client::new(&config), TxBuffer::new([0; 1024]));
+        let (mut client, mut tx) = (new_client::<8>(&config), TxBuffer::new([0; 1024]));
         client.connect(Instant::from_millis(0), &mut tx).expect("connecting starts");
         let sent: Value = serde_json::from_slice(tx.pending()).expect("JSON");
         let key = if revision.is_modern() {

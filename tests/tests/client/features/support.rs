@@ -5,6 +5,7 @@ use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
     RawJson, Revision, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_client;
 use serde_json::{Value, json};
 
 pub(crate) const REVISIONS: [Revision; 5] = [
@@ -34,7 +35,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(revision: Revision) -> Self {
-        let mut peer = Self { client: Client::new(&CONFIG), ids: 0 };
+        let mut peer = Self { client: new_client::<8>(&CONFIG), ids: 0 };
         peer.client.set_era(Some(revision.era()));
         let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
         if revision.era() == Era::Legacy {

@@ -15,6 +15,7 @@ use mcp_sansio::{
     RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
     ServerFeatures as Can, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::{new_client, new_server};
 
 pub(crate) const SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
@@ -28,8 +29,8 @@ const ALL: Can =
 
 /// A client and a server with output buffers of `TX` bytes.
 pub(crate) struct Duo<'c, const TX: usize> {
-    client: Client<'c, 4>,
-    server: Server<'c, 4, 4>,
+    client: Client<'c>,
+    server: Server<'c>,
     up: Way<TX>,
     down: Way<TX>,
     now: u64,
@@ -105,8 +106,8 @@ impl<const TX: usize> Way<TX> {
 impl<'c, const TX: usize> Duo<'c, TX> {
     pub(crate) fn new(client: &'c ClientConfig<'c>, server: &'c ServerConfig<'c>) -> Self {
         Self {
-            client: Client::with_table_sizes(client),
-            server: Server::with_table_sizes(server),
+            client: new_client::<4>(client),
+            server: new_server::<4, 4>(server),
             up: Way::new(),
             down: Way::new(),
             now: 1,
@@ -268,7 +269,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 impl Seen {
     fn event<const TX: usize>(
         &mut self,
-        client: &mut Client<'_, 4>,
+        client: &mut Client<'_>,
         up: &mut Way<TX>,
         at: Instant,
         event: &ClientEvent<'_>,
@@ -321,7 +322,7 @@ fn respond_to(question: &InputRequest<'_>) -> InputResponse<'static> {
 }
 
 fn answer<const TX: usize>(
-    server: &mut Server<'_, 4, 4>,
+    server: &mut Server<'_>,
     down: &mut Way<TX>,
     at: Instant,
     slow: &mut Option<RequestHandle>,

@@ -14,6 +14,7 @@ use mcp_sansio::{
     Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
     ServerFeatures as Can, Target, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 use serde::Deserialize;
 
 static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL)
@@ -49,7 +50,7 @@ const BYTES: [u8; 512] = [0xa5; 512];
 
 /// A server with an output buffer of `TX` bytes.
 pub(crate) struct Peer<const TX: usize> {
-    server: Server<'static, 4, 4>,
+    server: Server<'static>,
     rx: RxBuffer<[u8; 512]>,
     outside: Outside<TX>,
     now: u64,
@@ -81,12 +82,7 @@ impl<const TX: usize> Peer<TX> {
             asking: None,
             listening: None,
         };
-        Self {
-            server: Server::with_table_sizes(&CONFIG),
-            rx: RxBuffer::new([0; 512]),
-            outside,
-            now: 0,
-        }
+        Self { server: new_server::<4, 4>(&CONFIG), rx: RxBuffer::new([0; 512]), outside, now: 0 }
     }
 
     pub(crate) fn sent(&self) -> &str {
@@ -222,7 +218,7 @@ impl<const TX: usize> Outside<TX> {
         assert!(result.is_ok() || TX <= 64 && result == Err(SendError::TooLarge), "{result:?}");
     }
 
-    fn request(&mut self, server: &mut Server<'static, 4, 4>, now: u64, request: &Request<'_>) {
+    fn request(&mut self, server: &mut Server<'static>, now: u64, request: &Request<'_>) {
         let handle = request.handle;
         match self.send(|tx| CATALOG.respond(server, request, tx)).unwrap() {
             Target::Tool(tool) => match tool.name.as_plain() {
@@ -280,7 +276,7 @@ impl<const TX: usize> Outside<TX> {
         }
     }
 
-    fn ask(&mut self, server: &mut Server<'static, 4, 4>, now: u64, request: &Request<'_>) {
+    fn ask(&mut self, server: &mut Server<'static>, now: u64, request: &Request<'_>) {
         const FORM: ElicitParams = ElicitParams::form(
             "Who?",
             RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]),

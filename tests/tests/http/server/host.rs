@@ -16,6 +16,7 @@ use mcp_sansio::{
     Messages, Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError,
     Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, types::LoggingLevel,
 };
+use mcp_sansio_tests::memory::new_server;
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
@@ -58,11 +59,11 @@ pub(crate) struct Host {
     /// Size of the buffers for responses.
     pub(crate) room: usize,
     /// A stateless request that is still open.
-    pub(crate) waiting: Option<(Server<'static, 1, 4>, TxBuffer<Vec<u8>>, RequestHandle)>,
+    pub(crate) waiting: Option<(Server<'static>, TxBuffer<Vec<u8>>, RequestHandle)>,
 }
 
 pub(crate) struct Session {
-    pub(crate) server: Server<'static, 4, 4>,
+    pub(crate) server: Server<'static>,
     pub(crate) own: TxBuffer<Vec<u8>>,
     own_recording: StreamRecorder,
     pub(crate) own_cursor: ReplayCursor,
@@ -317,7 +318,7 @@ impl Host {
     }
 
     fn alone(&mut self, mut messages: Messages<'_>, assumed: Option<Revision>) -> Answer {
-        let mut server: Server<'static, 1, 4> = Server::with_table_sizes(self.config);
+        let mut server = new_server::<1, 4>(self.config);
         if let Some(revision) = assumed {
             server.start_legacy(revision);
         }
@@ -369,7 +370,7 @@ impl Session {
     fn new(config: &'static ServerConfig<'static>, room: usize) -> Self {
         let replay = ReplayBuffer::new(vec![0; 1 << 14]);
         Self {
-            server: Server::with_table_sizes(config),
+            server: new_server::<4, 4>(config),
             own: TxBuffer::for_http_response(Vec::new(), room).with_event_ids(0),
             own_recording: StreamRecorder::new(0),
             own_cursor: replay.read_stream(0),
@@ -467,7 +468,7 @@ impl Session {
     pub(crate) fn tx(
         &mut self,
         exchange: ExchangeId,
-    ) -> (&mut Server<'static, 4, 4>, &mut TxBuffer<Vec<u8>>) {
+    ) -> (&mut Server<'static>, &mut TxBuffer<Vec<u8>>) {
         (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
     }
 
@@ -487,8 +488,8 @@ impl Session {
 }
 
 /// Runs a tool. Returns the request if it stays open.
-fn handle<const N: usize, const S: usize>(
-    server: &mut Server<'static, N, S>,
+fn handle(
+    server: &mut Server<'static>,
     request: &Request<'_>,
     tx: &mut TxBuffer<Vec<u8>>,
     out: &mut Vec<u8>,

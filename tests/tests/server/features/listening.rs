@@ -1,6 +1,7 @@
 //! Subscriptions with slow output.
 
-use mcp_sansio::{Change, Frame, Messages, Remaining, Revision, Server, ServerEvent, TxBuffer};
+use mcp_sansio::{Change, Frame, Messages, Remaining, Revision, ServerEvent, TxBuffer};
+use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
 
 use super::support::{CONFIG, NOW, Peer, lines, through};
@@ -24,7 +25,7 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
     let line = listen(json!("new"), &["u:a", "u:b"]);
     let mut held_back = 0;
     for size in 1..400 {
-        let mut server: Server<'static> = Server::new(&CONFIG);
+        let mut server = new_server::<8, 8>(&CONFIG);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let mut tx = TxBuffer::new(vec![0; size]);
         let mut sent = Vec::new();
@@ -115,7 +116,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
     // The notification of the first of two is partly written when its cancellation arrives: the
     // line is finished, and the second gets its own.
     for size in 8..200 {
-        let mut server: Server<'static> = Server::new(&CONFIG);
+        let mut server = new_server::<8, 8>(&CONFIG);
         for id in [1, 2] {
             let line = listen(json!(id), &["u:a"]);
             let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
@@ -163,7 +164,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
 #[test]
 fn sub_09_sub_10_the_end_of_a_listen_is_its_last_message_through_any_buffer() {
     for size in [1, 20, 64, 4096] {
-        let mut server: Server<'static> = Server::new(&CONFIG);
+        let mut server = new_server::<8, 8>(&CONFIG);
         let line = listen(json!("id"), &["u:a"]);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));

@@ -5,6 +5,7 @@ use mcp_sansio::{
     Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
+use mcp_sansio_tests::memory::new_server;
 use serde_json::{Value, json};
 
 pub(crate) const REVISIONS: [Revision; 5] = [
@@ -32,7 +33,7 @@ pub(crate) fn can_do_everything() -> Value {
 
 /// A connection; with a legacy revision, its session is open.
 pub(crate) struct Peer<const N: usize = 8, const S: usize = 8> {
-    pub(crate) server: Server<'static, N, S>,
+    pub(crate) server: Server<'static>,
     pub(crate) revision: Revision,
     capabilities: Value,
     ids: u32,
@@ -55,7 +56,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         capabilities: Value,
     ) -> Self {
         let mut peer = Self {
-            server: Server::with_table_sizes(config),
+            server: new_server::<N, S>(config),
             revision,
             capabilities: capabilities.clone(),
             ids: 0,
@@ -94,7 +95,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
     pub(crate) fn say(
         &mut self,
         message: &Value,
-        handle: impl FnMut(&mut Server<'static, N, S>, ServerEvent<'_>, &mut Tx<'_>),
+        handle: impl FnMut(&mut Server<'static>, ServerEvent<'_>, &mut Tx<'_>),
     ) -> Vec<Value> {
         self.say_text(&message.to_string(), handle)
     }
@@ -103,7 +104,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
     pub(crate) fn say_text(
         &mut self,
         line: &str,
-        mut handle: impl FnMut(&mut Server<'static, N, S>, ServerEvent<'_>, &mut Tx<'_>),
+        mut handle: impl FnMut(&mut Server<'static>, ServerEvent<'_>, &mut Tx<'_>),
     ) -> Vec<Value> {
         let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
@@ -120,7 +121,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         &mut self,
         method: &str,
         params: Value,
-        mut answer: impl FnMut(&mut Server<'static, N, S>, &Request<'_>, &mut Tx<'_>),
+        mut answer: impl FnMut(&mut Server<'static>, &Request<'_>, &mut Tx<'_>),
     ) -> Value {
         let message = self.request(method, params);
         let mut sent = self.say(&message, |server, event, tx| match event {

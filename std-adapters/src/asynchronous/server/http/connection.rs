@@ -224,7 +224,7 @@ where
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
         let instance = self.instance::<N>(principal);
-        instance.inner.lock().server.start_legacy(revision);
+        instance.inner.lock().server().start_legacy(revision);
         self.alone_on(&instance, messages, held).await
     }
 
@@ -268,7 +268,7 @@ where
         }
         let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
         let opened = |sender: &mut Sender| {
-            if session.instance.inner.lock().server.legacy_revision().is_none() {
+            if session.instance.inner.lock().server().legacy_revision().is_none() {
                 return;
             }
             session.instance.join();

@@ -112,7 +112,7 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
             sender.end(out);
             return true;
         };
-        let is_over = taken.is_all && state.server.open_requests_of(self.exchange) == 0;
+        let is_over = taken.is_all && state.server().open_requests_of(self.exchange) == 0;
         let output = state.outputs.at(self.exchange);
         let had = !output.tx.pending().is_empty();
         let is_blocked = output.is_blocked();

@@ -148,7 +148,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     fn is_still(&self, dispatcher: &Dispatcher<F>) -> (bool, Option<Instant>) {
         let is_idle = dispatcher.is_sent() && dispatcher.is_idle(&self.inner);
         let mut state = self.inner.lock();
-        (is_idle && state.is_silent(), state.server.poll_timeout())
+        (is_idle && state.is_silent(), state.server().poll_timeout())
     }
 
     /// One pass over handlers, timeouts and output. Returns whether there was progress.

@@ -98,7 +98,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let stream = streams.exchanges;
         let exchange = ExchangeId::new(stream);
         let tx = TxBuffer::for_http_response(Vec::new(), max_pending);
-        let tx = match state.server.legacy_revision() {
+        let tx = match state.server().legacy_revision() {
             Some(Revision::V2025_11_25) => tx.with_priming_event(stream, options.retry),
             _ => tx.with_event_ids(stream),
         };
@@ -115,7 +115,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
-        let is_over = state.server.open_requests_of(exchange) == 0
+        let is_over = state.server().open_requests_of(exchange) == 0
             && state
                 .outputs
                 .of_exchange(exchange)
@@ -181,7 +181,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         }
         let state = &mut *state;
         streams.lines.retain(|exchange, line| {
-            let is_open = state.server.open_requests_of(*exchange) > 0;
+            let is_open = state.server().open_requests_of(*exchange) > 0;
             let output = state.outputs.at(*exchange);
             let has_more = !output.tx.pending().is_empty();
             if line.is_detached {
@@ -217,7 +217,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// Returns the time at which an unused session ends.
     fn ends_at(&self, options: &HttpOptions) -> Option<Instant> {
-        let is_used = self.instance.inner.lock().server.open_requests() > 0;
+        let is_used = self.instance.inner.lock().server().open_requests() > 0;
         let streams = self.streams();
         if is_used || streams.attached > 0 || !streams.lines.is_empty() {
             None

@@ -51,8 +51,8 @@ where
             if wire.out.is_empty() {
                 let has_to_end = instance.dispatcher().is_over(is_endless);
                 let mut state = instance.inner.lock();
-                let is_over =
-                    has_to_end || taken.is_all && !is_endless && state.server.open_requests() == 0;
+                let is_over = has_to_end
+                    || taken.is_all && !is_endless && state.server().open_requests() == 0;
                 let tx = &mut state.outputs.own().tx;
                 let had = !tx.pending().is_empty();
                 sender.take(tx, is_over && !had, &mut wire.out, |_| {});
@@ -123,7 +123,7 @@ pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     let due = instance
         .inner
         .lock()
-        .server
+        .server()
         .poll_timeout()
         .filter(|at| *at > timeouts_checked_at)
         .and_then(|at| instance.inner.real_time(at));

@@ -41,7 +41,7 @@ where
         (stream, cursor, streams.holder)
     };
     // Not known after the session has ended.
-    let revision = session.instance.inner.lock().server.legacy_revision();
+    let revision = session.instance.inner.lock().server().legacy_revision();
     sender.begin_events(&mut wire.out);
     let served = poll_fn(|cx| {
         loop {
