@@ -370,7 +370,7 @@ mod tests {
         let connector = Connector::new(&CONFIG)
             .set_era(Some(Era::Legacy))
             .max_pending(1024)
-            .on_input_request(async |question| question.respond(&RawJson::EMPTY));
+            .on_input_request(async |input_request| input_request.respond(&RawJson::EMPTY));
         let (_client, mut connection) = connector.connect(stream);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..50 {

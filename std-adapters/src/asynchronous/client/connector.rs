@@ -81,8 +81,8 @@ impl<const N: usize> Connector<N> {
     where
         F: Future<Output = Result<InputResponse, InputRefusal>> + Send + 'static,
     {
-        let input_handler = move |question| -> InputFuture {
-            let pending = caught(|| handler(question)).ok();
+        let input_handler = move |input_request| -> InputFuture {
+            let pending = caught(|| handler(input_request)).ok();
             Box::pin(async {
                 caught_future(pending).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
             })

@@ -103,7 +103,7 @@ impl PendingInput {
         match pending.as_mut().poll(cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Err(refusal)) => return Poll::Ready(Err(CallError::InputRefused(refusal))),
-            Poll::Ready(Ok(answer)) => self.found = Ok(answer.0),
+            Poll::Ready(Ok(response)) => self.found = Ok(response.0),
         }
         Poll::Ready(Ok(()))
     }
@@ -111,7 +111,7 @@ impl PendingInput {
 
 impl Serialize for InputResponses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, answer)| (key, answer)))
+        serializer.collect_map(self.0.iter().map(|(key, response)| (key, response)))
     }
 }
 

@@ -68,8 +68,8 @@ impl ServerRequests {
         let before = responses.len();
         self.open.retain_mut(|(handle, pending)| match pending.as_mut().poll(&mut cx) {
             Poll::Pending => true,
-            Poll::Ready(answer) => {
-                responses.push_back((*handle, answer.map(|answer| answer.0)));
+            Poll::Ready(response) => {
+                responses.push_back((*handle, response.map(|response| response.0)));
                 false
             }
         });
@@ -78,8 +78,8 @@ impl ServerRequests {
 
     /// Sends as many responses as there is room for.
     pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
-        while let Some((handle, answer)) = self.responses.front() {
-            let sent = match answer {
+        while let Some((handle, response)) = self.responses.front() {
+            let sent = match response {
                 Ok(json) => state.memory.client(state.config).respond_raw(
                     *handle,
                     json.as_raw(),

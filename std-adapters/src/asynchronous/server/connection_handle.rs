@@ -28,7 +28,7 @@ pub(super) trait ConnectionHandle: Send + Sync {
     /// Removes the waker of a caller that stopped waiting.
     fn leave(&self, place: u64);
     /// Queues an input request for the driver to send. Returns its id.
-    fn begin_input_request(&self, parent: RequestHandle, question: OwnedJson) -> u64;
+    fn begin_input_request(&self, parent: RequestHandle, input_request: OwnedJson) -> u64;
     fn poll_input_response(
         &self,
         id: u64,
@@ -112,10 +112,10 @@ impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> 
         self.leave(place);
     }
 
-    fn begin_input_request(&self, parent: RequestHandle, question: OwnedJson) -> u64 {
+    fn begin_input_request(&self, parent: RequestHandle, input_request: OwnedJson) -> u64 {
         let mut state = self.lock();
         state.notify_driver();
-        state.input_requests.begin(parent, question)
+        state.input_requests.begin(parent, input_request)
     }
 
     fn poll_input_response(

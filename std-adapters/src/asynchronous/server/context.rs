@@ -150,7 +150,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     ) -> Result<(), Failure> {
         let handle = self.active.handle;
         let mut waiting = WaitForRoom::new(&*self.connection);
-        let told = poll_fn(|cx| {
+        let outcome = poll_fn(|cx| {
             let data = mcp_sansio::Json(message.data);
             let message = LogMessage {
                 level: message.level,
@@ -164,7 +164,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 cx,
             )
         });
-        sent(told.await)
+        sent(outcome.await)
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
@@ -180,10 +180,10 @@ impl<const N: usize, const S: usize> Context<N, S> {
     pub async fn request_input(
         &self,
         key: &str,
-        question: InputRequest<'_>,
+        input_request: InputRequest<'_>,
     ) -> Result<InputResponse, Failure> {
-        let [answer] = self.request_inputs([(key, question)]).await?;
-        Ok(answer)
+        let [response] = self.request_inputs([(key, input_request)]).await?;
+        Ok(response)
     }
 
     /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
@@ -193,25 +193,26 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// As [`request_input`](Self::request_input).
     pub async fn request_inputs<const K: usize>(
         &self,
-        questions: [(&str, InputRequest<'_>); K],
+        input_requests: [(&str, InputRequest<'_>); K],
     ) -> Result<[InputResponse; K], Failure> {
         let request = self.request();
-        let needed = questions.iter().fold(ClientFeatures::NONE, |needed, (_, question)| {
-            needed.with(question.required_capabilities())
-        });
+        let needed =
+            input_requests.iter().fold(ClientFeatures::NONE, |needed, (_, input_request)| {
+                needed.with(input_request.required_capabilities())
+            });
         if !request.capabilities.contains(needed) {
             return Err(Failure::missing_capability(needed));
         }
-        let mut answers = Vec::with_capacity(K);
+        let mut responses = Vec::with_capacity(K);
         if request.revision.is_modern() {
             let mut is_complete = true;
-            for (key, question) in &questions {
+            for (key, input_request) in &input_requests {
                 match self.active.mrtr.input_response(key, &self.active.request) {
-                    Some(json) => answers.push(InputResponse { key: (*key).to_owned(), json }),
+                    Some(json) => responses.push(InputResponse { key: (*key).to_owned(), json }),
                     None => {
                         self.active
                             .mrtr
-                            .add_missing(key, OwnedJson::new(question, request.revision)?);
+                            .add_missing(key, OwnedJson::new(input_request, request.revision)?);
                         is_complete = false;
                     }
                 }
@@ -220,23 +221,23 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 return Err(Failure::ASKED);
             }
         } else {
-            let mut asking = Vec::with_capacity(K);
-            for (key, question) in &questions {
-                let question = OwnedJson::new(question, request.revision)?;
-                asking.push((
+            let mut pending = Vec::with_capacity(K);
+            for (key, input_request) in &input_requests {
+                let input_request = OwnedJson::new(input_request, request.revision)?;
+                pending.push((
                     *key,
                     InputResponseFuture::new(
                         Arc::clone(&self.connection),
                         request.handle,
-                        question,
+                        input_request,
                     ),
                 ));
             }
-            for (key, asking) in asking {
-                answers.push(InputResponse { key: key.to_owned(), json: asking.await? });
+            for (key, pending) in pending {
+                responses.push(InputResponse { key: key.to_owned(), json: pending.await? });
             }
         }
-        answers.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
+        responses.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
     }
 
     /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one

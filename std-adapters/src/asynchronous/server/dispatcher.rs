@@ -72,7 +72,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
-                let answer = match outcome {
+                let response = match outcome {
                     CallOutcome::Result(result) => Ok(OwnedJson::from(*result)),
                     CallOutcome::Error(error) => {
                         let message =
@@ -87,7 +87,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                     }
                     _ => Err(Failure::GONE),
                 };
-                inner.lock().input_requests.finish(*call, answer);
+                inner.lock().input_requests.finish(*call, response);
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,

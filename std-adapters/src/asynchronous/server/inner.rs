@@ -16,6 +16,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::InputRequests;
 use super::output::{OutputBuffer, OutputBuffers};
 
+/// The part of a connection that its driver and its handlers share.
 pub(super) struct ConnectionInner<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
     /// Waker of the task that drives the connection.
@@ -45,14 +46,16 @@ impl Drop for ParamsReservation {
     }
 }
 
+/// What the mutex of a connection protects.
 pub(super) struct State<const N: usize, const S: usize> {
     pub(super) memory: ServerState<N, S>,
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) outputs: OutputBuffers,
     pub(super) input_requests: InputRequests,
-    /// Changes that subscribers have not been notified of, and the position in the first one.
+    /// Changes that not all subscribers have been notified of.
     changes: Vec<OwnedChange>,
-    told: u16,
+    /// Position in the first change.
+    position: u16,
     /// Handlers and connections that wait for room.
     pub(super) waiting: WakerSet,
     /// Connections with a request that waits for another to end.
@@ -74,7 +77,7 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
             outputs: OutputBuffers::new(tx),
             input_requests: InputRequests::default(),
             changes: Vec::new(),
-            told: 0,
+            position: 0,
             waiting: WakerSet::default(),
             #[cfg(feature = "http")]
             waiting_for_capacity: Vec::new(),
@@ -252,19 +255,19 @@ impl<const N: usize, const S: usize> State<N, S> {
     /// Notifies subscribers of changes, as far as there is room.
     pub(super) fn send_changes(&mut self) {
         while let Some(changes) = self.changes.first() {
-            let mut change = changes.as_change().resume(self.told);
+            let mut change = changes.as_change().resume(self.position);
             let own = self.outputs.own();
             if own.is_blocked() {
                 return;
             }
-            let told = self.memory.server(self.config).publish(&mut change, &mut own.tx);
-            self.told = change.position();
-            match told {
+            let published = self.memory.server(self.config).publish(&mut change, &mut own.tx);
+            self.position = change.position();
+            match published {
                 Ok(Remaining::More) => {}
                 Err(SendError::Full) => return own.block(),
                 Ok(Remaining::Done) | Err(_) => {
                     self.changes.remove(0);
-                    self.told = 0;
+                    self.position = 0;
                 }
             }
         }
@@ -287,7 +290,7 @@ impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
     fn on_change(&self, change: OwnedChange) {
         let mut state = self.lock();
         // The first one may have been sent to some subscribers already: it has to be sent again.
-        let untold = if state.told == 0 { 0 } else { 1 };
+        let started = usize::from(state.position != 0);
         // Changes without a subscriber are not kept, so there are at most as many as subscriptions,
         // plus the three lists.
         let is_wanted = state.server().is_subscribed(&change.as_change());
@@ -298,10 +301,10 @@ impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
             let mut at = 0;
             changes.retain(|changes| {
                 at += 1;
-                at <= untold || server.is_subscribed(&changes.as_change())
+                at <= started || server.is_subscribed(&changes.as_change())
             });
         }
-        if is_wanted && !state.changes.iter().skip(untold).any(|other| *other == change) {
+        if is_wanted && !state.changes.iter().skip(started).any(|other| *other == change) {
             state.changes.push(change);
         }
         state.notify_driver();

@@ -27,7 +27,7 @@ pub(super) struct InputRequests {
 struct PendingInput {
     id: u64,
     parent: RequestHandle,
-    question: OwnedJson,
+    input_request: OwnedJson,
     stage: Stage,
     /// Whether its future was dropped.
     is_dropped: bool,
@@ -48,12 +48,12 @@ impl InputRequests {
     }
 
     /// Records the response to a call, or the reason why there is none.
-    pub(super) fn finish(&mut self, call: Call, answer: Result<OwnedJson, Failure>) {
+    pub(super) fn finish(&mut self, call: Call, response: Result<OwnedJson, Failure>) {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
         if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
-            pending.end(answer);
+            pending.end(response);
         }
         self.input_requests
             .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
@@ -64,12 +64,12 @@ impl InputRequests {
         self.input_requests.iter_mut().for_each(|pending| pending.end(Err(Failure::GONE)));
     }
 
-    pub(super) fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
+    pub(super) fn begin(&mut self, parent: RequestHandle, input_request: OwnedJson) -> u64 {
         self.made += 1;
         let pending = PendingInput {
             id: self.made,
             parent,
-            question,
+            input_request,
             stage: Stage::Queued,
             is_dropped: false,
             waker: None,
@@ -88,7 +88,7 @@ impl InputRequests {
         match self.input_requests.get_mut(at) {
             Some(PendingInput { stage: Stage::Done(_), .. }) => {
                 match self.input_requests.remove(at).stage {
-                    Stage::Done(answer) => Poll::Ready(answer),
+                    Stage::Done(response) => Poll::Ready(response),
                     _ => Poll::Ready(Err(Failure::GONE)),
                 }
             }
@@ -106,8 +106,8 @@ impl InputRequests {
 }
 
 impl PendingInput {
-    fn end(&mut self, answer: Result<OwnedJson, Failure>) {
-        self.stage = Stage::Done(answer);
+    fn end(&mut self, response: Result<OwnedJson, Failure>) {
+        self.stage = Stage::Done(response);
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -134,9 +134,10 @@ impl<const N: usize, const S: usize> State<N, S> {
                 // middle of a frame.
                 Stage::Queued if was_mid_frame => Err(SendError::Full),
                 Stage::Queued | Stage::PartlyWritten => {
-                    let sent = match pending.question.to::<InputRequest<'_>>() {
-                        Ok(question) => {
-                            let request = ClientRequest::from(&question).parent(pending.parent);
+                    let sent = match pending.input_request.to::<InputRequest<'_>>() {
+                        Ok(input_request) => {
+                            let request =
+                                ClientRequest::from(&input_request).parent(pending.parent);
                             server.request(now, request, &mut output.tx)
                         }
                         Err(_) => Err(SendError::Invalid(InvalidPayload::Serialize)),
@@ -200,9 +201,9 @@ impl InputResponseFuture {
     pub(super) fn new(
         connection: Arc<dyn ConnectionHandle>,
         parent: RequestHandle,
-        question: OwnedJson,
+        input_request: OwnedJson,
     ) -> Self {
-        let id = connection.begin_input_request(parent, question);
+        let id = connection.begin_input_request(parent, input_request);
         Self { connection, id }
     }
 }

@@ -52,11 +52,11 @@ impl MrtrState {
             }
         };
         let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
-        let answers = carried_answers
+        let responses = carried_answers
             .into_iter()
             .chain(request.params.get("inputResponses"))
             .flat_map(RawJson::members);
-        if answers.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
+        if responses.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
             return Err("Too many input responses");
         }
         Ok(Self { carried, next: Mutex::default() })
@@ -96,7 +96,7 @@ impl MrtrState {
         protector: Option<&dyn StateProtector>,
     ) -> (Vec<(String, OwnedJson)>, Option<String>) {
         let NextRound { kept, missing } = std::mem::take(&mut *self.next());
-        let mut answers = Vec::new();
+        let mut responses = Vec::new();
         let mut keys = HashSet::new();
         let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
         // Responses that came without the state that they belong to are dropped as well.
@@ -104,20 +104,20 @@ impl MrtrState {
             .params
             .get("inputResponses")
             .filter(|_| self.carried.is_some() || kept.is_none());
-        for (key, answer) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
+        for (key, response) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
             if keys.insert(key.to_string()) {
-                answers.push((key, answer));
+                responses.push((key, response));
             }
         }
-        if answers.is_empty() && kept.is_none() {
+        if responses.is_empty() && kept.is_none() {
             return (missing, None);
         }
         let mut state = format!("{{\"{ANSWERS}\":{{");
-        for (number, (key, answer)) in answers.iter().enumerate() {
+        for (number, (key, response)) in responses.iter().enumerate() {
             state.push_str(if number == 0 { "" } else { "," });
             state.push_str(key.as_json());
             state.push(':');
-            state.push_str(answer.as_str());
+            state.push_str(response.as_str());
         }
         state.push('}');
         if let Some(kept) = kept.and_then(|kept| OwnedJson::new(&kept, Revision::LATEST).ok()) {

@@ -42,9 +42,9 @@ impl PendingResponse {
                 Self::Refused(active.handle, RpcError::internal("The result is not an object"))
             }
             Err(Failure(Why::Asked)) => {
-                let (questions, state) =
+                let (input_requests, state) =
                     active.mrtr.finish(&active.request.as_request(), protector);
-                Self::Input(active, questions, state)
+                Self::Input(active, input_requests, state)
             }
             Err(Failure(why)) => Self::Failure(active, why),
         }
@@ -66,14 +66,18 @@ impl PendingResponse {
                 }
                 None => Ok(()),
             },
-            Self::Input(active, questions, carried) => {
-                let questions: Vec<(&str, InputRequest<'_>)> = questions
+            Self::Input(active, input_requests, carried) => {
+                let input_requests: Vec<(&str, InputRequest<'_>)> = input_requests
                     .iter()
-                    .filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?)))
+                    .filter_map(|(key, input_request)| {
+                        Some((key.as_str(), input_request.to().ok()?))
+                    })
                     .collect();
-                let questions: Vec<(&str, ClientRequest<'_>)> =
-                    questions.iter().map(|(key, question)| (*key, question.into())).collect();
-                server.input_required(active.handle, &questions, carried.as_deref(), tx)
+                let input_requests: Vec<(&str, ClientRequest<'_>)> = input_requests
+                    .iter()
+                    .map(|(key, input_request)| (*key, input_request.into()))
+                    .collect();
+                server.input_required(active.handle, &input_requests, carried.as_deref(), tx)
             }
             Self::Failure(active, why) => {
                 let request = active.request.as_request();

@@ -18,6 +18,7 @@ use crate::blocking::handler::catch_panic;
 
 pub(super) type CoreClient<'c> = mcp_sansio::Client<'c>;
 
+/// Everything of a client but its receive buffer and its transport.
 pub(super) struct Driver<'c> {
     memory: GrowingClientState,
     config: &'c ClientConfig<'c>,
@@ -291,7 +292,7 @@ impl<'c> Driver<'c> {
         }
         for (key, request) in input.requests().iter() {
             match self.call_handler(Some(pending.id), request?) {
-                Ok(answer) => responses.0.push((key.to_string(), answer)),
+                Ok(response) => responses.0.push((key.to_string(), response)),
                 Err(InputRefusal::Panicked) => {
                     return Err(Error::HandlerPanicked { method: pending.method.clone() });
                 }
@@ -313,11 +314,11 @@ impl<'c> Driver<'c> {
 
     /// Responds to a request of a legacy server.
     fn handle_request(&mut self, request: &ServerRequest<'_>) {
-        let answer = request.input_request().map(|input| self.call_handler(None, input));
+        let response = request.input_request().map(|input| self.call_handler(None, input));
         let handle = request.handle;
         // An error means that the request is over.
-        let _ = self.send(|core, _, tx| match &answer {
-            Ok(Ok(answer)) => core.respond_raw(handle, answer.as_raw(), tx),
+        let _ = self.send(|core, _, tx| match &response {
+            Ok(Ok(response)) => core.respond_raw(handle, response.as_raw(), tx),
             Ok(Err(InputRefusal::Refused)) => core.respond_error(handle, &REFUSED, tx),
             Ok(Err(InputRefusal::NotSerializable(_))) => core.respond_error(
                 handle,
@@ -338,14 +339,14 @@ impl<'c> Driver<'c> {
     ) -> Result<OwnedJson, InputRefusal> {
         let input = ReceivedInputRequest::new(request, self.revision());
         let begun = (self.clock)().as_millis();
-        let answer = catch_panic(|| self.handler.on_input_request(&input));
+        let response = catch_panic(|| self.handler.on_input_request(&input));
         if let Some(left) = self.free_input_requests.checked_sub(1) {
             self.free_input_requests = left;
             self.input_time =
                 self.input_time.saturating_add((self.clock)().as_millis().saturating_sub(begun));
         }
-        match answer {
-            Some(answer) => answer.0,
+        match response {
+            Some(response) => response.0,
             None => {
                 self.panicked(about);
                 Err(InputRefusal::Panicked)
@@ -365,8 +366,8 @@ struct InputResponses(Vec<(String, OwnedJson)>);
 impl Serialize for InputResponses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, answer) in &self.0 {
-            map.serialize_entry(key, answer)?;
+        for (key, response) in &self.0 {
+            map.serialize_entry(key, response)?;
         }
         map.end()
     }

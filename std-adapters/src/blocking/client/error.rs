@@ -128,7 +128,7 @@ impl fmt::Display for Error {
                 ended.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
             }
             Self::Closed(ended) => ended.fmt(f),
-            Self::Server(fault) => write!(f, "the server responded with an error: {fault}"),
+            Self::Server(error) => write!(f, "the server responded with an error: {error}"),
             Self::TimedOut { method } => {
                 write!(
                     f,

@@ -157,7 +157,7 @@ async fn exchange_messages<D: Connect>(
     tried: &mut Tried,
 ) -> io::Result<Next> {
     // The client enforces the time limits of its requests, and drops them.
-    let patience = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
+    let read_timeout = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
     let sent = async {
         let mut wire = shared.send("POST", head, message).await?;
         let head = wire.head(|head| {
@@ -175,7 +175,7 @@ async fn exchange_messages<D: Connect>(
         let head = head.await?;
         Ok((wire, head))
     };
-    let (mut wire, (status, reply, challenge, location)) = within(patience, sent).await?;
+    let (mut wire, (status, reply, challenge, location)) = within(read_timeout, sent).await?;
     // A server of 2024-11-05 responds on its stream.
     if is_older && (200..=299).contains(&status) {
         opened(shared, post);
@@ -189,11 +189,11 @@ async fn exchange_messages<D: Connect>(
     };
     match reply {
         ResponseKind::Message => {
-            let got = within(patience, read(shared, wire, exchange, to)).await?;
+            let got = within(read_timeout, read(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
         ResponseKind::EventStream => {
-            let got = within(patience, follow(shared, wire, exchange, to)).await?;
+            let got = within(read_timeout, follow(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
         ResponseKind::Accepted => {
@@ -221,7 +221,7 @@ async fn exchange_messages<D: Connect>(
             unauthorized(shared, post, status, challenge, tried).await
         }
         ResponseKind::ErrorStatus(status) => {
-            let body = within(patience, wire.body(MAX_ERROR)).await?;
+            let body = within(read_timeout, wire.body(MAX_ERROR)).await?;
             refused(shared, post, exchange, wire, body, status, &location, tried).await
         }
         ResponseKind::Invalid(reason) if post.is_handshake() && exchange.is_initialize() => {

@@ -79,7 +79,7 @@ pub const MAX_ONE_WAY_POSTS: usize = 16;
 mod tests {
     use super::*;
 
-    fn answer(length: usize) -> Vec<u8> {
+    fn response(length: usize) -> Vec<u8> {
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{}"}}}}"#, "x".repeat(length))
             .into_bytes()
     }
@@ -87,7 +87,7 @@ mod tests {
     fn fill(queue: &mut Queue, length: usize) -> usize {
         let mut pushed = 0;
         while !queue.is_full() {
-            queue.push(answer(length));
+            queue.push(response(length));
             pushed += 1;
         }
         pushed
@@ -98,7 +98,7 @@ mod tests {
         let mut queue = Queue::default();
         assert_eq!(fill(&mut queue, 1), MAX_MESSAGES);
         queue.retain(|_| false);
-        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(answer(100_000).len()));
+        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(response(100_000).len()));
         let mut taken = 0;
         while queue.next(false, 0).is_some() {
             taken += 1;
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn c1_answers_wait_for_others_to_be_taken_and_requests_do_not() {
         let mut queue = Queue::default();
-        queue.push(answer(1));
+        queue.push(response(1));
         queue.push(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#.to_vec());
         assert_eq!(
             queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id).as_deref(),

@@ -52,9 +52,9 @@ pub(super) async fn renew<D: Connect>(
 async fn begin<D: Connect>(shared: &TransportState<D>) -> io::Result<()> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
-    let answer = exchange(shared, &initialize).await?;
+    let has_response = exchange(shared, &initialize).await?;
     let accepted = exchange(shared, &initialized).await?;
-    if answer && accepted && shared.with(|state| state.session.revision()) == before {
+    if has_response && accepted && shared.with(|state| state.session.revision()) == before {
         Ok(())
     } else {
         Err(ended())

@@ -106,14 +106,15 @@ pub(super) async fn refresh<D: Connect>(
         let request = format!(
             r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
         );
-        let Some(answer) = ask(shared, request.as_bytes()).await else { return false };
-        let sound = shared.with(|state| state.tools.take(&answer));
+        let Some(response) = ask(shared, request.as_bytes()).await else { return false };
+        let sound = shared.with(|state| state.tools.take(&response));
         sound
             .dropped
             .iter()
             .for_each(|(name, reason)| shared.report(Diagnostic::ToolDropped { name, reason }));
-        let text = String::from_utf8_lossy(&answer);
-        let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result"))
+        let text = String::from_utf8_lossy(&response);
+        let Some(result) =
+            RawJson::parse(text.trim()).ok().and_then(|response| response.get("result"))
         else {
             return false;
         };
@@ -122,7 +123,7 @@ pub(super) async fn refresh<D: Connect>(
             .filter(|cursor| cursor.as_string().is_some())
             .map(|cursor| cursor.as_str().to_owned());
         let Some(next) = &cursor else { return true };
-        bytes += answer.len();
+        bytes += response.len();
         if bytes > MAX_LIST || !cursors.insert(next.as_bytes()) {
             return false;
         }

@@ -21,11 +21,13 @@ use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::panics::{caught, caught_future};
 
+/// The part of the transport that the byte stream and its exchanges share.
 pub(super) struct TransportState<D: Connect> {
     pub(super) http: HttpTransport<D>,
     state: Mutex<State<D::Stream>>,
 }
 
+/// What the mutex of the transport protects.
 pub(super) struct State<S> {
     pub(super) session: HttpSession,
     /// Number of sessions so far.

@@ -168,12 +168,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 }
 
-fn invalid(fault: HttpError) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP/1.1 response: {fault}"))
+fn invalid(error: HttpError) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("invalid HTTP/1.1 response: {error}"))
 }
 
-fn cut(fault: HttpError) -> io::Error {
-    io::Error::new(ErrorKind::UnexpectedEof, fault)
+fn cut(error: HttpError) -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, error)
 }
 
 /// Maximum length of the head of a response, in bytes.

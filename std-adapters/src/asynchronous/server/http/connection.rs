@@ -64,34 +64,34 @@ where
     F: Future<Output = Result<Reply, Failure>>,
 {
     let broadcaster = shared.app.broadcaster();
-    let bell = Arc::new(ShutdownSignal::default());
+    let shutdown = Arc::new(ShutdownSignal::default());
     let _registration = broadcaster.register({
-        let bell: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&bell);
-        Arc::downgrade(&bell)
+        let shutdown: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
+        Arc::downgrade(&shutdown)
     });
-    let patience = shared.options.read_timeout;
+    let read_timeout = shared.options.read_timeout;
     loop {
         let stop = |cx: &mut std::task::Context<'_>| {
-            bell.set(cx.waker());
+            shutdown.set(cx.waker());
             broadcaster.is_shutting_down()
         };
-        let head = match wire.head(patience, stop).await? {
+        let head = match wire.head(read_timeout, stop).await? {
             Next::Got(head) => head,
-            Next::End | Next::Busy => return wire.close(patience).await,
-            Next::HttpError(fault) => {
+            Next::End | Next::Busy => return wire.close(read_timeout).await,
+            Next::HttpError(error) => {
                 let mut sender = Sender::new(false, false, Vec::new());
                 sender.answers_head(wire.reader.is_head());
-                refuse(&fault_of(fault), &mut sender, &mut wire.out);
-                return wire.close(patience).await;
+                refuse(&rejection_of(error), &mut sender, &mut wire.out);
+                return wire.close(read_timeout).await;
             }
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, Vec::new());
         sender.answers_head(wire.reader.is_head());
-        Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.answer().await?;
-        wire.flush(patience).await?;
+        Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.respond().await?;
+        wire.flush(read_timeout).await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
-            return wire.close(patience).await;
+            return wire.close(read_timeout).await;
         }
     }
 }
@@ -111,7 +111,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    async fn answer(self) -> io::Result<()> {
+    async fn respond(self) -> io::Result<()> {
         let head = self.head.as_head();
         let options = &self.shared.options;
         if let Err(refused) = options.host_policy.check(&head) {
@@ -158,7 +158,7 @@ where
             match self.wire.body(self.head, options.read_timeout, &mut reserve_params).await? {
                 Next::Got(body) => body,
                 Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
+                Next::HttpError(error) => return self.refuse(&rejection_of(error)),
                 Next::Busy => return self.refuse(&Rejection::service_unavailable()),
             };
         let held = &reserve_params.into_held();
@@ -358,7 +358,7 @@ where
                 {
                     Next::Got(body) => body,
                     Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
+                    Next::HttpError(error) => return self.refuse(&rejection_of(error)),
                     Next::Busy => return self.refuse(&Rejection::service_unavailable()),
                 };
                 let held = reserve_params.into_held();
@@ -455,10 +455,10 @@ fn refuse(refused: &Rejection<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
     }
 }
 
-fn fault_of(fault: HttpError) -> Rejection<'static> {
-    match fault.status() {
+fn rejection_of(error: HttpError) -> Rejection<'static> {
+    match error.status() {
         413 => Rejection::content_too_large(),
-        status => Rejection::new(status, ErrorCode::InvalidRequest, fault.reason()),
+        status => Rejection::new(status, ErrorCode::InvalidRequest, error.reason()),
     }
 }
 

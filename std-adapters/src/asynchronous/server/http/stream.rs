@@ -168,7 +168,7 @@ mod tests {
     static CONFIG: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 
-    fn answer(_: context::Context) -> Ready<Result<Reply, Failure>> {
+    fn respond(_: context::Context) -> Ready<Result<Reply, Failure>> {
         ready(Err(Failure::tool("")))
     }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
-        let app = App::new(&CONFIG, answer);
+        let app = App::new(&CONFIG, respond);
         let options = HttpOptions::new();
         let session = Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(
             &app,

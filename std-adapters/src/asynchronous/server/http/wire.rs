@@ -15,6 +15,7 @@ use super::bodies::BodyShare;
 use super::head::Head;
 use crate::asynchronous::timer::{LazyTimer, later};
 
+/// A connection's byte stream, with its buffers and limits.
 pub(super) struct Wire<T> {
     stream: T,
     pub(super) reader: RequestReader<Vec<u8>>,
@@ -107,7 +108,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
-                Err(fault) => return Ok(Next::HttpError(fault)),
+                Err(error) => return Ok(Next::HttpError(error)),
             }
             let read = poll_fn(|cx| {
                 if stop(cx) && self.reader.is_between_requests() {
@@ -158,7 +159,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     return Ok(Next::Got(body));
                 }
                 Ok(_) => {}
-                Err(fault) => return Ok(Next::HttpError(fault)),
+                Err(error) => return Ok(Next::HttpError(error)),
             }
             if poll_fn(|cx| self.poll_read(cx, due)).await? == 0 {
                 return Ok(Next::End);
@@ -264,26 +265,26 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Returns the time of the next action on an idle connection: `keep_alive` after the last byte,
     /// or `patience` after the client has stopped reading.
-    pub(super) fn silent_until(&self, keep_alive: Duration, patience: Duration) -> Instant {
+    pub(super) fn silent_until(&self, keep_alive: Duration, read_timeout: Duration) -> Instant {
         self.stuck
             .as_ref()
-            .map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, patience))
+            .map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, read_timeout))
     }
 
     /// Returns whether the client reads nothing any more, although output is pending.
-    pub(super) fn is_stuck(&self, patience: Duration) -> bool {
-        self.stuck.as_ref().is_some_and(|stuck| stuck.since.elapsed() >= patience)
+    pub(super) fn is_stuck(&self, read_timeout: Duration) -> bool {
+        self.stuck.as_ref().is_some_and(|stuck| stuck.since.elapsed() >= read_timeout)
     }
 
     /// Writes all pending output.
     ///
     /// # Errors
     /// [`ErrorKind::TimedOut`] if the client [is stuck](Self::is_stuck).
-    pub(super) async fn flush(&mut self, patience: Duration) -> io::Result<()> {
+    pub(super) async fn flush(&mut self, read_timeout: Duration) -> io::Result<()> {
         poll_fn(|cx| {
             let written = self.poll_write(cx);
             if let (Poll::Pending, Some(stuck)) = (&written, &self.stuck)
-                && self.timer.poll(cx, later(stuck.since, patience))
+                && self.timer.poll(cx, later(stuck.since, read_timeout))
             {
                 return Poll::Ready(Err(ErrorKind::TimedOut.into()));
             }
@@ -294,9 +295,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Closes the connection. Input is read for a while longer, so that the operating system does
     /// not discard output that the client has not read.
-    pub(super) async fn close(&mut self, patience: Duration) -> io::Result<()> {
-        self.flush(patience).await?;
-        let due = later(Instant::now(), patience.min(LINGER));
+    pub(super) async fn close(&mut self, read_timeout: Duration) -> io::Result<()> {
+        self.flush(read_timeout).await?;
+        let due = later(Instant::now(), read_timeout.min(LINGER));
         let mut is_closed = false;
         let mut rest = [0; 1024];
         poll_fn(|cx| {
