@@ -5,9 +5,9 @@ mod schema;
 
 use core::ops::Range;
 
-use crate::encode::{Payload, Pen, WriteError, Writer, write_list};
+use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
-use crate::json::{JsonStr, RawJson};
+use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::printable::Printable;
@@ -53,7 +53,7 @@ pub struct Catalog<'c> {
 
 /// Writes a page of a list. Set together with the list, so that a program without prompts does not
 /// link the code that writes prompts.
-type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Writer<'_>) -> Result<(), WriteError>;
+type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Encoder<'_>);
 
 /// Entry of the catalog that a request is for.
 #[derive(Clone, Copy, Debug)]
@@ -113,36 +113,32 @@ impl<'c> Catalog<'c> {
     /// Sets the tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
-        self.writers[0] = Some(|catalog, page, writer| {
-            write_list(writer, catalog.tools.get(page).unwrap_or_default())
-        });
+        self.writers[0] =
+            Some(|catalog, page, to| catalog.tools.get(page).unwrap_or_default().encode(to));
         Self { tools, ..self }
     }
 
     /// Sets the resources.
     #[must_use]
     pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
-        self.writers[1] = Some(|catalog, page, writer| {
-            write_list(writer, catalog.resources.get(page).unwrap_or_default())
-        });
+        self.writers[1] =
+            Some(|catalog, page, to| catalog.resources.get(page).unwrap_or_default().encode(to));
         Self { resources, ..self }
     }
 
     /// Sets the resource templates.
     #[must_use]
     pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
-        self.writers[2] = Some(|catalog, page, writer| {
-            write_list(writer, catalog.templates.get(page).unwrap_or_default())
-        });
+        self.writers[2] =
+            Some(|catalog, page, to| catalog.templates.get(page).unwrap_or_default().encode(to));
         Self { templates, ..self }
     }
 
     /// Sets the prompts.
     #[must_use]
     pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
-        self.writers[3] = Some(|catalog, page, writer| {
-            write_list(writer, catalog.prompts.get(page).unwrap_or_default())
-        });
+        self.writers[3] =
+            Some(|catalog, page, to| catalog.prompts.get(page).unwrap_or_default().encode(to));
         Self { prompts, ..self }
     }
 
@@ -254,7 +250,7 @@ impl<'c> Catalog<'c> {
         };
         let end = len.min(start.saturating_add(self.page_size));
         let page = Page { catalog: self, list, key, start, end, is_last: end == len };
-        let sent = server.respond_with::<dyn Payload>(handle, "complete", &page, tx);
+        let sent = server.respond_with::<dyn Encode>(handle, "complete", &page, tx);
         sent.map(|_| Target::Responded)
     }
 
@@ -366,29 +362,25 @@ struct Page<'x> {
     is_last: bool,
 }
 
-impl Payload for Page<'_> {
-    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
-        to.members(|writer| {
-            let Self { catalog, .. } = self;
-            writer.member(self.key)?;
+impl Encode for Page<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let Self { catalog, .. } = self;
+        to.begin_object();
+        if to.key(self.key) {
             match catalog.writers.get(self.list) {
-                Some(Some(write)) => write(catalog, self.start..self.end, writer)?,
-                _ => writer.put(b"[]")?,
+                Some(Some(write)) => write(catalog, self.start..self.end, to),
+                _ => to.raw(RawJson::from_static("[]")),
             }
-            if !self.is_last {
-                writer.member("nextCursor")?;
-                writer.put(b"\"")?;
-                writer.unsigned((self.list * LONGEST + self.end) as u64)?;
-                writer.put(b"\"")?;
-            }
-            if writer.revision().is_modern() {
-                writer.member("ttlMs")?;
-                writer.unsigned(catalog.ttl_ms)?;
-                writer.member("cacheScope")?;
-                writer.string(catalog.scope.as_str())?;
-            }
-            Ok(())
-        })
+        }
+        if !self.is_last {
+            let cursor = Decimal::new((self.list * LONGEST + self.end) as u64, false);
+            to.member("nextCursor", cursor.as_str());
+        }
+        if to.revision().is_modern() {
+            to.member("ttlMs", &catalog.ttl_ms);
+            to.member("cacheScope", &catalog.scope);
+        }
+        to.end_object();
     }
 }
 

@@ -42,6 +42,8 @@ pub enum InvalidPayload {
     /// [`Root`](crate::types::Root) whose URI is not [valid](crate::types::Root::is_valid)
     /// (client/roots).
     Serialize,
+    /// The value is not the same as when the beginning of its frame was written.
+    Changed,
     /// The value is not a JSON object. `params` and `result` are objects (basic, "Messages").
     NotAnObject,
     /// The value has a private type of another data format, e.g. a TOML date, which is not JSON.
@@ -123,6 +125,7 @@ impl fmt::Display for InvalidPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Serialize => "invalid payload: pass a value that serializes as JSON",
+            Self::Changed => "invalid payload: keep a value as it is until its frame is written",
             Self::NotAnObject => "invalid payload: pass a value that is a JSON object",
             Self::PrivateType => "invalid payload: convert types of other formats to JSON first",
             Self::ReservedMember => {

@@ -3,7 +3,7 @@
 #[cfg(feature = "http")]
 mod exchange;
 
-use crate::encode::{WriteError, Writer};
+use crate::encode::Encoder;
 use crate::error::SendError;
 
 #[cfg(feature = "http")]
@@ -79,23 +79,23 @@ impl Framing {
 
 impl Delimiters {
     #[inline]
-    pub(crate) fn write_start(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    pub(crate) fn write_start(self, writer: &mut Encoder<'_>) {
         let _ = &writer;
         match self {
-            Self::Line => Ok(()),
+            Self::Line => {}
             #[cfg(feature = "http")]
             Self::Event(head) => head.write(writer),
             #[cfg(feature = "http")]
-            Self::Body | Self::Abandoned => Ok(()),
+            Self::Body | Self::Abandoned => {}
         }
     }
 
     #[inline]
-    pub(crate) fn write_end(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    pub(crate) fn write_end(self, writer: &mut Encoder<'_>) {
         match self {
             Self::Line => writer.put(b"\n"),
             #[cfg(feature = "http")]
-            Self::Body => Ok(()),
+            Self::Body => {}
             #[cfg(feature = "http")]
             Self::Event(_) => writer.put(b"\n\n"),
             #[cfg(feature = "http")]

@@ -47,7 +47,7 @@ pub use client::{
 };
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
-pub use encode::{Json, Payload, to_slice};
+pub use encode::{Encode, Encoder, Json, to_slice};
 pub use error::{ConfigError, InvalidPayload, NotAllowed, SendError};
 pub use handle::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};

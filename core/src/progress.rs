@@ -1,6 +1,6 @@
 //! Progress notifications.
 
-use crate::encode::{WriteError, Writer};
+use crate::encode::Encoder;
 use crate::error::SendError;
 use crate::handle::Delivery;
 use crate::lifecycle::Revision;
@@ -82,10 +82,10 @@ impl From<f64> for Amount {
 impl Amount {
     const ZERO: Self = Self { whole: 0, millionths: 0 };
 
-    fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        writer.unsigned(self.whole)?;
+    fn write(self, writer: &mut Encoder<'_>) {
+        writer.unsigned(self.whole);
         if self.millionths == 0 {
-            return Ok(());
+            return;
         }
         let mut digits = *b".000000";
         let mut rest = self.millionths;
@@ -94,7 +94,7 @@ impl Amount {
             rest /= 10;
         }
         let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
-        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default())
+        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default());
     }
 }
 
@@ -127,20 +127,20 @@ impl Reported {
             return Ok(Delivery::Throttled);
         }
         tx.whole_frame(revision, &mut |writer| {
-            write_notification_head(writer, "notifications/progress")?;
-            writer.put(b"{\"progressToken\":")?;
-            writer.put(token.as_bytes())?;
-            writer.put(b",\"progress\":")?;
-            progress.done.write(writer)?;
+            write_notification_head(writer, "notifications/progress");
+            writer.put(b"{\"progressToken\":");
+            writer.put(token.as_bytes());
+            writer.put(b",\"progress\":");
+            progress.done.write(writer);
             if let Some(total) = progress.total {
-                writer.put(b",\"total\":")?;
-                total.write(writer)?;
+                writer.put(b",\"total\":");
+                total.write(writer);
             }
             if let Some(message) =
                 progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26)
             {
-                writer.put(b",\"message\":")?;
-                writer.string(message)?;
+                writer.put(b",\"message\":");
+                writer.string(message);
             }
             writer.put(b"}}")
         })?;

@@ -1,10 +1,9 @@
 //! JSON-RPC errors and message envelopes.
 
-use crate::encode::tell::{Object, Tell};
-use crate::encode::{Payload, Pen, WriteError, Writer, write_payload};
+use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
-use crate::types::{SupportedVersions, Text};
+use crate::types::SupportedVersions;
 
 /// Error of an error response.
 ///
@@ -121,7 +120,7 @@ impl<'e> RpcError<'e> {
         Self {
             code: ErrorCode::MissingClientCapability,
             message: "The request needs a client capability that was not declared",
-            data: Data::Required(required, ClientFeatures::write),
+            data: Data::Required(required, ClientFeatures::encode),
         }
     }
 
@@ -145,36 +144,10 @@ impl<'e> RpcError<'e> {
         Self { data: Data::Raw(data), ..self }
     }
 
-    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        writer.put(b"{\"code\":")?;
-        writer.signed(i64::from(self.code.number(writer.revision())))?;
-        writer.put(b",\"message\":")?;
-        writer.string(self.message)?;
-        match self.data {
-            Data::None => {}
-            Data::Raw(raw) => self.write_data(writer, &raw)?,
-            Data::Uri(uri) => {
-                self.write_data(writer, &Object { names: "uri,", members: &[&Text::from(uri)] })?
-            }
-            Data::Required(required, write) => {
-                writer.put(b",\"data\":{\"requiredCapabilities\":")?;
-                write(required, writer)?;
-                writer.put(b"}")?;
-            }
-            Data::Supported { supported, requested } => {
-                let supported = SupportedVersions::new(supported);
-                self.write_data(
-                    writer,
-                    &Object { names: "supported,requested,", members: &[&supported, &requested] },
-                )?;
-            }
-        }
-        writer.put(b"}")
-    }
-
-    fn write_data(&self, writer: &mut Writer<'_>, data: &dyn Tell) -> Result<(), WriteError> {
-        writer.put(b",\"data\":")?;
-        Pen::new(writer, None).tell(data)
+    fn write(&self, writer: &mut Encoder<'_>) {
+        let code = i64::from(self.code.number(writer.revision()));
+        let data = (!matches!(self.data, Data::None)).then_some(self.data);
+        object!(writer, { "code": code, "message": self.message, "data"?: data });
     }
 }
 
@@ -184,11 +157,28 @@ enum Data<'e> {
     Raw(RawJson<'e>),
     Uri(JsonStr<'e>),
     /// With its writer as a function pointer, so that programs that do not use it do not link it.
-    Required(ClientFeatures, fn(ClientFeatures, &mut Writer<'_>) -> Result<(), WriteError>),
+    Required(ClientFeatures, fn(ClientFeatures, &mut Encoder<'_>)),
     Supported {
         supported: Revisions,
         requested: RawJson<'e>,
     },
+}
+
+impl Encode for Data<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match *self {
+            Self::None => to.null(),
+            Self::Raw(raw) => to.raw(raw),
+            Self::Uri(uri) => object!(to, { "uri": uri }),
+            Self::Required(required, write) => {
+                object!(to, { "requiredCapabilities": With(|to: &mut Encoder<'_>| write(required, to)) });
+            }
+            Self::Supported { supported, requested } => object!(to, {
+                "supported": SupportedVersions::new(supported),
+                "requested": requested,
+            }),
+        }
+    }
 }
 
 /// Error response of the peer to a call.
@@ -235,31 +225,27 @@ impl<'f> PeerError<'f> {
 /// Writes the beginning of a message with an id, up to the value of `member`.
 #[inline]
 pub(crate) fn write_response_head<const L: usize>(
-    writer: &mut Writer<'_>,
+    writer: &mut Encoder<'_>,
     id: &[u8],
     member: &[u8; L],
-) -> Result<(), WriteError> {
-    writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member)
+) {
+    writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member);
 }
 
 /// Writes an error response. Without an id: null up to 2025-06-18, where a response must have one;
 /// omitted later.
-pub(crate) fn write_error(
-    writer: &mut Writer<'_>,
-    id: Option<&str>,
-    error: &RpcError<'_>,
-) -> Result<(), WriteError> {
+pub(crate) fn write_error(writer: &mut Encoder<'_>, id: Option<&str>, error: &RpcError<'_>) {
     #[cfg(feature = "http")]
     writer.set_status(error.code.http_status(writer.revision()));
     match id.filter(|id| id.len() <= MAX_ECHOED) {
-        Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":")?,
+        Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":"),
         None if writer.revision() < Revision::V2025_11_25 => {
-            write_response_head(writer, b"null", b",\"error\":")?
+            write_response_head(writer, b"null", b",\"error\":");
         }
-        None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
+        None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":"),
     }
-    error.write(writer)?;
-    writer.put(b"}")
+    error.write(writer);
+    writer.put(b"}");
 }
 
 /// Maximum length of received text that an error repeats, in bytes. A longer response would be
@@ -267,22 +253,19 @@ pub(crate) fn write_error(
 pub(crate) const MAX_ECHOED: usize = 1024;
 
 /// Writes the beginning of a notification, up to its params.
-pub(crate) fn write_notification_head(
-    writer: &mut Writer<'_>,
-    method: &str,
-) -> Result<(), WriteError> {
-    writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":")?;
-    writer.string(method)?;
-    writer.put(b",\"params\":")
+pub(crate) fn write_notification_head(writer: &mut Encoder<'_>, method: &str) {
+    writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    writer.string(method);
+    writer.put(b",\"params\":");
 }
 
 /// Writes a notification.
-pub(crate) fn write_notification<P: Payload + ?Sized>(
-    writer: &mut Writer<'_>,
+pub(crate) fn write_notification<P: Encode + ?Sized>(
+    writer: &mut Encoder<'_>,
     method: &str,
     params: &P,
-) -> Result<(), WriteError> {
-    write_notification_head(writer, method)?;
-    write_payload(writer, params, None)?;
-    writer.put(b"}")
+) {
+    write_notification_head(writer, method);
+    params.encode(writer);
+    writer.put(b"}");
 }

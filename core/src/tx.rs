@@ -1,7 +1,7 @@
 //! Writing of frames: each completely or not at all, except that a frame longer than the buffer is
 //! written in parts.
 
-use crate::encode::{WriteError, Writer};
+use crate::encode::Encoder;
 use crate::error::{NotAllowed, SendError};
 use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
@@ -157,7 +157,7 @@ impl Tx<'_> {
         &mut self,
         writer_id: WriterId,
         revision: Revision,
-        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+        write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write(writer_id, revision, FramePart::Resumable, write)
     }
@@ -167,7 +167,7 @@ impl Tx<'_> {
         &mut self,
         writer_id: WriterId,
         revision: Revision,
-        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+        write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write(writer_id, revision, FramePart::Begin, write)
     }
@@ -177,7 +177,7 @@ impl Tx<'_> {
         &mut self,
         writer_id: WriterId,
         revision: Revision,
-        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+        write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write(writer_id, revision, FramePart::End, write)
     }
@@ -216,7 +216,7 @@ impl Tx<'_> {
     pub(crate) fn whole_frame(
         &mut self,
         revision: Revision,
-        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+        write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write(WriterId::UNKEYED, revision, FramePart::Whole, write)
     }
@@ -226,7 +226,7 @@ impl Tx<'_> {
     pub(crate) fn whole_frame_with(
         &mut self,
         delimiters: Delimiters,
-        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+        write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write_with(delimiters, WriterId::UNKEYED, Revision::LATEST, FramePart::Whole, write)
     }
@@ -262,7 +262,7 @@ impl Tx<'_> {
     fn abandon_open(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
         let Some(delimiters) = self.framing.abandoned() else { return Ok(()) };
-        let mut nothing = |_: &mut Writer<'_>| Ok(());
+        let mut nothing = |_: &mut Encoder<'_>| {};
         let result = self.write_with(
             delimiters,
             WriterId::UNKEYED,
@@ -307,22 +307,23 @@ impl Tx<'_> {
             let fixed = self.head == 0 && !(self.storage.can_grow() && len < self.limit);
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
-            let mut writer = Writer::new(out, sent, revision, !fixed);
-            let started =
-                if part == FramePart::End { Ok(()) } else { delimiters.write_start(&mut writer) };
-            let result = started.and_then(|()| body.write(&mut writer));
-            let result = result.and_then(|()| {
-                if part == FramePart::Begin { Ok(()) } else { delimiters.write_end(&mut writer) }
-            });
+            let mut writer = Encoder::new(out, sent, revision);
+            if part != FramePart::End {
+                delimiters.write_start(&mut writer);
+            }
+            body.write(&mut writer);
+            if part != FramePart::Begin {
+                delimiters.write_end(&mut writer);
+            }
             let (total, status) = (writer.position(), writer.status());
-            match result {
+            match writer.is_invalid() {
                 // The written part cannot be taken back. Its line ends here; otherwise no other
                 // frame could be written.
-                Err(WriteError::Value(rule)) if self.open.is_some() => {
+                Some(rule) if self.open.is_some() => {
                     return self.abandon_open().and(Err(SendError::Invalid(rule)));
                 }
-                Err(WriteError::Value(rule)) => return Err(SendError::Invalid(rule)),
-                Ok(()) if total.saturating_sub(sent) <= len - tail => {
+                Some(rule) => return Err(SendError::Invalid(rule)),
+                None if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
                     self.open = (part == FramePart::Begin).then_some(OpenFrame {
                         writer_id,
@@ -334,7 +335,7 @@ impl Tx<'_> {
                 }
                 // It does not fit: make room and serialize again. This does not happen in the
                 // steady state.
-                _ => {}
+                None => {}
             }
             if self.head > 0 {
                 let (head, tail) = (self.head, self.tail);
@@ -358,14 +359,6 @@ impl Tx<'_> {
             if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
-            // Serialize to the end, so that errors are found before the beginning of the frame
-            // leaves.
-            if self.open.is_none()
-                && let Err(WriteError::Value(rule)) =
-                    body.write(&mut Writer::new(&mut [], 0, revision, true))
-            {
-                return Err(SendError::Invalid(rule));
-            }
             self.tail = len;
             self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
             self.framing.written(writer_id.is_response(), status, false);
@@ -379,12 +372,12 @@ impl Tx<'_> {
 ///
 /// Not `dyn FnMut`: its vtable also contains `call_once`, which costs code per closure.
 trait Body {
-    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+    fn write(&mut self, writer: &mut Encoder<'_>);
 }
 
-impl<F: FnMut(&mut Writer<'_>) -> Result<(), WriteError>> Body for F {
-    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        self(writer)
+impl<F: FnMut(&mut Encoder<'_>)> Body for F {
+    fn write(&mut self, writer: &mut Encoder<'_>) {
+        self(writer);
     }
 }
 

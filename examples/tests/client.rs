@@ -12,8 +12,8 @@ use mcp_sansio::types::{
     Resource, ResourceData, ResourceTemplate, Role, Root, SamplingMessageContent, Tool,
 };
 use mcp_sansio::{
-    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, NotAllowed, RawJson,
-    SendError,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, NotAllowed,
+    RawJson, SendError,
 };
 use mcp_sansio_adapters::blocking::client::{
     CallId, Client, Connector, Error, Handler, InputResponse, Process, ReceivedInputRequest,
@@ -169,25 +169,25 @@ fn lists(client: &mut Client<'_>) {
 }
 
 fn tools(client: &mut Client<'_>, person: &Person) {
-    let answer = client.call_tool("structured", &json!({"city": "Łódź"})).unwrap();
+    let answer = client.call_tool("structured", &Json(json!({"city": "Łódź"}))).unwrap();
     assert!(answer.as_raw().get("content").is_some());
-    let answer = client.call_tool("test_error_handling", &json!({})).unwrap();
+    let answer = client.call_tool("test_error_handling", &Json(json!({}))).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true));
     assert!(
-        matches!(client.call_tool("no such tool", &json!({})), Err(Error::Server(fault)) if fault.code == -32602)
+        matches!(client.call_tool("no such tool", &Json(json!({}))), Err(Error::Server(fault)) if fault.code == -32602)
     );
 
     client
         .call(
             "tools/call",
-            &json!({"name": "test_tool_with_progress"}),
+            &Json(json!({"name": "test_tool_with_progress"})),
             CallOptions::new().progress(true),
         )
         .unwrap();
     assert_eq!(person.noted(), ["progress"; 3]);
 
     client.set_log_level(LoggingLevel::Info).unwrap();
-    client.call_tool("test_tool_with_logging", &json!({})).unwrap();
+    client.call_tool("test_tool_with_logging", &Json(json!({}))).unwrap();
     assert_eq!(person.noted(), ["log"; 3]);
 
     let typed = CompletionArgument::new("arg1", "pari");
@@ -200,7 +200,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     assert!(values.iter().map(Result::unwrap).eq(["paris"]));
 
     let prompt = client
-        .get_prompt("test_prompt_with_arguments", &json!({"arg1": "a", "arg2": "b"}))
+        .get_prompt("test_prompt_with_arguments", &Json(json!({"arg1": "a", "arg2": "b"})))
         .unwrap();
     let message = prompt.to::<GetPromptResult<'_>>().unwrap().messages.get(0).unwrap().unwrap();
     assert!(
@@ -215,11 +215,11 @@ fn resources(client: &mut Client<'_>, person: &Person) {
 
     let changed = "changed test://watched-resource";
     client.subscribe("test://watched-resource").unwrap();
-    client.call_tool("test_trigger_resource_update", &json!({})).unwrap();
+    client.call_tool("test_trigger_resource_update", &Json(json!({}))).unwrap();
     let modern = client.era() == Some(Era::Modern);
     assert_eq!(person.noted(), if modern { vec!["listening", changed] } else { vec![changed] });
     client.unsubscribe("test://watched-resource").unwrap();
-    client.call_tool("test_trigger_resource_update", &json!({})).unwrap();
+    client.call_tool("test_trigger_resource_update", &Json(json!({}))).unwrap();
     assert_eq!(person.noted(), [""; 0]);
 }
 
@@ -232,16 +232,16 @@ fn asks(client: &mut Client<'_>, person: &Person) {
         ("test_input_required_result_multi_round", json!({}), &["form", "form"], ""),
         ("test_input_required_result_request_state", json!({}), &["form"], ""),
     ] {
-        let answer = client.call_tool(tool, &arguments).unwrap();
+        let answer = client.call_tool(tool, &Json(arguments)).unwrap();
         assert!(answer.as_raw().as_str().contains(says), "{tool}: {answer:?}");
         assert_eq!(person.noted(), asked, "{tool}");
     }
     let answer =
-        client.call_tool("test_input_required_result_multiple_inputs", &json!({})).unwrap();
+        client.call_tool("test_input_required_result_multiple_inputs", &Json(json!({}))).unwrap();
     let mut asked = person.noted();
     asked.sort();
     assert_eq!(asked, ["form", "model", "roots"], "{answer:?}");
-    client.get_prompt("test_input_required_result_prompt", &json!({})).unwrap();
+    client.get_prompt("test_input_required_result_prompt", &Json(json!({}))).unwrap();
     assert_eq!(person.noted(), ["form"]);
 }
 
@@ -249,14 +249,14 @@ fn asks(client: &mut Client<'_>, person: &Person) {
 fn a_declined_input_request_ends_a_modern_call_and_fails_a_legacy_tool() {
     let mut client = Connector::new(&CONFIG).connect(Process::new(command())).unwrap();
     let asking = "test_input_required_result_elicitation";
-    let error = client.call_tool(asking, &json!({})).unwrap_err();
+    let error = client.call_tool(asking, &Json(json!({}))).unwrap_err();
     assert!(
         matches!(&error, Error::InputRequired(result) if result.as_raw().get("inputRequests").is_some()),
         "{error}"
     );
     let connector = Connector::new(&CONFIG).era(Era::Legacy);
     let mut client = connector.connect(Process::new(command())).unwrap();
-    let answer = client.call_tool(asking, &json!({})).unwrap();
+    let answer = client.call_tool(asking, &Json(json!({}))).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true), "{answer:?}");
 }
 
@@ -267,7 +267,8 @@ fn a_closure_is_a_handler() {
     };
     let mut client =
         Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
-    let answer = client.call_tool("test_input_required_result_elicitation", &json!({})).unwrap();
+    let answer =
+        client.call_tool("test_input_required_result_elicitation", &Json(json!({}))).unwrap();
     assert!(answer.as_raw().as_str().contains("decline"), "{answer:?}");
 }
 
@@ -305,7 +306,12 @@ fn time_spent_on_input_does_not_count_toward_the_timeout() {
         CallOptions::new().timeout(Duration::from_millis(500)).limit(Duration::from_millis(500));
     let params = json!({"name": "test_elicitation", "arguments": {"message": "Who?"}});
     assert!(
-        client.call("tools/call", &params, options).unwrap().as_raw().as_str().contains("decline")
+        client
+            .call("tools/call", &Json(params), options)
+            .unwrap()
+            .as_raw()
+            .as_str()
+            .contains("decline")
     );
 }
 
@@ -316,12 +322,12 @@ fn the_client_notifies_only_legacy_servers() {
     let mut client =
         Connector::new(&ROOTS).era(Era::Legacy).connect(Process::new(command())).unwrap();
     client.roots_changed().unwrap();
-    client.notify("notifications/of/ours", &json!({"n": 1})).unwrap();
+    client.notify("notifications/of/ours", &Json(json!({"n": 1}))).unwrap();
     assert!(matches!(
-        client.notify("notifications/cancelled", &json!({})),
+        client.notify("notifications/cancelled", &Json(json!({}))),
         Err(Error::NotSent(SendError::NotAllowed(NotAllowed::Method)))
     ));
-    client.call_tool("test_simple_text", &json!({})).unwrap();
+    client.call_tool("test_simple_text", &Json(json!({}))).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
     assert!(matches!(
         client.roots_changed(),

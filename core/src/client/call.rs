@@ -1,24 +1,17 @@
 //! Calls (requests to the server) and notifications.
 
-use core::cell::Cell;
-
-use serde::Serialize;
-
 use super::Client;
 use super::config::CallOptions;
 use super::inflight::{CallKind, InflightCall};
 use super::input::InputResponseParams;
-use crate::encode::{
-    AddedValue, Addition, Additions, Extras, Json, WriteError, WriteResult, Writer, write_result,
-    write_value,
-};
-use crate::error::{InvalidPayload, NotAllowed, SendError};
+use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
+use crate::error::{NotAllowed, SendError};
 use crate::handle::Call;
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson};
 use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Id, hash_str};
-use crate::rpc::{write_notification, write_notification_head, write_response_head};
+use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::types::meta::{
@@ -42,7 +35,7 @@ impl<'s> Client<'s> {
     /// (use [`listen`](Self::listen)). [`SendError::Invalid`] when the parameters are not an
     /// object, or contain a member that the client adds. [`SendError::TooManyCalls`] when the table
     /// is full. [`SendError::Full`]: drain and call again with the same arguments.
-    pub fn request<P: Serialize + ?Sized>(
+    pub fn request<P: Encode + ?Sized>(
         &mut self,
         now: Instant,
         method: &str,
@@ -50,12 +43,8 @@ impl<'s> Client<'s> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        let write: WriteResult<'_> = &|writer, extras| write_result(writer, params, extras);
-        self.send(
-            now,
-            &NewCall { options, ..NewCall::request(method, write, self.current_revision()) },
-            tx,
-        )
+        let new = NewCall::request(method, &params, self.current_revision());
+        self.send(now, &NewCall { options, ..new }, tx)
     }
 
     /// Sends a request again with the input that the server needs: the same method and parameters
@@ -65,7 +54,7 @@ impl<'s> Client<'s> {
     /// As [`request`](Self::request); [`SendError::NotAllowed`] also for a method whose result may
     /// not require input.
     #[allow(clippy::too_many_arguments)] // those of a request, and the inputs
-    pub fn retry<P: Serialize + ?Sized, R: Serialize + ?Sized>(
+    pub fn retry<P: Encode + ?Sized, R: Encode + ?Sized>(
         &mut self,
         now: Instant,
         method: &str,
@@ -81,46 +70,27 @@ impl<'s> Client<'s> {
         if !Method::from_name(method).is_some_and(Method::may_require_input) {
             return Err(SendError::NotAllowed(NotAllowed::Method));
         }
-        let added = Cell::new(0);
-        let responses = |writer: &mut Writer<'_>| {
-            added.set(added.get() + 1);
-            match inputs.responses {
-                Some(responses) => write_result(writer, responses, Extras::Nothing),
-                None => writer.put(b"{}"),
-            }
-        };
-        let state = |writer: &mut Writer<'_>| {
-            added.set(added.get() + 1);
-            write_value(writer, &inputs.state.unwrap_or_default())
-        };
-        let both: [Addition<'_>; 2] = [("inputResponses", &responses), ("requestState", &state)];
+        // `params` with inputs of an earlier round would hide these.
+        let reserved = |name, value| Addition { name, value, is_reserved: true };
+        let responses = With(|to: &mut Encoder<'_>| match inputs.responses {
+            Some(responses) => to.nested_object(responses),
+            None => to.raw(RawJson::EMPTY),
+        });
+        let state = inputs.state.unwrap_or_default();
+        let both = [reserved("inputResponses", &responses), reserved("requestState", &state)];
         let members = match (inputs.responses.is_some(), inputs.state.is_some()) {
             (true, true) => both.get(..),
             (true, false) => both.get(..1),
             (false, true) => both.get(1..),
             (false, false) => None,
         };
-        let (inputs, round) = (members.unwrap_or_default(), inputs.round.saturating_add(1));
-        let write: WriteResult<'_> = &|writer, extras| {
-            added.set(0);
-            write_result(writer, params, extras)?;
-            // `params` with inputs of an earlier round would hide these.
-            if added.get() == inputs.len() {
-                Ok(())
-            } else {
-                Err(WriteError::Value(InvalidPayload::ReservedMember))
-            }
+        let new = NewCall {
+            options,
+            inputs: members.unwrap_or_default(),
+            round: inputs.round.saturating_add(1),
+            ..NewCall::request(method, &params, self.current_revision())
         };
-        self.send(
-            now,
-            &NewCall {
-                options,
-                inputs,
-                round,
-                ..NewCall::request(method, write, self.current_revision())
-            },
-            tx,
-        )
+        self.send(now, &new, tx)
     }
 
     /// Subscribes to changes of a modern server (`subscriptions/listen`; 2026-07-28,
@@ -145,14 +115,13 @@ impl<'s> Client<'s> {
             return Err(SendError::NotAllowed(NotAllowed::Revision));
         }
         let params = SubscriptionsListenParams::new(*filter);
-        let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
         // `subscriptions/listen` has no progress notifications.
         let options = CallOptions { progress: false, ..options };
         let kind = CallKind::Listen { acknowledged: false };
         let new = NewCall {
             options,
             kind,
-            ..NewCall::request("subscriptions/listen", write, self.current_revision())
+            ..NewCall::request("subscriptions/listen", &params, self.current_revision())
         };
         self.send_call(now, &new, tx).map(Call)
     }
@@ -233,15 +202,9 @@ impl<'s> Client<'s> {
         reason: Option<&str>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
+        let params = object!({ "requestId": number, "reason"?: reason });
         tx.frame(key, self.current_revision(), &mut |writer| {
-            write_notification_head(writer, "notifications/cancelled")?;
-            writer.put(b"{\"requestId\":")?;
-            writer.unsigned(u64::from(number))?;
-            if let Some(reason) = reason {
-                writer.put(b",\"reason\":")?;
-                writer.string(reason)?;
-            }
-            writer.put(b"}}")
+            write_notification(writer, "notifications/cancelled", &params);
         })
     }
 
@@ -257,7 +220,7 @@ impl<'s> Client<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct NewCall<'a> {
     pub(super) method: &'a str,
-    pub(super) params: WriteResult<'a>,
+    pub(super) params: &'a dyn Encode,
     /// Members that are added to the parameters.
     pub(super) inputs: &'a [Addition<'a>],
     pub(super) round: u8,
@@ -271,7 +234,7 @@ pub(super) struct NewCall<'a> {
 impl<'a> NewCall<'a> {
     pub(super) const fn request(
         method: &'a str,
-        params: WriteResult<'a>,
+        params: &'a dyn Encode,
         revision: Revision,
     ) -> Self {
         let options = CallOptions::new();
@@ -305,10 +268,10 @@ impl<'s> Client<'s> {
         let key = self.key(new);
         let has_begun = tx.is_open(key);
         let written = tx.frame(key, new.revision, &mut |writer| {
-            write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
-            writer.string(new.method)?;
-            writer.put(b",\"params\":")?;
-            self.write_params(writer, digits.as_bytes(), new)?;
+            write_response_head(writer, digits.as_bytes(), b",\"method\":");
+            writer.string(new.method);
+            writer.put(b",\"params\":");
+            self.write_params(writer, digits.as_bytes(), new);
             writer.put(b"}")
         });
         if has_begun && matches!(written, Err(SendError::Invalid(_))) {
@@ -354,57 +317,29 @@ impl<'s> Client<'s> {
     }
 
     /// Writes the parameters of the application and the members that the revision requires.
-    fn write_params(
-        &self,
-        writer: &mut Writer<'_>,
-        token: &[u8],
-        new: &NewCall<'_>,
-    ) -> Result<(), WriteError> {
+    fn write_params(&self, writer: &mut Encoder<'_>, token: &[u8], new: &NewCall<'_>) {
         let NewCall { params, inputs, options, .. } = *new;
-        // A member that the application wrote is not added again; it may not write these two.
-        let added = Cell::new(0);
-        let write_token = |writer: &mut Writer<'_>| {
-            added.set(added.get() + 1);
-            writer.put(token)
-        };
-        let check_added = |wanted| {
-            if added.get() == wanted {
-                Ok(())
-            } else {
-                Err(WriteError::Value(InvalidPayload::ReservedMember))
-            }
-        };
-        let tokens = u8::from(options.progress);
+        // A member that the application wrote is not added again; it may not write reserved ones.
+        let added = |name, value| Addition { name, value, is_reserved: false };
+        let reserved = |name, value| Addition { name, value, is_reserved: true };
+        let token = With(|to: &mut Encoder<'_>| to.put(token));
+        let token = reserved(PROGRESS_TOKEN, &token);
+        let tokens = if options.progress { core::slice::from_ref(&token) } else { &[] };
         if !writer.revision().is_modern() {
-            let token = Additions { members: &[], meta: &[(PROGRESS_TOKEN, &write_token)] };
-            params(
-                writer,
-                if options.progress { Extras::Members(&token) } else { Extras::Nothing },
-            )?;
-            return check_added(tokens);
+            return writer.completed(params, &Additions { members: &[], meta: tokens });
         }
         let config = self.config;
-        let version = |writer: &mut Writer<'_>| {
-            added.set(added.get() + 1);
-            writer.string(writer.revision().as_str())
-        };
-        let capabilities = |writer: &mut Writer<'_>| write_value(writer, &self.capabilities());
-        let info = |writer: &mut Writer<'_>| write_value(writer, &config.info);
+        let (version, capabilities) = (writer.revision().as_str(), self.capabilities());
         let level = options.log_level.or(config.log_level);
-        let write_level =
-            |writer: &mut Writer<'_>| writer.string(level.map_or("", LoggingLevel::as_str));
-        let mut meta: [Addition<'_>; 5] = [
-            (PROTOCOL_VERSION, &version),
-            (CLIENT_CAPABILITIES, &capabilities),
-            ("", &info),
-            ("", &info),
-            ("", &info),
-        ];
-        let mut used = 2;
+        let level = level.map_or("", LoggingLevel::as_str);
+        let mut meta = [token; 5];
+        let mut used = 0;
         for (wanted, addition) in [
-            (config.send_client_info, (CLIENT_INFO, &info as &dyn AddedValue)),
-            (level.is_some(), (LOG_LEVEL, &write_level)),
-            (options.progress, (PROGRESS_TOKEN, &write_token)),
+            (true, reserved(PROTOCOL_VERSION, &version)),
+            (true, added(CLIENT_CAPABILITIES, &capabilities)),
+            (config.send_client_info, added(CLIENT_INFO, &config.info)),
+            (!level.is_empty(), added(LOG_LEVEL, &level)),
+            (options.progress, token),
         ] {
             if let Some(place) = meta.get_mut(used).filter(|_| wanted) {
                 *place = addition;
@@ -412,19 +347,13 @@ impl<'s> Client<'s> {
             }
         }
         let meta = meta.get(..used).unwrap_or_default();
-        params(writer, Extras::Members(&Additions { members: inputs, meta }))?;
-        check_added(tokens + 1)
+        writer.completed(params, &Additions { members: inputs, meta });
     }
 
     pub(super) fn capabilities(&self) -> ClientCapabilities<'s> {
         let config = self.config;
         ClientCapabilities::declared(config.capabilities, config.experimental, config.extensions)
     }
-}
-
-/// Writes empty parameters.
-pub(super) fn no_params(writer: &mut Writer<'_>, extras: Extras<'_>) -> Result<(), WriteError> {
-    write_result(writer, &RawJson::EMPTY, extras)
 }
 
 impl Client<'_> {
@@ -458,7 +387,7 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is connected, and for notifications of the
     /// protocol, which have methods of their own. [`SendError::Full`]: drain and call again.
-    pub fn notify<P: Serialize + ?Sized>(
+    pub fn notify<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -473,7 +402,7 @@ impl Client<'_> {
         tx.frame(
             WriterId::application(hash_str(method) as u32),
             self.current_revision(),
-            &mut |writer| write_notification(writer, method, &Json(params)),
+            &mut |writer| write_notification(writer, method, params),
         )
     }
 }

@@ -1,11 +1,10 @@
 //! Opening of a connection: the probe, `initialize`, and the responses to them.
 
-use super::call::{NewCall, no_params};
+use super::call::NewCall;
 use super::config::CallOptions;
 use super::event::{ClientEvent, ConnectError, Connected};
 use super::inflight::CallKind;
 use super::{Client, Connection, Phase};
-use crate::encode::{WriteResult, write_result};
 use crate::error::{NotAllowed, SendError};
 use crate::inflight::Slot;
 use crate::json::RawJson;
@@ -54,7 +53,7 @@ impl Client<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let options = CallOptions::new().timeout(self.config.probe_timeout);
-        let new = NewCall::request("server/discover", &no_params, Revision::LATEST);
+        let new = NewCall::request("server/discover", &RawJson::EMPTY, Revision::LATEST);
         self.send_call(now, &NewCall { kind: CallKind::Connect, options, replaces, ..new }, tx)?;
         self.peer.phase = Phase::Probing;
         Ok(())
@@ -72,11 +71,10 @@ impl Client<'_> {
         let offered = if tx.is_open(WriterId::CONNECT) { self.peer.offering } else { offered };
         self.peer.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
-        let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
         let new = NewCall {
             kind: CallKind::Connect,
             replaces,
-            ..NewCall::request("initialize", write, offered)
+            ..NewCall::request("initialize", &params, offered)
         };
         self.send_call(now, &new, tx)?;
         self.peer.phase = Phase::Initializing(offered);

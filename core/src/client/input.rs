@@ -1,7 +1,6 @@
 //! Input that a modern server requires for a result (2026-07-28, basic/patterns/mrtr).
 
-use serde::Serialize;
-
+use crate::encode::Encode;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::ClientFeatures;
 use crate::types::{InputRequests, Map, Text};
@@ -47,7 +46,7 @@ impl<'f> InputRequired<'f> {
     /// Returns the parameters of the retry: `responses`, an object with the keys of the input
     /// requests, and the state.
     #[must_use]
-    pub fn retry_params<'a, R: Serialize + ?Sized>(
+    pub fn retry_params<'a, R: Encode + ?Sized>(
         &self,
         responses: &'a R,
     ) -> InputResponseParams<'a, R>
@@ -111,7 +110,7 @@ pub struct InputResponseParams<'a, R: ?Sized> {
     pub(super) round: u8,
 }
 
-impl<'a, R: Serialize + ?Sized> InputResponseParams<'a, R> {
+impl<'a, R: Encode + ?Sized> InputResponseParams<'a, R> {
     /// Creates the parameters of the retry after `round` ([`InputRequired::round`]).
     #[must_use]
     pub const fn new(round: u8) -> Self {

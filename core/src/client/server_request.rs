@@ -1,10 +1,8 @@
 //! Requests of a legacy server, and the responses to them.
 
-use serde::Serialize;
-
 use super::event::{ClientEvent, ServerRequest};
 use super::{Client, Phase};
-use crate::encode::{Extras, WriteError, Writer, write_result};
+use crate::encode::{Encode, Encoder};
 use crate::error::{InvalidPayload, SendError};
 use crate::handle::{Delivery, RequestHandle};
 use crate::json::RawJson;
@@ -146,15 +144,15 @@ impl Client<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::Invalid`] when the value is not an
     /// object; the request stays open.
-    pub fn respond<T: Serialize + ?Sized>(
+    pub fn respond<T: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         self.write_response(request, tx, &|id, writer| {
-            write_response_head(writer, id.as_bytes(), b",\"result\":")?;
-            write_result(writer, result, Extras::Nothing)?;
+            write_response_head(writer, id.as_bytes(), b",\"result\":");
+            writer.any_object(result);
             writer.put(b"}")
         })
     }
@@ -214,7 +212,7 @@ impl Client<'_> {
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-        write: &dyn Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>,
+        write: &dyn Fn(&str, &mut Encoder<'_>),
     ) -> Result<(), SendError> {
         let slot = request.0;
         let Some(incoming) = self.requests.get(slot) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! Timeouts, pings, and the end of a connection.
 
-use super::call::{NewCall, no_params};
+use super::call::NewCall;
 use super::config::CallOptions;
 use super::event::{CallOutcome, ClientEvent};
 use super::inflight::CallKind;
@@ -8,6 +8,7 @@ use super::{Client, Phase};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
+use crate::json::RawJson;
 use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
@@ -163,7 +164,7 @@ impl Client<'_> {
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let options = CallOptions::new().timeout(self.config.ping_timeout);
-        let new = NewCall::request("ping", &no_params, self.current_revision());
+        let new = NewCall::request("ping", &RawJson::EMPTY, self.current_revision());
         self.send_call(now, &NewCall { kind: CallKind::KeepAlive, options, ..new }, tx).map(|_| ())
     }
 

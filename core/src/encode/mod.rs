@@ -1,27 +1,21 @@
-//! Encoding of payloads for a revision: the traits that payloads implement, the serializer that
-//! drops members the revision does not define, and the writer into the output buffer.
+//! Encoding of payloads: a value describes itself once, to an [`Encoder`], which writes JSON into a
+//! window of the frame and knows the revision of the peer.
 
-pub(crate) mod marker;
-pub(crate) mod older;
+mod complete;
+mod encoder;
+mod object;
 #[cfg(feature = "alloc")]
 mod owned;
-mod payload;
-mod pen;
-mod raw_value;
-mod ser;
-pub(crate) mod tell;
-pub(crate) mod told;
+mod serde_value;
+mod values;
 mod write;
 
+pub(crate) use complete::{Addition, Additions};
+pub use encoder::Encoder;
+pub(crate) use encoder::Gate;
+pub(crate) use object::object;
 #[cfg(feature = "alloc")]
 pub use owned::OwnedJson;
-pub use payload::{Json, Payload};
-pub use ser::to_slice;
-
-pub(crate) use marker::{ABSENT, Blob};
-pub(crate) use payload::{write_list, write_payload};
-pub(crate) use pen::Pen;
-pub(crate) use ser::{
-    AddedValue, Addition, Additions, Extras, WriteResult, write_result, write_value,
-};
-pub(crate) use write::{WriteError, Writer};
+pub use serde_value::Json;
+pub(crate) use values::{Base64, Shown, With};
+pub use values::{Encode, to_slice};

@@ -7,8 +7,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::ser::write_value;
-use super::write::{WriteError, Writer};
+use super::{Encode, Encoder};
 use crate::error::{InvalidPayload, SendError};
 use crate::json::{RawJson, ReadError};
 use crate::lifecycle::Revision;
@@ -29,18 +28,16 @@ impl OwnedJson {
     /// Encodes a value, omitting members that `revision` does not define.
     ///
     /// # Errors
-    /// [`SendError::Invalid`] if the value's `Serialize` fails.
-    pub fn new<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
+    /// [`SendError::Invalid`] if the value is invalid.
+    pub fn new<T: Encode + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
         let mut out = vec![0; INITIAL_CAPACITY];
         loop {
-            let mut writer = Writer::new(&mut out, 0, revision, true);
-            match write_value(&mut writer, value) {
-                Ok(()) => {}
-                Err(WriteError::Value(rule)) => return Err(SendError::Invalid(rule)),
-                // A counting writer never overflows.
-                Err(WriteError::Overflow) => return Err(SendError::TooLarge),
+            let mut encoder = Encoder::new(&mut out, 0, revision);
+            value.encode(&mut encoder);
+            if let Some(rule) = encoder.is_invalid() {
+                return Err(SendError::Invalid(rule));
             }
-            let len = writer.position();
+            let len = encoder.position();
             if len <= out.len() {
                 out.truncate(len);
                 return String::from_utf8(out)
@@ -80,6 +77,12 @@ impl fmt::Debug for OwnedJson {
     }
 }
 
+impl Encode for OwnedJson {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(self.as_raw());
+    }
+}
+
 impl Serialize for OwnedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.as_raw().serialize(serializer)
@@ -96,6 +99,7 @@ mod tests {
     use serde::ser::Error as _;
 
     use super::*;
+    use crate::Json;
     use crate::types::TextResult;
 
     #[test]
@@ -128,7 +132,7 @@ mod tests {
             }
         }
         assert_eq!(
-            OwnedJson::new(&Failing, Revision::LATEST).err(),
+            OwnedJson::new(&Json(Failing), Revision::LATEST).err(),
             Some(SendError::Invalid(InvalidPayload::Serialize))
         );
     }

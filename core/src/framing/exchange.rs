@@ -5,7 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use super::Delimiters;
-use crate::encode::{WriteError, Writer};
+use crate::encode::Encoder;
 use crate::error::{NotAllowed, SendError};
 
 /// The state of the response to one HTTP request.
@@ -97,30 +97,30 @@ pub(crate) struct EventHead {
 }
 
 impl EventHead {
-    pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        self.write_priming_event(writer)?;
+    pub(crate) fn write(self, writer: &mut Encoder<'_>) {
+        self.write_priming_event(writer);
         let number = self.number.wrapping_add(u32::from(self.priming_retry.is_some()));
         if let Some(stream) = self.stream {
-            write_id(writer, EventId { stream, number })?;
+            write_id(writer, EventId { stream, number });
         }
         writer.put(b"data: ")
     }
 
     /// Writes the priming event.
-    pub(crate) fn write_priming_event(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        let (Some(stream), Some(retry)) = (self.stream, self.priming_retry) else { return Ok(()) };
-        write_id(writer, EventId { stream, number: self.number })?;
-        writer.put(b"retry: ")?;
-        writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX))?;
+    pub(crate) fn write_priming_event(self, writer: &mut Encoder<'_>) {
+        let (Some(stream), Some(retry)) = (self.stream, self.priming_retry) else { return };
+        write_id(writer, EventId { stream, number: self.number });
+        writer.put(b"retry: ");
+        writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
         writer.put(b"\ndata:\n\n")
     }
 }
 
-fn write_id(writer: &mut Writer<'_>, id: EventId) -> Result<(), WriteError> {
-    writer.put(b"id: ")?;
-    writer.unsigned(u64::from(id.stream))?;
-    writer.put(b"-")?;
-    writer.unsigned(u64::from(id.number))?;
+fn write_id(writer: &mut Encoder<'_>, id: EventId) {
+    writer.put(b"id: ");
+    writer.unsigned(u64::from(id.stream));
+    writer.put(b"-");
+    writer.unsigned(u64::from(id.number));
     writer.put(b"\n")
 }
 

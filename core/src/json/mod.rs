@@ -11,8 +11,8 @@ mod string;
 pub use de::ReadError;
 pub use raw::{Elements, Members, RawJson};
 pub use scan::{MAX_DEPTH, SyntaxError};
+pub(crate) use string::Chars;
 pub use string::JsonStr;
-pub(crate) use string::{Chars, same_text};
 
 pub(crate) use base64::encode as encode_base64;
 #[cfg(feature = "derive")]

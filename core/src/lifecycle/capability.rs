@@ -1,7 +1,7 @@
 //! Capabilities as bit sets: one row each, with the revisions that define it.
 
 use super::revision::Revision;
-use crate::encode::{WriteError, Writer};
+use crate::encode::{Encoder, object};
 use crate::json::{JsonStr, RawJson};
 
 /// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
@@ -147,39 +147,23 @@ impl ClientFeatures {
     }
 
     /// Writes the set as a `ClientCapabilities` object, for the data of a missing-capability error.
-    pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        let mut first = true;
-        let mut group = |writer: &mut Writer<'_>, head: &[u8], members: &[(Self, &[u8])]| {
-            if !core::mem::take(&mut first) {
-                writer.put(b",")?;
-            }
-            writer.put(head)?;
-            let mut first = true;
-            for (_, member) in members.iter().filter(|(bit, _)| self.contains(*bit)) {
-                if !core::mem::take(&mut first) {
-                    writer.put(b",")?;
-                }
-                writer.put(member)?;
-            }
-            writer.put(b"}")
-        };
-        writer.put(b"{")?;
-        if self.contains(Self::ROOTS) {
-            group(writer, b"\"roots\":{", &[])?;
-        }
-        if self.contains(Self::SAMPLING) {
-            let members: &[(Self, &[u8])] = &[
-                (Self::SAMPLING_TOOLS, b"\"tools\":{}"),
-                (Self::SAMPLING_CONTEXT, b"\"context\":{}"),
-            ];
-            group(writer, b"\"sampling\":{", members)?;
-        }
-        if self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL) {
-            let members: &[(Self, &[u8])] =
-                &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
-            group(writer, b"\"elicitation\":{", members)?;
-        }
-        writer.put(b"}")
+    pub(crate) fn encode(self, to: &mut Encoder<'_>) {
+        let object = |bit| self.contains(bit).then_some(RawJson::EMPTY);
+        let sampling = object!({
+            "tools"?: object(Self::SAMPLING_TOOLS),
+            "context"?: object(Self::SAMPLING_CONTEXT),
+        });
+        let elicitation = object!({
+            "form"?: object(Self::ELICITATION_FORM),
+            "url"?: object(Self::ELICITATION_URL),
+        });
+        let has_elicitation =
+            self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL);
+        object!(to, {
+            "roots"?: object(Self::ROOTS),
+            "sampling"?: self.contains(Self::SAMPLING).then_some(sampling),
+            "elicitation"?: has_elicitation.then_some(elicitation),
+        });
     }
 }
 

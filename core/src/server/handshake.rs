@@ -3,7 +3,7 @@
 use super::event::ServerEvent;
 use super::refusal::{Refusal, refuse, write_result};
 use super::{Phase, Server, Session};
-use crate::encode::{Payload, WriteError, Writer, write_payload};
+use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
@@ -59,8 +59,8 @@ impl<'s> Server<'s> {
         let mut result = InitializeResult::new(revision, self.capabilities(), config.info);
         result.instructions = config.instructions.map(Text::new);
         tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
-            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            write_payload(writer, &result, None)?;
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
+            result.encode(writer);
             writer.put(b"}")
         })?;
         let capabilities = ClientFeatures::read(declared, revision);
@@ -89,8 +89,8 @@ impl<'s> Server<'s> {
             .cache_scope(config.discover_scope);
         result.instructions = config.instructions.map(Text::new);
         tx.frame(WriterId::AUTOMATIC_RESPONSE, Revision::LATEST, &mut |writer| {
-            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            write_result::<dyn Payload>(config, writer, "complete", &result)?;
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
+            write_result::<dyn Encode>(config, writer, "complete", &result);
             writer.put(b"}")
         })?;
         Ok(None)
@@ -101,7 +101,7 @@ impl<'s> Server<'s> {
         ServerCapabilities::declared(config.capabilities(), config.experimental, config.extensions)
     }
 
-    pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        write_payload(writer, &self.config.info, None)
+    pub(super) fn write_info(&self, writer: &mut Encoder<'_>) {
+        self.config.info.encode(writer)
     }
 }

@@ -2,9 +2,8 @@
 
 use super::Server;
 use super::inflight::RequestKind;
-use super::subscriptions::{Kinds, Owner, SUBSCRIPTION};
-use crate::encode::tell::{Object, Tell};
-use crate::encode::{Payload, write_payload};
+use super::subscriptions::{Kinds, Owner, SubscriptionMeta};
+use crate::encode::{Encode, object};
 use crate::error::{NotAllowed, SendError};
 use crate::handle::{Delivery, Remaining, RequestHandle};
 use crate::inflight::Slot;
@@ -12,7 +11,7 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{OwnedId, hash_str};
 use crate::progress::Progress;
-use crate::rpc::{write_notification, write_notification_head};
+use crate::rpc::write_notification;
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::types::LoggingLevel;
@@ -138,7 +137,7 @@ impl Server<'_> {
     /// [`SendError::Full`]: drain and call again, or drop the message. [`SendError::TooLarge`] if
     /// it is longer than the buffer: shorten it. [`SendError::NotAllowed`] if the capability
     /// `logging` is not declared.
-    pub fn log<T: Payload + ?Sized>(
+    pub fn log<T: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         message: &LogMessage<'_, T>,
@@ -159,7 +158,7 @@ impl Server<'_> {
     ///
     /// # Errors
     /// As [`log`](Self::log).
-    pub fn log_unrelated<T: Payload + ?Sized>(
+    pub fn log_unrelated<T: Encode + ?Sized>(
         &mut self,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
@@ -168,7 +167,7 @@ impl Server<'_> {
         self.write_log(self.fallback_revision(), level, message, tx)
     }
 
-    fn write_log<T: Payload + ?Sized>(
+    fn write_log<T: Encode + ?Sized>(
         &self,
         revision: Revision,
         least: Option<LoggingLevel>,
@@ -182,17 +181,9 @@ impl Server<'_> {
             return Ok(Delivery::NotRequested);
         }
         tx.whole_frame(revision, &mut |writer| {
-            write_notification_head(writer, "notifications/message")?;
-            writer.open(b'{')?;
-            writer.member("level")?;
-            writer.string(message.level.as_str())?;
-            if let Some(logger) = message.logger {
-                writer.member("logger")?;
-                writer.string(logger)?;
-            }
-            writer.member("data")?;
-            write_payload(writer, message.data, None)?;
-            writer.put(b"}}")
+            let LogMessage { level, logger, data } = message;
+            let params = object!({ "level": level, "logger"?: logger, "data": data });
+            write_notification(writer, "notifications/message", &params);
         })?;
         Ok(Delivery::Sent)
     }
@@ -204,7 +195,7 @@ impl Server<'_> {
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] before
     /// `notifications/initialized`, for modern clients, and for notifications with a method of
     /// their own here, which checks whether the client may receive them.
-    pub fn notify<P: Payload + ?Sized>(
+    pub fn notify<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -305,10 +296,8 @@ fn write_change(
 ) -> Result<(), SendError> {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
     let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
-    let id = subscription.map(|id| RawJson::scanned(id.as_str()));
-    let meta: [&dyn Tell; 1] = [&id];
-    let meta = id.map(|_| Object { names: SUBSCRIPTION, members: &meta });
-    let params = Object { names: "uri,_meta,", members: &[&uri, &meta] };
+    let meta = subscription.map(|id| SubscriptionMeta(RawJson::scanned(id.as_str())));
+    let params = object!({ "uri"?: uri, "_meta"?: meta });
     tx.frame(WriterId::application(hash), revision, &mut |writer| {
         write_notification(writer, change.method(), &params)
     })

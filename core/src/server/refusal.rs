@@ -3,7 +3,7 @@
 
 use super::ServerConfig;
 use super::event::ServerEvent;
-use crate::encode::{Addition, Additions, Extras, Payload, WriteError, Writer, write_payload};
+use crate::encode::{Addition, Additions, Encode, Encoder};
 use crate::error::SendError;
 use crate::lifecycle::Revision;
 use crate::message::Id;
@@ -69,26 +69,22 @@ pub(super) fn respond_empty(
 /// Writes a result, with the members that its revision adds.
 #[cfg_attr(not(small), inline)]
 #[cfg_attr(small, inline(never))]
-pub(super) fn write_result<P: Payload + ?Sized>(
+pub(super) fn write_result<P: Encode + ?Sized>(
     config: &ServerConfig<'_>,
-    writer: &mut Writer<'_>,
+    writer: &mut Encoder<'_>,
     result_type: &str,
     result: &P,
-) -> Result<(), WriteError> {
-    let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
-    let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
-    // Initialized only where used: most results are legacy ones.
-    let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
-    let extras = if writer.revision().is_modern() {
-        members = [("resultType", &write_type)];
-        meta = [(SERVER_INFO, &write_info)];
-        additions = Additions {
-            members: &members,
+) {
+    if !writer.revision().is_modern() {
+        return writer.any_object(result);
+    }
+    let addition = |name, value| Addition { name, value, is_reserved: false };
+    let meta = [addition(SERVER_INFO, &config.info)];
+    writer.completed(
+        result,
+        &Additions {
+            members: &[addition("resultType", &result_type)],
             meta: if config.send_server_info { &meta } else { &[] },
-        };
-        Extras::Members(&additions)
-    } else {
-        Extras::Nothing
-    };
-    write_payload(writer, result, Some(extras))
+        },
+    );
 }

@@ -6,8 +6,7 @@ use core::time::Duration;
 
 use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
-use crate::encode::tell::{Object, Tell, Teller};
-use crate::encode::{Payload, Pen, WriteError, write_payload};
+use crate::encode::{Encode, Encoder, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
@@ -38,11 +37,11 @@ enum Params<'a> {
     /// Of a method that a result can carry as an input request.
     Input(Option<&'a dyn InputParams>),
     /// Of any other method.
-    Other(Option<&'a dyn Payload>),
+    Other(Option<&'a dyn Encode>),
 }
 
 /// Parameters that are validated before they are sent.
-trait InputParams: Tell {
+trait InputParams: Encode {
     fn validate(&self, revision: Revision) -> Result<(), InvalidPayload>;
 }
 
@@ -64,7 +63,7 @@ impl<'a> ClientRequest<'a> {
     #[must_use]
     pub const fn new(
         method: &'static str,
-        params: Option<&'a dyn Payload>,
+        params: Option<&'a dyn Encode>,
         needs: ClientFeatures,
     ) -> Self {
         Self::with(method, Params::Other(params), needs)
@@ -181,7 +180,7 @@ impl Server<'_> {
             self.check_call(request, scope)?;
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
-        let params: Option<&dyn Payload> = match &request.params {
+        let params: Option<&dyn Encode> = match &request.params {
             Params::Input(Some(params)) => Some(params),
             Params::Input(None) => None,
             Params::Other(params) => *params,
@@ -260,7 +259,7 @@ impl Server<'_> {
         &mut self,
         now: Instant,
         method: &str,
-        params: Option<&dyn Payload>,
+        params: Option<&dyn Encode>,
         kind: CallKind,
         parent: Option<Slot>,
         timeout: Duration,
@@ -278,11 +277,11 @@ impl Server<'_> {
             CallKind::KeepAlive | CallKind::Abandoned => WriterId::PING,
         };
         tx.frame(frame, revision, &mut |writer| {
-            write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
-            writer.string(method)?;
+            write_response_head(writer, digits.as_bytes(), b",\"method\":");
+            writer.string(method);
             if let Some(params) = params {
-                writer.put(b",\"params\":")?;
-                write_payload(writer, params, None)?;
+                writer.put(b",\"params\":");
+                params.encode(writer);
             }
             writer.put(b"}")
         })?;
@@ -328,8 +327,8 @@ impl Server<'_> {
             write_notification(
                 writer,
                 "notifications/cancelled",
-                &Object { names: "requestId,", members: &[&u64::from(number)] },
-            )
+                &object!({ "requestId": number }),
+            );
         })
     }
 
@@ -393,36 +392,28 @@ impl Server<'_> {
         }
         valid?;
         let input_requests = (!input_requests.is_empty()).then_some(InputRequests(input_requests));
-        let result = Object {
-            names: "resultType,inputRequests,requestState,",
-            members: &[&"input_required", &input_requests, &state],
-        };
-        self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
+        let result = object!({
+            "resultType" = "input_required",
+            "inputRequests"?: input_requests,
+            "requestState"?: state,
+        });
+        self.respond_with::<dyn Encode>(request, "input_required", &result, tx)
     }
 }
 
 struct InputRequests<'x>(&'x [(&'x str, ClientRequest<'x>)]);
 
-impl Tell for InputRequests<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.open(b'{');
-        for (key, request) in self.0 {
-            to.item(key);
-            match request.params {
-                Params::Input(Some(params)) => to.item(&Object {
-                    names: "method,params,",
-                    members: &[&request.method, &params],
-                }),
-                _ => to.item(&Object { names: "method,", members: &[&request.method] }),
-            }
+impl Encode for InputRequests<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (key, ClientRequest { method, params, .. }) in self.0 {
+            let params = match params {
+                Params::Input(params) => *params,
+                _ => None,
+            };
+            to.member(key, &object!({ "method": method, "params"?: params }));
         }
-        to.close();
-    }
-}
-
-impl Payload for &dyn InputParams {
-    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
-        to.tell(self)
+        to.end_object();
     }
 }
 

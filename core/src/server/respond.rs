@@ -6,8 +6,7 @@ use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
 use super::subscriptions::Owner;
-use crate::encode::tell::{Object, Shown, Tell};
-use crate::encode::{Payload, Pen, WriteError, Writer};
+use crate::encode::{Encode, Encoder, Shown, With, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
@@ -15,7 +14,7 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{Tx, WriterId};
-use crate::types::{ElicitUrlParams, StructuredContent};
+use crate::types::{ElicitUrlParams, TextContent, knows_structured_content};
 
 impl Server<'_> {
     /// Responds with a result: a type of [`types`](crate::types), or any type that serializes as a
@@ -30,7 +29,7 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::Invalid`] if the result is not an
     /// object; the request then stays open.
-    pub fn respond<T: Payload + ?Sized>(
+    pub fn respond<T: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         result: &T,
@@ -40,7 +39,7 @@ impl Server<'_> {
             self.respond_with(request, "complete", result, tx)
         } else {
             // One instance for all result types, to save code size.
-            self.respond_with::<dyn Payload>(request, "complete", &result, tx)
+            self.respond_with::<dyn Encode>(request, "complete", &result, tx)
         }
     }
 
@@ -72,12 +71,14 @@ impl Server<'_> {
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
-        let result = Object {
-            names: "content,structuredContent:CE,",
-            members: &[&[block], &StructuredContent(&data)],
-        };
-        self.respond_with::<dyn Payload>(request, "complete", &result, tx)
+        let result = With(|to: &mut Encoder<'_>| {
+            let content = knows_structured_content(&data, to.revision()).then_some(data);
+            object!(to, {
+                "content": [TextContent::new(data.as_str())],
+                "structuredContent"? since V2025_06_18: content,
+            });
+        });
+        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
     /// Responds to `tools/call` that the arguments are invalid: from 2025-11-25 on with a result
@@ -98,18 +99,14 @@ impl Server<'_> {
             .get(request.0)
             .is_some_and(|pending| pending.revision >= Revision::V2025_11_25)
         {
-            let block = Object { names: "type,text,", members: &[&"text", &Shown(why)] };
-            let result = Object { names: "content,isError,", members: &[&[block], &true] };
-            return self.respond_with::<dyn Payload>(request, "complete", &result, tx);
+            let block = object!({ "type" = "text", "text": Shown(why) });
+            let result = object!({ "content": [&block], "isError": true });
+            return self.respond_with::<dyn Encode>(request, "complete", &result, tx);
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
-            write_response_head(
-                writer,
-                id.as_bytes(),
-                b",\"error\":{\"code\":-32602,\"message\":\"",
-            )?;
-            writer.display(why)?;
-            writer.put(b"\"}}")
+        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
+            write_response_head(writer, id.as_bytes(), b",\"error\":");
+            object!(writer, { "code": -32602_i32, "message": Shown(why) });
+            writer.put(b"}");
         })
     }
 
@@ -130,7 +127,7 @@ impl Server<'_> {
         {
             return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
+        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_error(writer, Some(id), error)
         })
     }
@@ -161,16 +158,11 @@ impl Server<'_> {
         if !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
             return Err(SendError::Invalid(InvalidPayload::Url));
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
-            write_response_head(
-                writer,
-                id.as_bytes(),
-                b",\"error\":{\"code\":-32042,\"message\":",
-            )?;
-            writer.string(message)?;
-            writer.put(b",\"data\":{\"elicitations\":")?;
-            Pen::new(writer, None).tell(&pages as &dyn Tell)?;
-            writer.put(b"}}}")
+        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
+            write_response_head(writer, id.as_bytes(), b",\"error\":");
+            let data = object!({ "elicitations": pages });
+            object!(writer, { "code": -32042_i32, "message": message, "data": data });
+            writer.put(b"}");
         })
     }
 
@@ -195,17 +187,13 @@ impl Server<'_> {
     ) -> Result<(), SendError> {
         tx.abandon(key(request.0))?;
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
-        self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str,
-                                                                          writer: &mut Writer<
-            '_,
-        >| {
-            write_error(writer, Some(id), error)
-        })
+        let write = |id: &str, writer: &mut Encoder<'_>| write_error(writer, Some(id), error);
+        self.answer_as::<dyn Response>(instead(request.0), request, tx, &write)
     }
 
     /// Writes a result and closes the request.
     #[cfg_attr(small, inline(never))]
-    pub(crate) fn respond_with<P: Payload + ?Sized>(
+    pub(crate) fn respond_with<P: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         result_type: &str,
@@ -213,9 +201,9 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let config = self.config;
-        let write = |id: &str, writer: &mut Writer<'_>| {
-            write_response_head(writer, id.as_bytes(), b",\"result\":")?;
-            write_result(config, writer, result_type, result)?;
+        let write = |id: &str, writer: &mut Encoder<'_>| {
+            write_response_head(writer, id.as_bytes(), b",\"result\":");
+            write_result(config, writer, result_type, result);
             writer.put(b"}")
         };
         if cfg!(not(small)) {
@@ -271,12 +259,12 @@ impl Server<'_> {
 
 /// Writes the response to the request with this id. Not `dyn Fn`: its vtable is larger.
 trait Response {
-    fn write(&self, id: &str, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+    fn write(&self, id: &str, writer: &mut Encoder<'_>);
 }
 
-impl<F: Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>> Response for F {
+impl<F: Fn(&str, &mut Encoder<'_>)> Response for F {
     #[inline]
-    fn write(&self, id: &str, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    fn write(&self, id: &str, writer: &mut Encoder<'_>) {
         self(id, writer)
     }
 }

@@ -4,7 +4,7 @@
 use super::Server;
 use super::inflight::RequestKind;
 use super::respond::key;
-use crate::encode::{WriteError, Writer};
+use crate::encode::Encoder;
 use crate::error::{NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::rpc::write_response_head;
@@ -72,11 +72,11 @@ impl Server<'_> {
         let revision = pending.revision;
         tx.finish(key(request.0), revision, &mut |writer| {
             if revision.is_modern() {
-                writer.put(b",\"resultType\":\"complete\"")?;
+                writer.put(b",\"resultType\":\"complete\"");
                 if self.config.send_server_info {
-                    writer.put(b",\"_meta\":{")?;
-                    self.write_named_info(writer)?;
-                    writer.put(b"}")?;
+                    writer.put(b",\"_meta\":{");
+                    self.write_named_info(writer);
+                    writer.put(b"}");
                 }
             }
             writer.put(b"}}")
@@ -86,9 +86,9 @@ impl Server<'_> {
     }
 
     /// Writes the server's name as a member of `_meta`.
-    pub(super) fn write_named_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        writer.string(crate::types::meta::SERVER_INFO)?;
-        writer.put(b":")?;
+    pub(super) fn write_named_info(&self, writer: &mut Encoder<'_>) {
+        writer.string(crate::types::meta::SERVER_INFO);
+        writer.put(b":");
         self.write_info(writer)
     }
 }

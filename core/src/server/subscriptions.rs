@@ -5,8 +5,7 @@ use super::event::ServerEvent;
 use super::inflight::RequestKind;
 use super::refusal::{Refusal, refuse, respond_empty, write_result};
 use super::respond::{key, told};
-use crate::encode::Payload;
-use crate::encode::tell::{Object, Tell, Teller};
+use crate::encode::{Encode, Encoder, object};
 use crate::error::{NotAllowed, SendError};
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::inflight::Slot;
@@ -15,6 +14,7 @@ use crate::lifecycle::{Revision, ServerFeatures};
 use crate::message::{Id, Params, hash_text};
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
+use crate::types::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
 impl Server<'_> {
@@ -38,12 +38,10 @@ impl Server<'_> {
                 Ok(Remaining::More)
             }
             RequestKind::Listen(_) => {
-                let params = Object {
-                    names: "requestId,",
-                    members: &[&RawJson::scanned(pending.id.as_str())],
-                };
+                let id = RawJson::scanned(pending.id.as_str());
                 tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
-                    write_notification(writer, "notifications/cancelled", &params)
+                    let params = object!({ "requestId": id });
+                    write_notification(writer, "notifications/cancelled", &params);
                 })?;
                 pending.kind = RequestKind::Ending;
                 Ok(Remaining::More)
@@ -53,16 +51,14 @@ impl Server<'_> {
                     return Ok(Remaining::Done);
                 };
                 let id = RawJson::scanned(pending.id.as_str());
-                let meta = Object { names: SUBSCRIPTION, members: &[&id] };
                 tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
-                    write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-                    write_result::<dyn Payload>(
-                        self.config,
-                        writer,
-                        "complete",
-                        &Object { names: "resultType,_meta,", members: &[&"complete", &meta] },
-                    )?;
-                    writer.put(b"}")
+                    write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
+                    let result = object!({
+                        "resultType" = "complete",
+                        "_meta": SubscriptionMeta(id),
+                    });
+                    write_result::<dyn Encode>(self.config, writer, "complete", &result);
+                    writer.put(b"}");
                 })?;
                 self.remove_request(request.0);
                 Ok(Remaining::Done)
@@ -104,10 +100,10 @@ impl Server<'_> {
         };
         let granted =
             Granted { kinds, uris, owner: Owner::listen(slot), subscribed: &self.subscriptions };
-        let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
-        let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
+        let meta = SubscriptionMeta(RawJson::scanned(id.as_str()));
+        let params = object!({ "notifications": granted, "_meta": meta });
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
-            write_notification(writer, "notifications/subscriptions/acknowledged", &params)
+            write_notification(writer, "notifications/subscriptions/acknowledged", &params);
         });
         match sent {
             Ok(()) => {
@@ -315,33 +311,35 @@ struct Granted<'x> {
     subscribed: &'x Subscriptions<'x>,
 }
 
-impl Tell for Granted<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Granted<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         let on = |bit| self.kinds.contains(bit).then_some(true);
-        to.object(
-            "toolsListChanged,promptsListChanged,resourcesListChanged,resourceSubscriptions,",
-            &[&on(Kinds::TOOLS), &on(Kinds::PROMPTS), &on(Kinds::RESOURCES), &GrantedUris(self)],
-        );
+        object!(to, {
+            "toolsListChanged"?: on(Kinds::TOOLS),
+            "promptsListChanged"?: on(Kinds::PROMPTS),
+            "resourcesListChanged"?: on(Kinds::RESOURCES),
+            "resourceSubscriptions"?: on(Kinds::UPDATES).map(|_| GrantedUris(self)),
+        });
     }
 }
 
 struct GrantedUris<'x>(&'x Granted<'x>);
 
-impl Tell for GrantedUris<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let Granted { kinds, uris, owner, subscribed } = self.0;
-        if !kinds.contains(Kinds::UPDATES) {
-            return;
-        }
-        to.open(b'[');
-        for uri in uris.elements().filter_map(RawJson::as_string) {
-            if subscribed.contains(*owner, hash_text(uri)) {
-                to.item(&RawJson::from(uri));
-            }
-        }
-        to.close();
+impl Encode for GrantedUris<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let Granted { uris, owner, subscribed, .. } = self.0;
+        let uris = uris.elements().filter_map(RawJson::as_string);
+        to.array(uris.filter(|uri| subscribed.contains(*owner, hash_text(*uri))));
     }
 }
 
-/// The member of `_meta` with the id of the subscription.
-pub(super) const SUBSCRIPTION: &str = concat!("io.modelcontextprotocol/subscriptionId", ",");
+/// A `_meta` with the id of a subscription.
+pub(super) struct SubscriptionMeta<'x>(pub(super) RawJson<'x>);
+
+impl Encode for SubscriptionMeta<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member(SUBSCRIPTION_ID, &self.0);
+        to.end_object();
+    }
+}

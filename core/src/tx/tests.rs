@@ -3,7 +3,7 @@ extern crate std;
 use std::{format, string::String, vec, vec::Vec};
 
 use super::*;
-use crate::encode::write_value;
+use crate::encode::{Encode, Json};
 use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
@@ -11,23 +11,23 @@ const WRITER: WriterId = WriterId::response(3, 7);
 const OTHER_WRITER: WriterId = WriterId::response(3, 8);
 
 /// Writes a frame with every kind of value that has code of its own.
-fn body(writer: &mut Writer<'_>) -> Result<(), WriteError> {
-    writer.put(b"[")?;
-    writer.string("text with \"escapes\" and \u{e9}\n")?;
-    writer.put(b",")?;
-    writer.raw("{ \"raw\" :\r\n[ 1 ] }")?;
-    writer.put(b",\"")?;
-    writer.base64(
+fn body(writer: &mut Encoder<'_>) {
+    writer.put(b"[");
+    writer.string("text with \"escapes\" and \u{e9}\n");
+    writer.put(b",");
+    writer.put_raw("{ \"raw\" :\r\n[ 1 ] }");
+    writer.put(b",\"");
+    writer.put_base64(
         b"some bytes, more than one chunk of them, so that they are encoded piece by piece",
-    )?;
-    writer.put(b"\",")?;
-    writer.unsigned(18_446_744_073_709_551_615)?;
-    writer.put(b",")?;
-    writer.signed(i64::MIN)?;
-    writer.put(b",")?;
-    writer.plain(&1.5e-300)?;
-    writer.put(b",\"")?;
-    writer.display(&"\u{1f}\\")?;
+    );
+    writer.put(b"\",");
+    writer.unsigned(18_446_744_073_709_551_615);
+    writer.put(b",");
+    writer.signed(i64::MIN);
+    writer.put(b",");
+    writer.put_display(&1.5e-300);
+    writer.put(b",\"");
+    writer.display(&"\u{1f}\\");
     writer.put(b"\"]")
 }
 
@@ -91,7 +91,7 @@ fn a_frame_begins_behind_pending_bytes_or_waits_if_it_does_not_fit() {
         let mut tx = TxBuffer::new(&mut storage[..]);
         let tx: &mut Tx<'_> = &mut tx;
         let before = format!("\"{}\"", "x".repeat(whole.len() + 1 - room));
-        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.raw(&before)), Ok(()));
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put_raw(&before)), Ok(()));
         let taken = before.len() + 1;
         let expected = if room == whole.len() { Ok(()) } else { Err(SendError::Full) };
         assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), expected, "{room}");
@@ -220,8 +220,9 @@ fn an_open_frame_is_abandoned_or_continued() {
 fn an_invalid_value_writes_nothing() {
     let mut tx = TxBuffer::new([0; 64]);
     let tx: &mut Tx<'_> = &mut tx;
-    let mut failing = |writer: &mut Writer<'_>| {
-        writer.put(b"beginning").and(Err(WriteError::Value(InvalidPayload::Serialize)))
+    let mut failing = |writer: &mut Encoder<'_>| {
+        writer.put(b"beginning");
+        writer.invalid(InvalidPayload::Serialize);
     };
     assert_eq!(
         tx.frame(WRITER, Revision::LATEST, &mut failing),
@@ -242,18 +243,19 @@ fn raw_json_other_than_a_string_is_not_a_key() {
     let tx: &mut Tx<'_> = &mut tx;
     let number = Keyed(RawJson::from_static("1"));
     assert_eq!(
-        tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &number)),
+        tx.frame(WRITER, Revision::LATEST, &mut |w| Json(&number).encode(w)),
         Err(SendError::Invalid(InvalidPayload::Serialize))
     );
     let string = Keyed(RawJson::from_static("\"a\""));
-    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
+    assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut |w| Json(&string).encode(w)), Ok(()));
     assert_eq!(tx.pending(), b"{\"a\":1}\n");
 }
 
 #[test]
 fn an_invalid_value_is_reported_even_if_bytes_are_pending() {
-    let mut failing = |writer: &mut Writer<'_>| {
-        writer.put(b"beginning").and(Err(WriteError::Value(InvalidPayload::Serialize)))
+    let mut failing = |writer: &mut Encoder<'_>| {
+        writer.put(b"beginning");
+        writer.invalid(InvalidPayload::Serialize);
     };
     for size in [16, 64] {
         let mut storage = [0; 64];
@@ -292,7 +294,7 @@ fn room_is_the_rest_of_the_buffer_or_of_its_limit() {
 #[test]
 fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
     let (mut begin, mut end) =
-        (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
+        (|w: &mut Encoder<'_>| w.put(b"["), |w: &mut Encoder<'_>| w.put(b"] and a long end"));
     let mut tx = TxBuffer::new([0; 8]);
     let tx: &mut Tx<'_> = &mut tx;
     assert_eq!(tx.write_part(WRITER, b"1"), Err(SendError::NotAllowed(NotAllowed::OutOfOrder)));
@@ -345,7 +347,7 @@ fn parts_are_accepted_from_the_writer_that_began_the_frame_until_its_end() {
 fn storage_grows_for_streamed_parts_up_to_its_limit() {
     let mut tx = TxBuffer::with_limit(Vec::new(), 3000);
     let tx: &mut Tx<'_> = &mut tx;
-    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")), Ok(()));
+    assert_eq!(tx.begin(WRITER, Revision::LATEST, &mut |w: &mut Encoder<'_>| w.put(b"[")), Ok(()));
     let (short, long) = (vec![b'1'; 1000], vec![b'2'; 2500]);
     assert_eq!(tx.write_part(WRITER, &short), Ok(1000));
     assert_eq!((tx.write_part(WRITER, &long), tx.pending().len()), (Ok(1999), 3000));

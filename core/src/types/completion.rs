@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::payload;
+use super::macros::{encode_one_of, payload};
 use super::{List, Text};
-use crate::encode::tell::{Tell, Teller, serialize_told, tell_one_of};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 
 payload! {
@@ -18,7 +18,7 @@ payload! {
         }
         with {
             /// Context of the completion. Since 2025-06-18.
-            "context" context: of(CompletionContext<'a>), in CE;
+            "context" context: of(CompletionContext<'a>), since V2025_06_18;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -38,7 +38,7 @@ pub enum CompletionReference<'a> {
     Other(RawJson<'a>),
 }
 
-tell_one_of! {
+encode_one_of! {
     CompletionReference<'_> {
         Self::Prompt(reference) => reference,
         Self::Resource(reference) => reference,
@@ -73,7 +73,7 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
         }
     }
 }
@@ -185,23 +185,25 @@ impl<'a> Completion<'a> {
     }
 }
 
-impl Tell for Completion<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Completion<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         let count = self.values.len();
         let cut = count > MAX_VALUES;
         let total = self.total.or(cut.then_some(count as u64));
         let has_more = if cut { Some(true) } else { self.has_more };
-        to.object("values,total,hasMore,", &[&First(&self.values), &total, &has_more]);
+        object!(to, {
+            "values": First(&self.values),
+            "total"?: total,
+            "hasMore"?: has_more,
+        });
     }
 }
-
-serialize_told!(Completion<'_>);
 
 /// The first [`MAX_VALUES`] elements.
 struct First<'x, 'a>(&'x List<'a, Text<'a>>);
 
-impl Tell for First<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for First<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         // Elements that are not strings are omitted.
         let json = self
             .0
@@ -210,16 +212,8 @@ impl Tell for First<'_, '_> {
             .elements()
             .filter_map(RawJson::as_string)
             .map(Text::from_json);
-        to.open(b'[');
-        self.0
-            .as_slice()
-            .unwrap_or_default()
-            .iter()
-            .copied()
-            .chain(json)
-            .take(MAX_VALUES)
-            .for_each(|text| to.item(&text));
-        to.close();
+        let own = self.0.as_slice().unwrap_or_default().iter().copied();
+        to.array(own.chain(json).take(MAX_VALUES));
     }
 }
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload};
 use super::{Blob, Icon, Number, ResourceContents, Text};
-use crate::encode::older::OrElse;
-use crate::encode::tell::{Shown, Tell, Teller, payload_told, serialize_told, tell_one_of};
+use crate::encode::{Encode, Encoder, Shown, object};
 use crate::json::RawJson;
+use crate::lifecycle::Revision;
 
 /// A block of content. Schema type `ContentBlock`.
 ///
@@ -102,14 +102,19 @@ impl<'a> From<Text<'a>> for TextContent<'a> {
     }
 }
 
-tell_one_of! {
-    ContentBlock<'_> {
-        Self::Text(content) => content,
-        Self::Image(content) => content,
-        Self::Audio(content) => content.or_notice(&content.notice()),
-        Self::ResourceLink(link) => OrElse("$mcp?CE", link, &Notice { text: link, annotations: link.annotations.as_ref() }),
-        Self::Resource(content) => content,
-        Self::Other(content) => content,
+impl Encode for ContentBlock<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::Text(content) => content.encode(to),
+            Self::Image(content) => content.encode(to),
+            Self::Audio(content) => content.encode_or_notice(to),
+            Self::ResourceLink(link) if to.revision() < Revision::V2025_06_18 => {
+                Notice { text: link, annotations: link.annotations }.encode(to);
+            }
+            Self::ResourceLink(link) => link.encode(to),
+            Self::Resource(content) => content.encode(to),
+            Self::Other(content) => to.raw(*content),
+        }
     }
 }
 
@@ -148,7 +153,7 @@ payload! {
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -167,7 +172,7 @@ payload! {
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -186,22 +191,19 @@ payload! {
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
 
-impl<'a> AudioContent<'a> {
-    /// Encodes the block, or the text block `notice` for 2024-11-05.
-    pub(super) fn or_notice<'x>(
-        &'x self,
-        notice: &'x Notice<'x, 'a>,
-    ) -> OrElse<'x, Self, Notice<'x, 'a>> {
-        OrElse("$mcp?BE", self, notice)
-    }
-
-    pub(super) fn notice(&self) -> Notice<'_, 'a> {
-        Notice { text: self, annotations: self.annotations.as_ref() }
+impl AudioContent<'_> {
+    /// Writes the block; for 2024-11-05 a text block that describes it.
+    pub(super) fn encode_or_notice(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_03_26 {
+            Notice { text: self, annotations: self.annotations }.encode(to);
+        } else {
+            self.encode(to);
+        }
     }
 }
 
@@ -226,7 +228,7 @@ payload! {
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -251,7 +253,7 @@ payload! {
             /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta).
@@ -282,7 +284,7 @@ payload! {
             "priority" priority: of(Number<'a>);
             /// Time of the last modification, in ISO 8601, e.g. `2025-01-12T15:00:58Z`. Since
             /// 2025-06-18.
-            "lastModified" last_modified: text, in CE;
+            "lastModified" last_modified: text, since V2025_06_18;
         }
     }
 }
@@ -298,18 +300,18 @@ names! {
     }
 }
 
-payload_told! { ContentBlock<'a> }
-
 /// A text block that replaces content that a revision does not define.
 pub(in crate::types) struct Notice<'x, 'a> {
     pub(in crate::types) text: &'x dyn fmt::Display,
-    pub(in crate::types) annotations: Option<&'x Annotations<'a>>,
+    pub(in crate::types) annotations: Option<Annotations<'a>>,
 }
 
-impl Tell for Notice<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.object("type,text,annotations,", &[&"text", &Shown(self.text), &self.annotations]);
+impl Encode for Notice<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        object!(to, {
+            "type" = "text",
+            "text": Shown(self.text),
+            "annotations"?: self.annotations,
+        });
     }
 }
-
-serialize_told!(Notice<'_, '_>);

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{payload, wrong};
+use super::macros::{encode_one_of, payload, wrong};
 use super::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map,
 };
-use crate::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientFeatures;
 
@@ -82,22 +82,20 @@ impl<'a> InputRequest<'a> {
     }
 }
 
-impl Tell for InputRequest<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let (method, params): (&'static str, Option<&dyn Tell>) = match self {
-            Self::Elicit(params) => ("elicitation/create", Some(params)),
-            Self::CreateMessage(params) => ("sampling/createMessage", Some(params)),
-            Self::ListRoots => ("roots/list", None),
-            Self::Other(raw) => return to.json(*raw),
-        };
-        match params {
-            Some(params) => to.object("method,params,", &[&method, params]),
-            None => to.object("method,", &[&method]),
+impl Encode for InputRequest<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::Elicit(params) => {
+                object!(to, { "method" = "elicitation/create", "params": params });
+            }
+            Self::CreateMessage(params) => {
+                object!(to, { "method" = "sampling/createMessage", "params": params });
+            }
+            Self::ListRoots => object!(to, { "method" = "roots/list" }),
+            Self::Other(raw) => to.raw(*raw),
         }
     }
 }
-
-serialize_told!(InputRequest<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -128,7 +126,7 @@ pub enum InputResponse<'a> {
     Other(RawJson<'a>),
 }
 
-tell_one_of! {
+encode_one_of! {
     InputResponse<'_> {
         Self::Elicit(result) => result,
         Self::CreateMessage(result) => result,
@@ -155,7 +153,3 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
         read.map_err(de::Error::custom)
     }
 }
-
-payload_told! { InputRequest<'a> }
-
-payload_told! { InputResponse<'a> }

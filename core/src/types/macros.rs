@@ -2,9 +2,8 @@
 //! define it.
 //!
 //! `payload!` generates the struct, a `const fn new` with the required fields, a `const fn` setter
-//! for each optional field, `Serialize`, `Deserialize`, and [`Tell`](crate::encode::tell)
-//! for targets where the code of serde is too large. The kind of a field determines its type and
-//! the argument of its setter:
+//! for each optional field, [`Encode`](crate::Encode) and `Deserialize`. The kind of a field
+//! determines its type and the argument of its setter:
 //!
 //! | kind | field | argument |
 //! | --- | --- | --- |
@@ -18,11 +17,11 @@
 //! | `of(T)` | `T` | the same |
 //!
 //! Options after the kind: `= value` is the value that `new` sets for an optional field, and the
-//! value of a missing required field; `in CE` is the range of revisions that define the field (`A`
-//! is 2024-11-05, `E` is 2026-07-28); `via W` wraps a reference to the value while it is written.
+//! value of a missing required field; `=> via W` wraps a reference to the value while it is
+//! written; `=> when f` omits the field where `f(&value, revision)` is false; `since`, `until` and `only` name
+//! the revisions that define the field, as in [`object!`](crate::encode::object).
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
-use serde::{Serialize, Serializer};
 
 use crate::json::{JsonStr, RawJson};
 
@@ -34,12 +33,12 @@ macro_rules! payload {
             new {$(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)?
-                    $(, in $rgate:ident)? $(, via $rvia:path)?;
+                    $(=> via $rvia:path)? $(, $rgate:ident $rrevision:ident)?;
             )*}
             $(with {$(
                 $(#[$ometa:meta])*
                 $okey:literal $oname:ident: $okind:ident $(($oty:ty))? $(= $oinit:expr)?
-                    $(, in $ogate:ident)? $(, via $ovia:path)?;
+                    $(=> when $when:path)? $(, $ogate:ident $orevision:ident)?;
             )*})?
         }
     ) => {
@@ -78,45 +77,15 @@ macro_rules! payload {
             )*)?
         }
 
-        impl $(<$lt>)? crate::encode::tell::Tell for $name $(<$lt>)? {
-            fn tell(&self, to: &mut dyn crate::encode::tell::Teller) {
-                to.object(
-                    concat!(
-                        $($tkey, ",",)?
-                        $($rkey, $(":", stringify!($rgate),)? ",",)*
-                        $($($okey, $(":", stringify!($ogate),)? ",",)*)?
-                    ),
-                    &[
-                        $(&$tag,)?
-                        $(&payload!(@told (&self.$rname) $(, via $rvia)?),)*
-                        $($(&payload!(@told (self.$oname.as_ref()) optional $(, via $ovia)?),)*)?
-                    ],
-                );
-            }
-        }
-
-        crate::encode::tell::payload_told! { $name $(<$lt>)? }
-
-        impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                use serde::ser::SerializeStruct as _;
-                if cfg!(small) {
-                    return crate::encode::told::Told(self).serialize(serializer);
-                }
-                // The length is no exact count; it only says that the object may have members.
-                let mut object = serializer.serialize_struct(stringify!($name), 1)?;
-                $(object.serialize_field($tkey, &crate::types::macros::Tag($tag))?;)?
-                $(object.serialize_field(
-                    $rkey,
-                    &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?),
-                )?;)*
-                $($(if let Some(value) = &self.$oname {
-                    object.serialize_field(
-                        $okey,
-                        &payload!(@written value $(, in $ogate)? $(, via $ovia)?),
-                    )?;
-                })*)?
-                object.end()
+        impl $(<$lt>)? crate::encode::Encode for $name $(<$lt>)? {
+            fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
+                crate::encode::object!(to, {
+                    $($tkey = $tag,)?
+                    $($rkey $($rgate $rrevision)?: payload!(@written &self.$rname $(, $rvia)?),)*
+                    $($($okey? $($ogate $orevision)?:
+                        payload!(@optional (self.$oname) to $(, $when)?),
+                    )*)?
+                });
             }
         }
 
@@ -186,18 +155,12 @@ macro_rules! payload {
     (@initial) => { None };
     (@initial $value:expr) => { Some($value) };
 
-    (@told (&$this:ident.$name:ident)) => { $this.$name };
-    (@told (&$this:ident.$name:ident), via $via:path) => { $via(&$this.$name) };
-    (@told ($this:ident.$name:ident.as_ref()) optional) => { $this.$name };
-    (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => {
-        $this.$name.as_ref().map($via)
-    };
+    (@written $value:expr) => { $value };
+    (@written $value:expr, $via:path) => { $via($value) };
 
-    (@written $value:expr) => { *$value };
-    (@written $value:expr, in $gate:ident) => { crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
-    (@written $value:expr, via $via:path) => { $via($value) };
-    (@written $value:expr, in $gate:ident, via $via:path) => {
-        crate::encode::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+    (@optional ($value:expr) $to:ident) => { $value };
+    (@optional ($value:expr) $to:ident, $when:path) => {
+        $value.filter(|value| $when(value, $to.revision()))
     };
 
     (@read object required $slot:expr, $map:expr, $key:expr) => {
@@ -226,6 +189,19 @@ macro_rules! payload {
         }
     };
     (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
+}
+
+/// Implements `Encode` for an enum by the value of each variant.
+macro_rules! encode_one_of {
+    ($type:ty { $($pattern:pat => $value:expr),* $(,)? }) => {
+        impl crate::encode::Encode for $type {
+            fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
+                match self {
+                    $($pattern => crate::encode::Encode::encode($value, to),)*
+                }
+            }
+        }
+    };
 }
 
 /// Declares an enum of strings.
@@ -261,19 +237,11 @@ macro_rules! names {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
+        impl crate::encode::Encode for $name {
+            fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
+                to.string(self.as_str());
             }
         }
-
-        impl crate::encode::tell::Tell for $name {
-            fn tell(&self, to: &mut dyn crate::encode::tell::Teller) {
-                to.text(self.as_str());
-            }
-        }
-
-        crate::encode::tell::payload_told! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -286,7 +254,7 @@ macro_rules! names {
     };
 }
 
-pub(in crate::types) use {names, payload};
+pub(in crate::types) use {encode_one_of, names, payload};
 
 pub(in crate::types) fn required<'de, T, A>(
     slot: &mut Option<T>,
@@ -356,17 +324,6 @@ pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
     }
     *slot = Some(value.as_u64().unwrap_or(0));
     Ok(())
-}
-
-/// The value of the member that discriminates types, e.g. `type`. Serialized as a unit variant,
-/// whose name our serializer writes without escaping.
-pub(in crate::types) struct Tag(pub(in crate::types) &'static str);
-
-impl Serialize for Tag {
-    #[inline]
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit_variant("Tag", 0, self.0)
-    }
 }
 
 /// Checks the value of the member that discriminates types.

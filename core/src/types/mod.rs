@@ -98,7 +98,7 @@ pub use resource::{
     Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate,
 };
 pub use subscription::{SubscriptionFilter, SubscriptionsListenParams};
-pub(crate) use tool::StructuredContent;
+pub(crate) use tool::knows_structured_content;
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool,
     ToolAnnotations, ToolExecution,

@@ -17,7 +17,7 @@ payload! {
             /// Progress at completion, if known.
             "total" total: of(Number<'a>);
             /// Description of the current progress. Since 2025-03-26.
-            "message" message: text, in BE;
+            "message" message: text, since V2025_03_26;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }

@@ -21,15 +21,15 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of what the prompt provides.
             "description" description: text;
             /// Arguments of the template.
             "arguments" arguments: list(PromptArgument<'a>);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -43,7 +43,7 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of the argument.
             "description" description: text;
             /// Whether the argument is required. Default: false.
@@ -90,10 +90,10 @@ payload! {
             "nextCursor" next_cursor: text;
             /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, in EE;
+            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since
             /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -113,9 +113,9 @@ payload! {
             /// Responses to the input requests of an
             /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
             /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), in EE;
+            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
             /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, in EE;
+            "requestState" request_state: text, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }

@@ -1,10 +1,10 @@
 //! Resources: data that a server provides, identified by URIs.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
 use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
-use crate::encode::tell::{Tell, Teller};
+use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
 
 payload! {
@@ -26,7 +26,7 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of the resource, for the model.
             "description" description: text;
             /// MIME type of the resource, if known.
@@ -34,11 +34,11 @@ payload! {
             /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -54,17 +54,17 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of the resources, for the model.
             "description" description: text;
             /// MIME type, if all matching resources have the same.
             "mimeType" mime_type: text;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -131,15 +131,9 @@ impl<'a> ResourceContents<'a> {
     }
 }
 
-impl Tell for ResourceContents<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        self.members().tell(to);
-    }
-}
-
-impl Serialize for ResourceContents<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.members().serialize(serializer)
+impl Encode for ResourceContents<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        self.members().encode(to);
     }
 }
 
@@ -176,8 +170,8 @@ payload! {
             "mimeType" mime_type: text;
             "text" text: text;
             "blob" blob: of(Blob<'a>);
-            "_meta" meta: object, in CE;
-            "annotations" annotations: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
+            "annotations" annotations: object, since V2025_06_18;
         }
     }
 }
@@ -194,10 +188,10 @@ payload! {
             "nextCursor" next_cursor: text;
             /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, in EE;
+            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since
             /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -216,10 +210,10 @@ payload! {
             "nextCursor" next_cursor: text;
             /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, in EE;
+            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since
             /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -237,9 +231,9 @@ payload! {
             /// Responses to the input requests of an
             /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
             /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), in EE;
+            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
             /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, in EE;
+            "requestState" request_state: text, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -265,10 +259,10 @@ payload! {
         with {
             /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, in EE;
+            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since
             /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }

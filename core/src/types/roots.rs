@@ -2,20 +2,21 @@
 
 use super::Text;
 use super::macros::payload;
-use crate::encode::tell::{Tell, Teller, serialize_told};
+use crate::encode::{Encode, Encoder};
+use crate::error::InvalidPayload;
 
 payload! {
     /// A directory or file that a server may operate on. Schema type `Root`.
     pub struct Root<'a> {
         new {
             /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails.
-            "uri" uri: text, via FileUri;
+            "uri" uri: text => via FileUri;
         }
         with {
             /// Display name for user interfaces.
             "name" name: text;
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
@@ -61,16 +62,14 @@ fn check_file_uri(uri: Text<'_>) -> Option<()> {
 /// Refuses to encode an unsafe URI.
 struct FileUri<'x, 'a>(&'x Text<'a>);
 
-impl Tell for FileUri<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        match check_file_uri(*self.0) {
-            Some(()) => self.0.tell(to),
-            None => to.refuse(),
+impl Encode for FileUri<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        if check_file_uri(*self.0).is_none() {
+            to.invalid(InvalidPayload::Serialize);
         }
+        self.0.encode(to);
     }
 }
-
-serialize_told!(FileUri<'_, '_>);
 
 payload! {
     /// Result of `roots/list`. Schema type `ListRootsResult`.
@@ -81,7 +80,7 @@ payload! {
         }
         with {
             /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, in AD;
+            "_meta" meta: object, until V2025_11_25;
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Tools: functions of a server that a model may call.
 
-use serde::{Serialize, Serializer};
-
-use super::macros::{Tag, names, payload};
-use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text};
-use crate::encode::older::{Absent, OrElse};
-use crate::encode::tell::{Object, Tell, Teller, payload_told};
-use crate::encode::told::Told;
+use super::macros::{names, payload};
+use super::{
+    CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text, TextContent,
+};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 
@@ -37,45 +35,28 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of what the tool does, for the model.
             "description" description: text;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// JSON Schema of `structuredContent` in the results. Since 2025-06-18; not written
             /// before 2026-07-28 unless its root has `"type": "object"`.
-            "outputSchema" output_schema: object, in CE, via ObjectSchema;
+            "outputSchema" output_schema: object => when knows_output_schema, since V2025_06_18;
             /// Hints about the effects of the tool. Since 2025-03-26.
-            "annotations" annotations: of(ToolAnnotations<'a>), in BE;
+            "annotations" annotations: of(ToolAnnotations<'a>), since V2025_03_26;
             /// How the tool can be executed. 2025-11-25 only.
-            "execution" execution: of(ToolExecution), in DD;
+            "execution" execution: of(ToolExecution), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
-            "_meta" meta: object, in CE;
+            "_meta" meta: object, since V2025_06_18;
         }
     }
 }
 
-/// Omits an output schema before 2026-07-28 unless its root type is `object`.
-struct ObjectSchema<'x, 'a>(&'x RawJson<'a>);
-
-impl Serialize for ObjectSchema<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let known =
-            self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
-        if known {
-            self.0.serialize(serializer)
-        } else {
-            OrElse("$mcp?EE", self.0, &Absent).serialize(serializer)
-        }
-    }
-}
-
-impl Tell for ObjectSchema<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let known =
-            self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
-        if known { to.json(*self.0) } else { to.or_else("$mcp?EE", self.0, &Absent) }
-    }
+/// Whether the revision allows the output schema: before 2026-07-28 its root type is `object`.
+fn knows_output_schema(schema: &RawJson<'_>, revision: Revision) -> bool {
+    revision.is_modern()
+        || schema.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
 }
 
 payload! {
@@ -138,10 +119,10 @@ payload! {
             "nextCursor" next_cursor: text;
             /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
-            "ttlMs" ttl_ms: millis = 0, in EE;
+            "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since
             /// 2026-07-28, where it is required.
-            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, in EE;
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private, since V2026_07_28;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -161,11 +142,11 @@ payload! {
             /// Responses to the input requests of an
             /// [`InputRequiredResult`](crate::types::InputRequiredResult), by the same keys. Since
             /// 2026-07-28.
-            "inputResponses" input_responses: of(InputResponses<'a>), in EE;
+            "inputResponses" input_responses: of(InputResponses<'a>), since V2026_07_28;
             /// The `requestState` of that result, unchanged. Since 2026-07-28.
-            "requestState" request_state: text, in EE;
+            "requestState" request_state: text, since V2026_07_28;
             /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), in DD;
+            "task" task: of(TaskMetadata), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
@@ -193,7 +174,7 @@ payload! {
         with {
             /// JSON value that conforms to the output schema of the tool. Since 2025-06-18; not
             /// written before 2026-07-28 unless it is an object. `null` is a value.
-            "structuredContent" structured_content: any, in CE, via StructuredContent;
+            "structuredContent" structured_content: any => when knows_structured_content, since V2025_06_18;
             /// Whether the tool failed; `content` then explains the error, so that the model can
             /// correct itself. Default: false.
             "isError" is_error: of(bool);
@@ -220,23 +201,9 @@ impl<'a> CallToolResult<'a> {
     }
 }
 
-/// Omits structured content before 2026-07-28 unless it is an object.
-pub(crate) struct StructuredContent<'x, 'a>(pub(crate) &'x RawJson<'a>);
-
-impl Serialize for StructuredContent<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_object() {
-            self.0.serialize(serializer)
-        } else {
-            OrElse("$mcp?EE", self.0, &Absent).serialize(serializer)
-        }
-    }
-}
-
-impl Tell for StructuredContent<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        if self.0.is_object() { to.json(*self.0) } else { to.or_else("$mcp?EE", self.0, &Absent) }
-    }
+/// Whether the revision allows the structured content: before 2026-07-28 it is an object.
+pub(crate) fn knows_structured_content(content: &RawJson<'_>, revision: Revision) -> bool {
+    revision.is_modern() || content.is_object()
 }
 
 /// Result of `tools/call` with one text block. Needs less code than a [`CallToolResult`], which
@@ -279,35 +246,11 @@ impl<'a> From<Text<'a>> for TextResult<'a> {
     }
 }
 
-impl Serialize for TextResult<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct as _;
-        struct Block<'x, 'a>(&'x Text<'a>);
-        impl Serialize for Block<'_, '_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut object = serializer.serialize_struct("TextContent", 2)?;
-                object.serialize_field("type", &Tag("text"))?;
-                object.serialize_field("text", self.0)?;
-                object.end()
-            }
-        }
-        if cfg!(small) {
-            return Told(self).serialize(serializer);
-        }
-        let mut object = serializer.serialize_struct("CallToolResult", 2)?;
-        object.serialize_field("content", &[Block(&self.text)])?;
-        if self.is_error {
-            object.serialize_field("isError", &true)?;
-        }
-        object.end()
+impl Encode for TextResult<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        object!(to, {
+            "content": [TextContent { text: self.text, annotations: None, meta: None }],
+            "isError"?: self.is_error.then_some(true),
+        });
     }
 }
-
-impl Tell for TextResult<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let block = Object { names: "type,text,", members: &[&"text", &self.text] };
-        to.object("content,isError,", &[&[block], &self.is_error.then_some(true)]);
-    }
-}
-
-payload_told! { TextResult<'a> }

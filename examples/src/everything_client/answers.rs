@@ -1,6 +1,7 @@
 //! Responses to the server's requests: forms are filled with defaults, or else with values that
 //! fit.
 
+use mcp_sansio::Json;
 use mcp_sansio::types::{
     ElicitParams, EnumOptions, InputRequest, NumberKind, PrimitiveSchema, RequestedSchema,
 };
@@ -12,7 +13,7 @@ pub(crate) struct Answers;
 
 impl Handler for Answers {
     fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        question.respond(&match &question.request {
+        question.respond(&Json(match &question.request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 json!({"action": "accept", "content": fill(&form.requested_schema)})
             }
@@ -23,7 +24,7 @@ impl Handler for Answers {
             }
             InputRequest::ListRoots => json!({"roots": [{"uri": "file:///tmp/everything", "name": "everything"}]}),
             _ => return question.refuse(),
-        })
+        }))
     }
 }
 

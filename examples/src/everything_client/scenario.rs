@@ -1,5 +1,6 @@
 //! The client scenarios of the official conformance suite, except authorization.
 
+use mcp_sansio::Json;
 use mcp_sansio::RawJson;
 use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
@@ -16,11 +17,11 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
         }
         "tools_call" => {
             client.list_tools()?;
-            client.call_tool("add_numbers", &json!({"a": 5, "b": 3}))?;
+            client.call_tool("add_numbers", &Json(json!({"a": 5, "b": 3})))?;
         }
         "sse-retry" => {
             client.list_tools()?;
-            client.call_tool("test_reconnection", &json!({}))?;
+            client.call_tool("test_reconnection", &Json(json!({})))?;
         }
         // The suite inspects the header fields of the requests.
         "http-standard-headers" => return tour(client),
@@ -29,7 +30,10 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
             let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
             let context: Value = serde_json::from_str(&context).map_err(std::io::Error::other)?;
             for call in context["toolCalls"].as_array().into_iter().flatten() {
-                client.call_tool(call["name"].as_str().unwrap_or_default(), &call["arguments"])?;
+                client.call_tool(
+                    call["name"].as_str().unwrap_or_default(),
+                    &Json(&call["arguments"]),
+                )?;
             }
         }
         // The list omits tools with invalid annotations; the rest can be called.
@@ -37,13 +41,15 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
             let tools = client.list_tools()?;
             for name in tools.raw().filter_map(|tool| tool.get("name").and_then(RawJson::as_string))
             {
-                client
-                    .call_tool(&name.to_string(), &json!({"region": "us-west1", "value": "x"}))?;
+                client.call_tool(
+                    &name.to_string(),
+                    &Json(json!({"region": "us-west1", "value": "x"})),
+                )?;
             }
         }
         "elicitation-sep1034-client-defaults" => {
             client.list_tools()?;
-            client.call_tool("test_client_elicitation_defaults", &json!({}))?;
+            client.call_tool("test_client_elicitation_defaults", &Json(json!({})))?;
         }
         "sep-2322-client-request-state" => {
             client.list_tools()?;
@@ -53,7 +59,7 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
                 "test_mrtr_unrelated",
                 "test_mrtr_no_result_type",
             ] {
-                client.call_tool(tool, &json!({}))?;
+                client.call_tool(tool, &Json(json!({})))?;
             }
         }
         "json-schema-2020-12-preservation" => {
@@ -66,8 +72,10 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
             let schema = tool
                 .and_then(|tool| tool.get("inputSchema"))
                 .map(|schema| serde_json::from_str::<Value>(schema.as_str()));
-            client
-                .call_tool("json_schema_echo", &json!({"schema": schema.and_then(Result::ok)}))?;
+            client.call_tool(
+                "json_schema_echo",
+                &Json(json!({"schema": schema.and_then(Result::ok)})),
+            )?;
         }
         unknown => {
             let message = format!("unknown scenario `{unknown}`");

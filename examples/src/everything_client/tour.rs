@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
 };
-use mcp_sansio::{CallOptions, Printable, RawJson};
+use mcp_sansio::{CallOptions, Json, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{Client, Error, List};
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     for tool in entries(offered(tools)?.as_ref()) {
         let arguments = smallest_arguments(&tool["inputSchema"]);
         let params = json!({"name": tool["name"], "arguments": arguments});
-        let called = client.call("tools/call", &params, CallOptions::new().progress(true));
+        let called = client.call("tools/call", &Json(params), CallOptions::new().progress(true));
         report(
             "tools/call",
             &tool["name"],
@@ -65,7 +65,11 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
         let arguments: Map<_, _> = required
             .filter_map(|argument| Some((argument["name"].as_str()?.to_owned(), "test://x".into())))
             .collect();
-        report("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
+        report(
+            "prompts/get",
+            &prompt["name"],
+            client.get_prompt(name, &Json(&arguments)).map(|_| false),
+        )?;
         if let Some(argument) = arguments.keys().next() {
             let reference = CompletionReference::Prompt(PromptReference::new(name));
             let completed = client

@@ -1,7 +1,7 @@
 //! `tools/call`.
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
-use mcp_sansio::{LogMessage, OwnedJson, RawJson, Revision};
+use mcp_sansio::{Json, LogMessage, OwnedJson, RawJson, Revision};
 use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 use super::resources::Watched;
@@ -55,7 +55,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
 fn structured(ctx: &Context) -> Result<Reply, Failure> {
     let city = argument(ctx, "city").map_err(Failure::invalid_arguments)?;
     let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
-    let weather = OwnedJson::new(&weather, Revision::LATEST)?;
+    let weather = OwnedJson::new(&Json(weather), Revision::LATEST)?;
     let content = [ContentBlock::text(weather.as_raw().as_str())];
     ctx.reply(&CallToolResult::new(&content).structured_content(weather.as_raw()))
 }

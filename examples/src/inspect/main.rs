@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
-use mcp_sansio::{CallOptions, OwnedJson, Printable, RawJson};
+use mcp_sansio::{CallOptions, Json, OwnedJson, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
 
@@ -67,7 +67,8 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
             let arguments =
                 arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
             let params = json!({"name": name, "arguments": arguments});
-            let result = server.call("tools/call", &params, CallOptions::new().progress(true))?;
+            let result =
+                server.call("tools/call", &Json(params), CallOptions::new().progress(true))?;
             let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
             show(options, &result, out, result::tool)?;
             if failed {
@@ -87,7 +88,7 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
             let required: Vec<_> = required.map(|argument| argument["name"].clone()).collect();
             let arguments = arguments::read(arguments, &json!({"required": required}))
                 .map_err(Failure::Usage)?;
-            show(options, &server.get_prompt(name, &arguments)?, out, result::prompt)?;
+            show(options, &server.get_prompt(name, &Json(arguments))?, out, result::prompt)?;
         }
         Action::Watch { uris } => watch(server, uris)?,
     }

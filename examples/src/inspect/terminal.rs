@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
 
 use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
-use mcp_sansio::{Changed, ClientEvent};
+use mcp_sansio::{Changed, ClientEvent, Json, OwnedJson, Revision};
 use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, ReceivedInputRequest};
 use serde_json::{Value, json};
 
@@ -36,14 +36,14 @@ impl Handler for Terminal {
             }
             InputRequest::ListRoots => Ok(roots()),
             InputRequest::CreateMessage(params) => {
-                let asked = serde_json::to_value(params).unwrap_or_default();
+                let asked = value_of(params);
                 sample(&asked["messages"], input, output)
             }
             _ => return question.refuse(),
         };
         match answer {
             Ok(Value::Null) | Err(_) => question.refuse(),
-            Ok(answer) => question.respond(&answer),
+            Ok(answer) => question.respond(&Json(answer)),
         }
     }
 
@@ -147,4 +147,10 @@ fn yes(question: &str, input: &mut impl BufRead, output: &mut impl io::Write) ->
         writeln!(output)?;
     }
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+/// Returns what is written of `value` for the newest revision.
+fn value_of(value: &impl mcp_sansio::Encode) -> Value {
+    OwnedJson::new(value, Revision::LATEST)
+        .map_or(Value::Null, |json| json.to().unwrap_or_default())
 }

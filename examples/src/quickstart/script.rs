@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Prompt, Tool};
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision};
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientFeatures, Era, Json, OwnedJson, RawJson, Revision,
+};
 use mcp_sansio_adapters::blocking::client::{Connector, Process};
 use serde_json::{Value, json};
 
@@ -38,7 +40,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     )?;
 
     step("Call a tool. The result has text for a model, and the same as structured content.");
-    let answer = value(&client.call_tool("structured", &json!({"city": "Łódź"}))?)?;
+    let answer = value(&client.call_tool("structured", &Json(json!({"city": "Łódź"})))?)?;
     expect(
         answer["structuredContent"]["city"] == "Łódź",
         "the city in structuredContent",
@@ -50,7 +52,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         "Call a tool that takes a moment: the progressToken in _meta requests progress notifications.",
     );
     let progress = CallOptions::new().progress(true);
-    client.call("tools/call", &json!({"name": "test_tool_with_progress"}), progress)?;
+    client.call("tools/call", &Json(json!({"name": "test_tool_with_progress"})), progress)?;
     let seen = person.seen();
     expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;
 
@@ -59,19 +61,19 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     );
     let slow = client.start(
         "tools/call",
-        &json!({"name": "slow", "arguments": {"seconds": 30}}),
+        &Json(json!({"name": "slow", "arguments": {"seconds": 30}})),
         progress,
     )?;
     while person.seen().is_empty() {
         client.run_for(Duration::from_millis(1))?;
     }
     client.cancel(slow, Some("That is too long"))?;
-    says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
+    says(&client.call_tool("test_simple_text", &Json(json!({})))?, "simple text")?;
 
     step(
         "Call a tool that needs input. A modern server does not send requests: its result contains the input request, and the client repeats the call with the response.",
     );
-    says(&client.call_tool("test_input_required_result_elicitation", &json!({}))?, "Ada")
+    says(&client.call_tool("test_input_required_result_elicitation", &Json(json!({})))?, "Ada")
 }
 
 /// Invalid input does not end the session.
@@ -121,7 +123,7 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     let prompts = client.list_prompts()?;
     let simple = |prompt: Prompt<'_>| prompt.name == "test_simple_prompt";
     expect(prompts.iter().flatten().any(simple), "the prompt test_simple_prompt", &prompts)?;
-    says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
+    says(&client.call_tool("test_simple_text", &Json(json!({})))?, "simple text")?;
 
     step("Ping.");
     let pong = client.call("ping", &RawJson::EMPTY, CallOptions::new())?;
@@ -131,7 +133,7 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
         "A tool that needs input: in this era the server sends a request, and responds to the call after the client's response.",
     );
     says(
-        &client.call_tool("test_elicitation", &json!({"message": "Who are you?"}))?,
+        &client.call_tool("test_elicitation", &Json(json!({"message": "Who are you?"})))?,
         "ada@example.com",
     )?;
 

@@ -3,9 +3,8 @@
 use std::io::Write;
 
 use mcp_sansio::{
-    Catalog, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent, Target,
+    Catalog, Encode, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent, Target,
 };
-use serde::Serialize;
 
 use super::{Context, Error, Handler, Input, serve, serve_on};
 
@@ -109,7 +108,7 @@ impl<'r, 's> RequestContext<'r, 's> {
     ///
     /// # Errors
     /// See [`Context`].
-    pub fn respond<T: Serialize + ?Sized>(&mut self, result: &T) -> Result<(), Error> {
+    pub fn respond<T: Encode + ?Sized>(&mut self, result: &T) -> Result<(), Error> {
         self.connection.respond(self.request.handle, result)
     }
 

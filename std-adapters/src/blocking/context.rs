@@ -4,11 +4,10 @@ use std::fmt;
 use std::io::Write;
 
 use mcp_sansio::{
-    Catalog, Change, Delivery, GrowingServerState, Instant, Json, LogMessage, Messages, Progress,
+    Catalog, Change, Delivery, Encode, GrowingServerState, Instant, LogMessage, Messages, Progress,
     Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent, Target, Tx,
     TxBuffer,
 };
-use serde::Serialize;
 
 use super::{Error, MAX_PENDING};
 
@@ -67,12 +66,12 @@ impl<'s> Context<'s> {
     ///
     /// # Errors
     /// See [`Context`].
-    pub fn respond<T: Serialize + ?Sized>(
+    pub fn respond<T: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         result: &T,
     ) -> Result<(), Error> {
-        self.send(|server, tx| server.respond(request, &Json(result), tx))
+        self.send(|server, tx| server.respond(request, result, tx))
     }
 
     /// Sends an error as the response to a request, see [`Server::respond_error`].
@@ -106,14 +105,12 @@ impl<'s> Context<'s> {
     ///
     /// # Errors
     /// See [`Context`].
-    pub fn log<T: Serialize + ?Sized>(
+    pub fn log<T: Encode + ?Sized>(
         &mut self,
         request: RequestHandle,
         message: &LogMessage<'_, T>,
     ) -> Result<Delivery, Error> {
-        let message =
-            LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
-        self.send(|server, tx| server.log(request, &message, tx))
+        self.send(|server, tx| server.log(request, message, tx))
     }
 
     /// Notifies all subscribers of a change, see [`Server::publish`].

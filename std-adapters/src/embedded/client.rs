@@ -6,9 +6,8 @@ use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
     CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientState, ConnectError, Connected,
-    Instant, RawJson, RxBuffer, SendError, Tx, TxBuffer,
+    Encode, Encoder, Instant, RawJson, RxBuffer, SendError, Tx, TxBuffer,
 };
-use serde::Serialize;
 
 use super::Error;
 use super::context::is_closed;
@@ -166,7 +165,7 @@ where
     /// # Errors
     /// Errors of the port and of the handler, and of sending the request. `ended` gets a failure of
     /// the call.
-    pub fn call<A: Serialize + ?Sized, R>(
+    pub fn call<A: Encode + ?Sized, R>(
         &mut self,
         method: &str,
         params: &A,
@@ -186,7 +185,7 @@ where
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn call_tool<A: Serialize + ?Sized, R>(
+    pub fn call_tool<A: Encode + ?Sized, R>(
         &mut self,
         name: &str,
         arguments: &A,
@@ -366,10 +365,18 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
 }
 
 /// Parameters of `tools/call`.
-#[derive(Serialize)]
 struct Named<'a, A: ?Sized> {
     name: &'a str,
     arguments: &'a A,
+}
+
+impl<A: Encode + ?Sized> Encode for Named<'_, A> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("name", self.name);
+        to.member("arguments", self.arguments);
+        to.end_object();
+    }
 }
 
 /// Maximum number of pages of a list.

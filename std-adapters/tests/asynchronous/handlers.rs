@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
-use mcp_sansio::{ErrorCode, LogMessage, Progress, RawJson, ServerEvent};
+use mcp_sansio::{ErrorCode, Json, LogMessage, Progress, RawJson, ServerEvent};
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
 use serde_json::{Value, json};
 
@@ -60,8 +60,8 @@ fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
         {
             Some("text") => ctx.reply("hello"),
             Some("number") => ctx.reply(&1),
-            Some("rows") => ctx.reply(&json!({"rows": []})),
-            _ => ctx.reply(&json!({"content": []})),
+            Some("rows") => ctx.reply(&Json(json!({"rows": []}))),
+            _ => ctx.reply(&Json(json!({"content": []}))),
         }
     }
     let app = App::new(&CONFIG, wrong).catalog(&CATALOG);
@@ -209,7 +209,7 @@ fn each_failure_becomes_its_own_error() {
                 Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
                 Some("other") => std::fmt::Error.into(),
                 Some("list") => return ctx.reply(&[1]),
-                _ => return ctx.reply(&json!({"content": [], "contents": []})),
+                _ => return ctx.reply(&Json(json!({"content": [], "contents": []}))),
             },
         )
     })
@@ -305,7 +305,7 @@ fn the_observer_sees_every_event() {
 #[test]
 fn without_a_catalog_the_handler_is_called_for_everything() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.reply(&json!({"tools": [], "content": [], "name": ctx.name()}))
+        ctx.reply(&Json(json!({"tools": [], "content": [], "name": ctx.name()})))
     });
     talk(&app, WIDE, async move |mut client| {
         assert_eq!(
@@ -382,7 +382,7 @@ fn connections_are_send_when_their_handlers_are() {
         let count = count.clone();
         async move {
             count.set(count.get() + 1);
-            ctx.reply(&json!({"content": []}))
+            ctx.reply(&Json(json!({"content": []})))
         }
     });
     talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult};
-use mcp_sansio::{Progress, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Json, Progress, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
 use serde_json::json;
 
@@ -163,7 +163,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
         let gate = gate.clone();
         async move {
             gate.recv().await?;
-            ctx.reply(&json!({"content": []}))
+            ctx.reply(&Json(json!({"content": []})))
         }
     })
     .catalog(&CATALOG)

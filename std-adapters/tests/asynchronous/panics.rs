@@ -9,7 +9,7 @@ use std::task::{Context as TaskContext, Poll};
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
-use mcp_sansio::{LogMessage, Request};
+use mcp_sansio::{Json, LogMessage, Request};
 use mcp_sansio_adapters::asynchronous::{
     App, ConnectionEnd, Context, Failure, MAX_PANIC_TEXT, Reply, StateProtector, serve,
 };
@@ -48,16 +48,16 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>
         "steps" => Box::pin(async move {
             future::yield_now().await;
             let nothing: [u8; 0] = [];
-            ctx.reply(&json!({"content": nothing[ctx.request().params.raw().as_str().len()]}))
+            ctx.reply(&Json(json!({"content": nothing[ctx.request().params.raw().as_str().len()]})))
         }),
         "change" => Box::pin(async move {
-            ctx.log(&LogMessage::new(LoggingLevel::Error, &Unspeakable)).await?;
-            ctx.reply(&json!({"content": []}))
+            ctx.log(&LogMessage::new(LoggingLevel::Error, &Json(Unspeakable))).await?;
+            ctx.reply(&Json(json!({"content": []})))
         }),
         "wait" => Box::pin(async move {
             let _bomb = Bomb("while it is dropped");
             pending::<()>().await;
-            ctx.reply(&json!({"content": []}))
+            ctx.reply(&Json(json!({"content": []})))
         }),
         "ask" => Box::pin(async move {
             // Its payload panics as well.
@@ -145,7 +145,7 @@ fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         ctx.set_request_state("this");
         ctx.request_input("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
-        ctx.reply(&json!({"content": []}))
+        ctx.reply(&Json(json!({"content": []})))
     })
     .catalog(&CATALOG)
     .state_protector(Broken)

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_io::Async;
 use futures_lite::future;
 #[cfg(unix)]
+use mcp_sansio::Json;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{App, Context, accept, serve};
 use serde_json::json;
@@ -105,7 +106,7 @@ fn connections_beyond_the_limit_wait_until_one_ends() {
     let most = AtomicUsize::new(0);
     let app = App::new(&CONFIG, |ctx: Context| {
         most.fetch_max(ctx.broadcaster().connections(), Ordering::Relaxed);
-        async move { ctx.reply(&json!({"content": []})) }
+        async move { ctx.reply(&Json(json!({"content": []}))) }
     })
     .catalog(&CATALOG)
     .max_connections(2);
@@ -137,7 +138,7 @@ fn a_busy_connection_and_a_slow_handler_delay_no_other() {
             "steps" => loop {
                 future::yield_now().await;
             },
-            _ => ctx.reply(&json!({"content": []})),
+            _ => ctx.reply(&Json(json!({"content": []}))),
         }
     })
     .catalog(&CATALOG);
@@ -155,8 +156,9 @@ fn a_busy_connection_and_a_slow_handler_delay_no_other() {
 
 #[test]
 fn shutting_down_ends_the_server_after_its_last_connection() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
-        .catalog(&CATALOG);
+    let app =
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
+            .catalog(&CATALOG);
     let (listener, address) = listen();
     let clients = async {
         let mut client = connect(address).await;
@@ -172,7 +174,7 @@ fn shutting_down_ends_the_server_after_its_last_connection() {
 #[test]
 fn connections_can_be_spawned_on_threads() {
     let app = Arc::new(
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
             .catalog(&CATALOG),
     );
     let (listener, address) = listen();
@@ -203,8 +205,9 @@ fn unix_sockets_are_served_as_well() {
     let path = std::env::temp_dir().join(format!("mcp-sansio-{}.socket", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = Async::<UnixListener>::bind(&path).unwrap();
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
-        .catalog(&CATALOG);
+    let app =
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) })
+            .catalog(&CATALOG);
     run(serve(&app, &listener), async {
         let mut client = Client::new(Async::<UnixStream>::connect(&path).await.unwrap());
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, LoggingLevel};
 use mcp_sansio::{
-    CallOptions, ClientRequest, LogMessage, OwnedJson, RawJson, Revision, ServerEvent, Violation,
+    CallOptions, ClientRequest, Json, LogMessage, OwnedJson, RawJson, Revision, ServerEvent,
+    Violation,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector};
 use serde_json::json;
@@ -23,7 +24,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
 }
 
 async fn say<const N: usize>(client: &Client<N>, what: &str) -> Result<OwnedJson, CallError> {
-    let arguments = OwnedJson::new(&json!({"say": what}), Revision::LATEST).unwrap();
+    let arguments = OwnedJson::new(&Json(json!({"say": what})), Revision::LATEST).unwrap();
     client
         .request(
             "tools/call",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_lite::io::BufReader;
 use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
-use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
+use mcp_sansio::{ClientConfig, Era, Json, Revision, Revisions, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, ConnectError, ConnectionEnd, Connector,
 };
@@ -76,7 +76,7 @@ fn a_server_silent_to_the_probe_is_assumed_to_be_legacy() {
     };
     let (opened, _) =
         play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
-            client.request("ping", &json!({}), mcp_sansio::CallOptions::new()).await.unwrap();
+            client.request("ping", &Json(json!({})), mcp_sansio::CallOptions::new()).await.unwrap();
             client.connected().await.unwrap()
         });
     assert_eq!(methods, ["server/discover", "initialize", "notifications/initialized", "ping"]);

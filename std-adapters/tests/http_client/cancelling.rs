@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::types::SubscriptionFilter;
-use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio::{CallOptions, Json, RawJson};
 use mcp_sansio_adapters::asynchronous::client::CallError;
 use serde_json::json;
 
@@ -64,8 +64,10 @@ fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
     for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Response), (&LEGACY, legacy)] {
         let played = play(config, 64, slow(otherwise, true), async |client| {
             let options = CallOptions::new().timeout(Duration::from_millis(50));
-            let slow =
-                client.request("tools/call", &json!({"name": "slow"}), options).await.map(|_| ());
+            let slow = client
+                .request("tools/call", &Json(json!({"name": "slow"})), options)
+                .await
+                .map(|_| ());
             (slow, call(&client, "fast", &json!({})).await.unwrap())
         });
         assert!(matches!(played.result.0, Err(CallError::TimedOut)));

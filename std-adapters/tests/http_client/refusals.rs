@@ -1,5 +1,6 @@
 //! Rejections by HTTP: statuses, redirects, tokens.
 
+use mcp_sansio::Json;
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use serde_json::json;
 
@@ -146,7 +147,7 @@ fn rejected_messages_without_a_response_are_reported() {
             if seen.message() == "notifications/x" { Response::status(400) } else { legacy(seen) }
         },
         async |client| {
-            client.notify("notifications/x", &json!({})).await.unwrap();
+            client.notify("notifications/x", &Json(json!({}))).await.unwrap();
             call(&client, "a", &json!({})).await
         },
     );

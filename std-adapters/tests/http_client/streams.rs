@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::ElicitResult;
-use mcp_sansio::{CallOptions, ClientEvent, RawJson};
+use mcp_sansio::{CallOptions, ClientEvent, Json, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{
     Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
@@ -203,7 +203,7 @@ fn tol_08_tol_14_progress_arrives_before_the_response_on_several_streams_at_once
             async |client| {
                 let calls = [1, 2, 3].map(|_| async {
                     let mut steps = Vec::new();
-                    let params = json!({"name": "a"});
+                    let params = Json(json!({"name": "a"}));
                     let call = client.request_with_progress(
                         "tools/call",
                         &params,

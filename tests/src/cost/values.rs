@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::types::{RequestedSchema, Tool};
-use mcp_sansio::{Catalog, OwnedJson, RawJson, Revision};
+use mcp_sansio::{Catalog, Json, OwnedJson, RawJson, Revision};
 use serde_json::Value;
 
 use super::{Table, Work, join};
@@ -29,7 +29,7 @@ pub(super) const CASES: &Table = &[
     ("value: written", |n| {
         on(object(n, |at| format!(r#""m{at}":["\u0001",{at}.5]"#)), |json| {
             let value: Value = json.to().unwrap();
-            black_box(OwnedJson::new(&value, Revision::LATEST).unwrap());
+            black_box(OwnedJson::new(&Json(value), Revision::LATEST).unwrap());
             black_box(OwnedJson::new(&json, Revision::LATEST).unwrap());
         })
     }),

@@ -3,7 +3,7 @@
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
-    Instant, InvalidPayload, Messages, RawJson, SendError, Tx, TxBuffer,
+    Instant, InvalidPayload, Json, Messages, RawJson, SendError, Tx, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_client;
 use serde::ser::Error as _;
@@ -25,7 +25,7 @@ fn send(
     params: &(impl Serialize + ?Sized),
     tx: &mut Tx<'_>,
 ) -> Result<mcp_sansio::Call, SendError> {
-    client.request(NOW, "own/method", params, CallOptions::new(), tx)
+    client.request(NOW, "own/method", &Json(params), CallOptions::new(), tx)
 }
 
 /// Returns everything written when the open line is cut off by `cut` and another request is sent.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use mcp_sansio::Json;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::*;
 use mcp_sansio_tests::memory::new_server;
@@ -61,10 +62,11 @@ fn raw(json: &str) -> Box<RawValue> {
 /// Returns the output of all ways to write a value: in one piece, after a counting pass, and into a
 /// slice.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, SendError> {
-    let owned =
-        OwnedJson::new(value, Revision::LATEST).map(|json| json.as_raw().as_str().to_owned());
+    let owned = OwnedJson::new(&Json(value), Revision::LATEST)
+        .map(|json| json.as_raw().as_str().to_owned());
     let mut out = vec![0; 4096];
-    let slice = to_slice(value, Revision::LATEST, &mut out).map(|json| json.as_str().to_owned());
+    let slice =
+        to_slice(&Json(value), Revision::LATEST, &mut out).map(|json| json.as_str().to_owned());
     assert_eq!(owned, slice);
     owned
 }

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
-use mcp_sansio::{Instant, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures};
+use mcp_sansio::{
+    Instant, Json, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures,
+};
 use mcp_sansio_adapters::blocking::{self, Context, Error, Handler, Input, Threaded};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
@@ -117,12 +119,12 @@ impl Handler for Panicking {
                 // The first part has been sent when the rest panics.
                 let mut result = Long { panics: false };
                 ctx.send(|server, tx| {
-                    let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
+                    let done = server.respond(request.handle, &Json(&result), tx);
                     result.panics = done == Err(SendError::Full) && tx.is_mid_frame();
                     done
                 })?;
             }
-            Some("value") => ctx.respond(request.handle, &Long { panics: true })?,
+            Some("value") => ctx.respond(request.handle, &Json(Long { panics: true }))?,
             Some("job") => self.job = Some(request.handle),
             _ => ctx.respond(request.handle, &TextResult::new("well"))?,
         }
@@ -287,7 +289,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let output = server.try_clone().unwrap();
     let answer = |event: ServerEvent<'_>, ctx: &mut Context<'_>| match event {
-        ServerEvent::Request(request) => ctx.respond(request.handle, &Long { panics: false }),
+        ServerEvent::Request(request) => ctx.respond(request.handle, &Json(Long { panics: false })),
         _ => Ok(()),
     };
     let serving = std::thread::spawn(move || {

@@ -4,10 +4,10 @@ use core::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 
 use super::{Source, Text};
-use crate::encode::tell::{Tell, Teller};
+use crate::encode::{Base64, Encode, Encoder};
 
 /// Binary data, base64 on the wire: bytes of the application, or base64 text of a message, which is
 /// decoded on request.
@@ -130,20 +130,11 @@ impl fmt::Debug for Blob<'_> {
     }
 }
 
-impl Serialize for Blob<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Encode for Blob<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Own(bytes) => crate::encode::Blob(bytes).serialize(serializer),
-            Source::Received(text) => text.serialize(serializer),
-        }
-    }
-}
-
-impl Tell for Blob<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        match self.0 {
-            Source::Own(bytes) => to.made(&crate::encode::Blob(bytes)),
-            Source::Received(text) => text.tell(to),
+            Source::Own(bytes) => Base64(bytes).encode(to),
+            Source::Received(text) => text.encode(to),
         }
     }
 }

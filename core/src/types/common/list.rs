@@ -2,10 +2,10 @@
 
 use core::{fmt, slice};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 
 use super::{Source, Text};
-use crate::encode::tell::{Tell, Teller};
+use crate::encode::{Encode, Encoder};
 use crate::json::{Elements, Members, RawJson, ReadError};
 use crate::types::macros::wrong;
 
@@ -126,20 +126,11 @@ impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
     }
 }
 
-impl<T: Serialize> Serialize for List<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl<T: Encode> Encode for List<'_, T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Own(items) => serializer.collect_seq(items),
-            Source::Received(array) => array.serialize(serializer),
-        }
-    }
-}
-
-impl<T: Tell> Tell for List<'_, T> {
-    fn tell(&self, to: &mut dyn Teller) {
-        match self.0 {
-            Source::Own(items) => items.tell(to),
-            Source::Received(array) => to.json(array),
+            Source::Own(items) => items.encode(to),
+            Source::Received(array) => to.raw(array),
         }
     }
 }
@@ -253,29 +244,17 @@ impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
     }
 }
 
-impl<T: Serialize> Serialize for Map<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl<T: Encode> Encode for Map<'_, T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
             Source::Own(entries) => {
-                serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
-            }
-            Source::Received(object) => object.serialize(serializer),
-        }
-    }
-}
-
-impl<T: Tell> Tell for Map<'_, T> {
-    fn tell(&self, to: &mut dyn Teller) {
-        match self.0 {
-            Source::Own(entries) => {
-                to.open(b'{');
-                for (key, value) in entries {
-                    to.item(key);
-                    to.item(value);
+                to.begin_object();
+                for (name, value) in entries {
+                    to.member(name, value);
                 }
-                to.close();
+                to.end_object();
             }
-            Source::Received(object) => to.json(object),
+            Source::Received(object) => to.raw(object),
         }
     }
 }

@@ -6,7 +6,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Source;
-use crate::encode::tell::{Tell, Teller, payload_told};
+use crate::encode::{Encode, Encoder};
 use crate::json::{RawJson, divide_by_ten};
 use crate::types::macros::wrong;
 
@@ -145,19 +145,16 @@ impl fmt::Display for Number<'_> {
     }
 }
 
+/// For values of the application that contain a number: see [`Json`](crate::Json).
 impl Serialize for Number<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Source::Own(Decimal { digits, places: 0 }) => serializer.serialize_i64(digits),
-            Source::Own(_) => RawJson::scanned(self.text(&mut [0; MAX_LEN])).serialize(serializer),
-            Source::Received(number) => number.serialize(serializer),
-        }
+        RawJson::scanned(self.text(&mut [0; MAX_LEN])).serialize(serializer)
     }
 }
 
-impl Tell for Number<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.json(RawJson::scanned(self.text(&mut [0; MAX_LEN])));
+impl Encode for Number<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(RawJson::scanned(self.text(&mut [0; MAX_LEN])));
     }
 }
 
@@ -166,5 +163,3 @@ impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
         Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"a number"))
     }
 }
-
-payload_told! { Number<'a> }

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Source;
-use crate::encode::tell::{Tell, Teller, payload_told};
+use crate::encode::{Encode, Encoder};
 use crate::json::{Chars, JsonStr};
 
 /// A string of the application, or one of a message with its JSON escapes untouched.
@@ -53,6 +53,14 @@ impl<'a> Text<'a> {
                 core::str::from_utf8(out).ok()
             }
             Source::Received(text) => text.copy_to(out),
+        }
+    }
+
+    /// Writes the string as the name of a member.
+    pub(in crate::types) fn encode_key(self, to: &mut Encoder<'_>) -> bool {
+        match self.0 {
+            Source::Own(text) => to.key(text),
+            Source::Received(text) => to.key_json(text),
         }
     }
 
@@ -135,8 +143,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
+/// For values of the application that contain a text: see [`Json`](crate::Json).
 impl Serialize for Text<'_> {
-    #[cfg_attr(not(small), inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Source::Own(text) => serializer.serialize_str(text),
@@ -145,11 +153,11 @@ impl Serialize for Text<'_> {
     }
 }
 
-impl Tell for Text<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Text<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Own(text) => to.text(text),
-            Source::Received(text) => to.json(text.into()),
+            Source::Own(text) => to.string(text),
+            Source::Received(text) => to.raw(text.into()),
         }
     }
 }
@@ -159,5 +167,3 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         JsonStr::deserialize(deserializer).map(Self::from_json)
     }
 }
-
-payload_told! { Text<'a> }

@@ -1,9 +1,7 @@
 //! Default values of a form.
 
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
-
-use crate::types::{PrimitiveSchema, RequestedSchema, Text};
+use crate::encode::{Encode, Encoder};
+use crate::types::{PrimitiveSchema, RequestedSchema};
 
 /// Default values of a form, serialized as the `content` of an
 /// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].
@@ -19,37 +17,24 @@ impl<'a> RequestedSchema<'a> {
     }
 }
 
-impl Serialize for FormDefaults<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
+impl Encode for FormDefaults<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
         for field in self.0.fields().flatten() {
-            match field.schema {
-                PrimitiveSchema::String(schema) => {
-                    serialize_default(&mut object, field.name, schema.default)?
-                }
-                PrimitiveSchema::Number(schema) => {
-                    serialize_default(&mut object, field.name, schema.default)?
-                }
-                PrimitiveSchema::Boolean(schema) => {
-                    serialize_default(&mut object, field.name, schema.default)?
-                }
-                PrimitiveSchema::SingleSelect(schema) => {
-                    serialize_default(&mut object, field.name, schema.default)?
-                }
-                PrimitiveSchema::MultiSelect(schema) => {
-                    serialize_default(&mut object, field.name, schema.default)?
-                }
-                PrimitiveSchema::Other(_) => {}
+            let default: Option<&dyn Encode> = match &field.schema {
+                PrimitiveSchema::String(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Number(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Boolean(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::SingleSelect(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::MultiSelect(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Other(_) => None,
+            };
+            if let Some(default) = default
+                && field.name.encode_key(to)
+            {
+                default.encode(to);
             }
         }
-        object.end()
+        to.end_object();
     }
-}
-
-fn serialize_default<M: serde::ser::SerializeMap, T: Serialize>(
-    object: &mut M,
-    name: Text<'_>,
-    default: Option<T>,
-) -> Result<(), M::Error> {
-    default.map_or(Ok(()), |default| object.serialize_entry(&name, &default))
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::encode::tell::{Tell, Teller, serialize_told};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::types::macros::payload;
 use crate::types::{List, PrimitiveSchema, Text};
@@ -112,8 +112,8 @@ impl<'a> SingleSelectEnumSchema<'a> {
     }
 }
 
-impl Tell for SingleSelectEnumSchema<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for SingleSelectEnumSchema<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         let (mut values, mut names, mut choices, mut columns) = (None, None, None, None);
         match &self.options {
             EnumOptions::Untitled(list) => values = Some(list),
@@ -128,43 +128,31 @@ impl Tell for SingleSelectEnumSchema<'_> {
                 (values, names) = (Some(list), Some(of_list))
             }
         }
-        to.object(
-            "type,title,description,enum,enumNames,oneOf:DE,enum:AC,enumNames:AC,default:DE,",
-            &[
-                &"string",
-                &self.title,
-                &self.description,
-                &values,
-                &names,
-                &choices,
-                &columns.as_ref().map(|(values, _)| values),
-                &columns.as_ref().map(|(_, names)| names),
-                &self.default,
-            ],
-        );
+        object!(to, {
+            "type" = "string",
+            "title"?: self.title,
+            "description"?: self.description,
+            "enum"?: values,
+            "enumNames"?: names,
+            "oneOf"? since V2025_11_25: choices,
+            "enum"? until V2025_06_18: columns.as_ref().map(|(values, _)| values),
+            "enumNames"? until V2025_06_18: columns.as_ref().map(|(_, names)| names),
+            "default"? since V2025_11_25: self.default,
+        });
     }
 }
-
-serialize_told!(SingleSelectEnumSchema<'_>, MultiSelectItems<'_>);
 
 /// One member of each option: the value or the display name.
 struct Column<'x, 'a>(&'x List<'a, EnumOption<'a>>, &'static str, fn(&EnumOption<'a>) -> Text<'a>);
 
-impl Tell for Column<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Column<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         let json = self.0.as_json().unwrap_or(RawJson::NULL);
         let texts = json
             .elements()
             .filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
-        to.open(b'[');
-        self.0
-            .as_slice()
-            .unwrap_or_default()
-            .iter()
-            .map(self.2)
-            .chain(texts)
-            .for_each(|text| to.item(&text));
-        to.close();
+        let own = self.0.as_slice().unwrap_or_default().iter().map(self.2);
+        to.array(own.chain(texts));
     }
 }
 
@@ -254,13 +242,13 @@ impl<'a> MultiSelectEnumSchema<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct MultiSelectItems<'a>(pub EnumOptions<'a>);
 
-impl Tell for MultiSelectItems<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for MultiSelectItems<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match &self.0 {
             EnumOptions::Untitled(values) | EnumOptions::Legacy { values, .. } => {
-                to.object("type,enum,", &[&"string", values])
+                object!(to, { "type" = "string", "enum": values })
             }
-            EnumOptions::Titled(choices) => to.object("anyOf,", &[choices]),
+            EnumOptions::Titled(choices) => object!(to, { "anyOf": choices }),
         }
     }
 }

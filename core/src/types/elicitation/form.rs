@@ -4,8 +4,9 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::encode::tell::{Tell, Teller, serialize_told};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::{Members, RawJson, ReadError};
+use crate::lifecycle::Revision;
 use crate::message::hash_text;
 use crate::types::common::Source;
 use crate::types::macros::{names, payload, wrong};
@@ -153,17 +154,18 @@ impl fmt::Debug for RequestedSchema<'_> {
     }
 }
 
-impl Tell for RequestedSchema<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for RequestedSchema<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Received(raw) => to.json(raw),
+            Source::Received(raw) => to.raw(raw),
             Source::Own(fields) => {
                 let required =
                     fields.iter().any(|field| field.required).then_some(Required(fields));
-                to.object(
-                    "type,properties,required,",
-                    &[&"object", &Properties(fields), &required],
-                );
+                object!(to, {
+                    "type" = "object",
+                    "properties": Properties(fields),
+                    "required"?: required,
+                });
             }
         }
     }
@@ -171,30 +173,25 @@ impl Tell for RequestedSchema<'_> {
 
 struct Properties<'a>(&'a [Field<'a>]);
 
-impl Tell for Properties<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.open(b'{');
+impl Encode for Properties<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
         for field in self.0 {
-            to.item(&field.name);
-            to.item(&field.schema);
+            if field.name.encode_key(to) {
+                field.schema.encode(to);
+            }
         }
-        to.close();
+        to.end_object();
     }
 }
 
 struct Required<'a>(&'a [Field<'a>]);
 
-impl Tell for Required<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.open(b'[');
-        for field in self.0.iter().filter(|field| field.required) {
-            to.item(&field.name);
-        }
-        to.close();
+impl Encode for Required<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.array(self.0.iter().filter(|field| field.required).map(|field| field.name));
     }
 }
-
-serialize_told!(RequestedSchema<'_>, PrimitiveSchema<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -221,15 +218,18 @@ pub enum PrimitiveSchema<'a> {
     Other(RawJson<'a>),
 }
 
-impl Tell for PrimitiveSchema<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for PrimitiveSchema<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self {
-            Self::String(schema) => schema.tell(to),
-            Self::Number(schema) => schema.tell(to),
-            Self::Boolean(schema) => schema.tell(to),
-            Self::SingleSelect(schema) => schema.tell(to),
-            Self::MultiSelect(schema) => to.or_else("$mcp?DE", schema, &schema.to_single_select()),
-            Self::Other(schema) => to.json(*schema),
+            Self::String(schema) => schema.encode(to),
+            Self::Number(schema) => schema.encode(to),
+            Self::Boolean(schema) => schema.encode(to),
+            Self::SingleSelect(schema) => schema.encode(to),
+            Self::MultiSelect(schema) if to.revision() < Revision::V2025_11_25 => {
+                schema.to_single_select().encode(to);
+            }
+            Self::MultiSelect(schema) => schema.encode(to),
+            Self::Other(schema) => to.raw(*schema),
         }
     }
 }
@@ -294,7 +294,7 @@ payload! {
             /// Format of the string: `email`, `uri`, `date` or `date-time`.
             "format" format: text;
             /// Default value. Since 2025-11-25.
-            "default" default: text, in DE;
+            "default" default: text, since V2025_11_25;
         }
     }
 }
@@ -324,7 +324,7 @@ payload! {
             /// Maximum value.
             "maximum" maximum: of(Number<'a>);
             /// Default value. Since 2025-11-25.
-            "default" default: of(Number<'a>), in DE;
+            "default" default: of(Number<'a>), since V2025_11_25;
         }
     }
 }

@@ -17,11 +17,10 @@ pub use validation::{FormError, FormErrorKind};
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::encode::tell::{payload_told, tell_one_of};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::types::TaskMetadata;
-use crate::types::macros::{names, payload};
+use crate::types::macros::{encode_one_of, names, payload};
 
 /// Parameters of `elicitation/create`. Since 2025-06-18, schema type `ElicitRequestParams`.
 ///
@@ -67,7 +66,7 @@ impl<'a> ElicitParams<'a> {
     }
 }
 
-tell_one_of! {
+encode_one_of! {
     ElicitParams<'_> {
         Self::Form(form) => form,
         Self::Url(url) => url,
@@ -97,11 +96,11 @@ payload! {
         }
         with {
             /// Mode of the request; the same as if it is missing. Since 2025-11-25.
-            "mode" mode: of(FormMode), in DE;
+            "mode" mode: of(FormMode), since V2025_11_25;
             /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), in DD;
+            "task" task: of(TaskMetadata), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, in AD;
+            "_meta" meta: object, until V2025_11_25;
         }
     }
 }
@@ -140,11 +139,11 @@ payload! {
         with {
             /// Id of the elicitation, for `notifications/elicitation/complete`. 2025-11-25 only,
             /// and required there.
-            "elicitationId" elicitation_id: text, in DD;
+            "elicitationId" elicitation_id: text, only V2025_11_25;
             /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), in DD;
+            "task" task: of(TaskMetadata), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, in AD;
+            "_meta" meta: object, until V2025_11_25;
         }
     }
 }
@@ -171,7 +170,7 @@ payload! {
             /// booleans and, since 2025-11-25, arrays of strings.
             "content" content: object;
             /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, in AD;
+            "_meta" meta: object, until V2025_11_25;
         }
     }
 }
@@ -231,5 +230,3 @@ payload! {
         }
     }
 }
-
-payload_told! { ElicitParams<'a> }

@@ -4,8 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::encode::older::{Absent, OrElse};
-use crate::encode::tell::{Tell, Teller, serialize_told};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::types::common::Source;
@@ -91,16 +90,16 @@ macro_rules! capabilities {
             }
         }
 
-        impl Tell for $name<'_> {
-            fn tell(&self, to: &mut dyn Teller) {
+        impl Encode for $name<'_> {
+            fn encode(&self, to: &mut Encoder<'_>) {
                 match &self.0 {
-                    Source::Own(own) => own.tell(to),
-                    Source::Received(raw) => to.json(*raw),
+                    Source::Own(own) => own.encode(to),
+                    Source::Received(raw) => to.raw(*raw),
                 }
             }
         }
 
-        serialize_told!($name<'_>);
+
 
         impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -185,108 +184,99 @@ struct Declared<'a, F> {
     tasks: Option<RawJson<'a>>,
 }
 
+impl<'a, F> Declared<'a, F> {
+    /// Returns `extensions`, if the revision allows any of them.
+    fn extensions(&self, revision: Revision) -> Option<Extensions<'a>> {
+        let extensions = self.extensions?;
+        let is_hidden = |id| !revision.is_modern() && is_modern_only(id);
+        let mut members = extensions.members();
+        (members.clone().next().is_none() || members.any(|(id, _)| !is_hidden(id)))
+            .then_some(Extensions(extensions))
+    }
+}
+
 /// The object `extensions`, without those that exist in 2026-07-28 only where the revision is
 /// older.
 struct Extensions<'a>(RawJson<'a>);
 
-impl Tell for Extensions<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        if self.0.members().any(|(id, _)| is_modern_only(id)) {
-            to.or_else("$mcp?EE", &self.0, &SessionExtensions(self.0));
-        } else {
-            to.json(self.0);
+impl Encode for Extensions<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        if to.revision().is_modern() || !self.0.members().any(|(id, _)| is_modern_only(id)) {
+            return to.raw(self.0);
         }
+        to.begin_object();
+        for (id, settings) in self.0.members().filter(|(id, _)| !is_modern_only(*id)) {
+            if to.key_json(id) {
+                to.raw(settings);
+            }
+        }
+        to.end_object();
     }
 }
 
-/// The extensions that a session may declare; omitted if there are none.
-struct SessionExtensions<'a>(RawJson<'a>);
+/// A capability: an object of those members that are declared.
+struct Capability<const M: usize>([(&'static str, Option<RawJson<'static>>); M]);
 
-impl Tell for SessionExtensions<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let members = self.0.members().filter(|(id, _)| !is_modern_only(*id));
-        if members.clone().next().is_none() {
-            return;
+impl<const M: usize> Encode for Capability<M> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (name, value) in &self.0 {
+            if let Some(value) = value {
+                to.member(name, value);
+            }
         }
-        to.open(b'{');
-        for (id, settings) in members {
-            to.item(&RawJson::from(id));
-            to.item(&settings);
-        }
-        to.close();
+        to.end_object();
     }
 }
 
-/// An object of optional members.
-struct Members<'x>(&'static str, &'x [&'x dyn Tell]);
-
-impl Tell for Members<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.object(self.0, self.1);
-    }
-}
-
-/// `{}`
-const EMPTY: Members<'static> = Members("", &[]);
-
-impl Tell for Declared<'_, ServerFeatures> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Declared<'_, ServerFeatures> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         use ServerFeatures as C;
         let has = |bit| self.features.contains(bit);
-        let on = |bit| has(bit).then_some(true);
-        let object = |bit| has(bit).then_some(EMPTY);
-        to.object(
-            "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:CE,",
-            &[
-                &has(C::TOOLS).then_some(Members("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
-                &has(C::RESOURCES).then_some(Members(
-                    "subscribe,listChanged,",
-                    &[&on(C::RESOURCES_SUBSCRIBE), &on(C::RESOURCES_LIST_CHANGED)],
-                )),
-                &has(C::PROMPTS)
-                    .then_some(Members("listChanged,", &[&on(C::PROMPTS_LIST_CHANGED)])),
-                &object(C::COMPLETIONS),
-                &object(C::LOGGING),
-                &self.experimental,
-                &self.tasks,
-                &self.extensions.map(Extensions),
-            ],
-        );
+        let flag = |bit| has(bit).then_some(RawJson::from_static("true"));
+        let object = |bit| has(bit).then_some(RawJson::EMPTY);
+        object!(to, {
+            "tools"?: has(C::TOOLS)
+                .then_some(Capability([("listChanged", flag(C::TOOLS_LIST_CHANGED))])),
+            "resources"?: has(C::RESOURCES).then_some(Capability([
+                ("subscribe", flag(C::RESOURCES_SUBSCRIBE)),
+                ("listChanged", flag(C::RESOURCES_LIST_CHANGED)),
+            ])),
+            "prompts"?: has(C::PROMPTS)
+                .then_some(Capability([("listChanged", flag(C::PROMPTS_LIST_CHANGED))])),
+            "completions"? since V2025_03_26: object(C::COMPLETIONS),
+            "logging"?: object(C::LOGGING),
+            "experimental"?: self.experimental,
+            "tasks"? only V2025_11_25: self.tasks,
+            "extensions"? since V2025_06_18: self.extensions(to.revision()),
+        });
     }
 }
 
-impl Tell for Declared<'_, ClientFeatures> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for Declared<'_, ClientFeatures> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         use ClientFeatures as C;
+        // Older revisions define neither tools and context of sampling nor modes of elicitation.
+        let has_modes = to.revision() >= Revision::V2025_11_25;
         let has = |bit| self.features.contains(bit);
-        let object = |bit| has(bit).then_some(EMPTY);
-        let (tools, context) = (object(C::SAMPLING_TOOLS), object(C::SAMPLING_CONTEXT));
-        let (form, url) = (object(C::ELICITATION_FORM), object(C::ELICITATION_URL));
-        // 2025-06-18 defines form mode only, declared by an empty object.
-        let modes: [&dyn Tell; 2] = [&form, &url];
-        let modes = Members("form,url,", &modes);
-        let (with_form, url_only) =
-            (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
-        to.object(
-            "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:CE,",
-            &[
-                // 2026-07-28 has no `notifications/roots/list_changed`.
-                &has(C::ROOTS).then_some(OrElse(
-                    "$mcp?AD",
-                    &Members("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
-                    &EMPTY,
-                )),
-                &has(C::SAMPLING).then_some(OrElse(
-                    "$mcp?DE",
-                    &Members("tools,context,", &[&tools, &context]),
-                    &EMPTY,
-                )),
-                &form.is_some().then_some(with_form),
-                &(form.is_none() && url.is_some()).then_some(url_only),
-                &self.experimental,
-                &self.tasks,
-                &self.extensions.map(Extensions),
-            ],
-        );
+        let object = |bit| (has_modes && has(bit)).then_some(RawJson::EMPTY);
+        // 2026-07-28 has no `notifications/roots/list_changed`.
+        let list_changed = (has(C::ROOTS_LIST_CHANGED) && !to.revision().is_modern())
+            .then_some(RawJson::from_static("true"));
+        let elicitation = has(C::ELICITATION_FORM) || (has_modes && has(C::ELICITATION_URL));
+        object!(to, {
+            "roots"?: has(C::ROOTS).then_some(Capability([("listChanged", list_changed)])),
+            "sampling"?: has(C::SAMPLING).then_some(Capability([
+                ("tools", object(C::SAMPLING_TOOLS)),
+                ("context", object(C::SAMPLING_CONTEXT)),
+            ])),
+            "elicitation"? since V2025_06_18: elicitation.then_some(Capability([
+                ("form", object(C::ELICITATION_FORM)),
+                ("url", object(C::ELICITATION_URL)),
+            ])),
+            "experimental"?: self.experimental,
+            "tasks"? only V2025_11_25: self.tasks,
+            "extensions"? since V2025_06_18: self.extensions(to.revision()),
+        });
     }
 }

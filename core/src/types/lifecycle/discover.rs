@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::encode::tell::{Tell, Teller, payload_told, serialize_told};
+use crate::encode::{Encode, Encoder};
 use crate::lifecycle::{Revision, Revisions};
 use crate::types::common::Source;
 use crate::types::macros::payload;
@@ -77,25 +77,17 @@ impl fmt::Debug for SupportedVersions<'_> {
     }
 }
 
-impl Tell for SupportedVersions<'_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for SupportedVersions<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Own(revisions) => {
-                to.open(b'[');
-                revisions.iter().for_each(|revision| to.item(&revision.as_str()));
-                to.close();
-            }
-            Source::Received(list) => list.tell(to),
+            Source::Own(revisions) => to.array(revisions.iter().map(Revision::as_str)),
+            Source::Received(list) => list.encode(to),
         }
     }
 }
-
-serialize_told!(SupportedVersions<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         List::deserialize(deserializer).map(|list| Self(Source::Received(list)))
     }
 }
-
-payload_told! { SupportedVersions<'a> }

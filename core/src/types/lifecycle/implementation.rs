@@ -14,13 +14,13 @@ payload! {
         }
         with {
             /// Display name for user interfaces. Since 2025-06-18.
-            "title" title: text, in CE;
+            "title" title: text, since V2025_06_18;
             /// Description of what the program does. Since 2025-11-25.
-            "description" description: text, in DE;
+            "description" description: text, since V2025_11_25;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), in DE;
+            "icons" icons: list(Icon<'a>), since V2025_11_25;
             /// URL of the website of the program. Since 2025-11-25.
-            "websiteUrl" website_url: text, in DE;
+            "websiteUrl" website_url: text, since V2025_11_25;
         }
     }
 }

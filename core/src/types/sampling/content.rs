@@ -5,12 +5,12 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, de};
 
 use super::downgrade;
-use crate::encode::older::OrElse;
-use crate::encode::tell::tell_one_of;
+use crate::encode::{Encode, Encoder};
 use crate::json::{RawJson, ReadError};
+use crate::lifecycle::Revision;
 use crate::types::content::Notice;
-use crate::types::macros::payload;
-use crate::types::tool::StructuredContent;
+use crate::types::macros::{encode_one_of, payload};
+use crate::types::tool::knows_structured_content;
 use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 
 /// A content block of a sampling message. Schema type `SamplingMessageContentBlock`.
@@ -35,14 +35,20 @@ pub enum SamplingMessageContentBlock<'a> {
     Other(RawJson<'a>),
 }
 
-tell_one_of! {
-    SamplingMessageContentBlock<'_> {
-        Self::Text(content) => content,
-        Self::Image(content) => content,
-        Self::Audio(content) => content.or_notice(&content.notice()),
-        Self::ToolUse(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
-        Self::ToolResult(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
-        Self::Other(content) => content,
+impl Encode for SamplingMessageContentBlock<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let has_tools = to.revision() >= Revision::V2025_11_25;
+        match self {
+            Self::Text(content) => content.encode(to),
+            Self::Image(content) => content.encode(to),
+            Self::Audio(content) => content.encode_or_notice(to),
+            Self::ToolUse(content) if has_tools => content.encode(to),
+            Self::ToolResult(content) if has_tools => content.encode(to),
+            Self::ToolUse(_) | Self::ToolResult(_) => {
+                Notice { text: self, annotations: None }.encode(to);
+            }
+            Self::Other(content) => to.raw(*content),
+        }
     }
 }
 
@@ -140,7 +146,7 @@ payload! {
         with {
             /// JSON value that conforms to the output schema of the tool; an object in 2025-11-25.
             /// `null` is a value.
-            "structuredContent" structured_content: any, via StructuredContent;
+            "structuredContent" structured_content: any => when knows_structured_content;
             /// Whether the tool failed. Default: false.
             "isError" is_error: of(bool);
             /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
@@ -251,7 +257,7 @@ impl<'a> Iterator for SamplingMessageContentIter<'a> {
     }
 }
 
-tell_one_of! {
+encode_one_of! {
     SamplingMessageContent<'_> {
         Self::One(block) => block,
         Self::Many(blocks) => blocks,

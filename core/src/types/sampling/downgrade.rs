@@ -7,22 +7,23 @@
 use core::fmt;
 
 use super::content::{UNKNOWN, show_file};
-use crate::encode::tell::{Object, Tell, Teller};
+use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
+use crate::lifecycle::Revision;
 use crate::types::content::Notice;
 use crate::types::{
-    List, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
+    List, Role, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };
 
 /// The block if there is exactly one, otherwise one text block for all.
 pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingMessageContent<'a>);
 
-impl Tell for AsOneBlock<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
+impl Encode for AsOneBlock<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
         let mut blocks = Block::all(self.0);
         match (blocks.next(), blocks.next()) {
-            (Some(block), None) => block.tell(to),
-            _ => Notice { text: self, annotations: None }.tell(to),
+            (Some(block), None) => block.encode(to),
+            _ => Notice { text: self, annotations: None }.encode(to),
         }
     }
 }
@@ -43,21 +44,33 @@ impl fmt::Display for AsOneBlock<'_, '_> {
 /// Splits each message into messages of one block.
 pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
 
-impl Tell for OneBlockEach<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.open(b'[');
-        for message in self.0.as_slice().unwrap_or_default() {
-            for block in Block::all(&message.content) {
-                to.item(&Object { names: "role,content,", members: &[&message.role, &block] });
-            }
-        }
-        for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
+impl Encode for OneBlockEach<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let own = self.0.as_slice().unwrap_or_default().iter().flat_map(|message| {
+            let role = match message.role {
+                Role::User => RawJson::from_static("\"user\""),
+                Role::Assistant => RawJson::from_static("\"assistant\""),
+            };
+            Block::all(&message.content).map(move |block| OneBlock { role, block })
+        });
+        let json = self.0.as_json().unwrap_or(RawJson::NULL).elements().flat_map(|message| {
             let role = message.get("role").unwrap_or(RawJson::NULL);
-            for block in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
-                to.item(&Object { names: "role,content,", members: &[&role, &block] });
-            }
-        }
-        to.close();
+            let content = message.get("content").unwrap_or(RawJson::NULL);
+            Block::all_json(content).map(move |block| OneBlock { role, block })
+        });
+        to.array(own.chain(json));
+    }
+}
+
+/// A message of one block.
+struct OneBlock<'x, 'a> {
+    role: RawJson<'a>,
+    block: Block<'x, 'a>,
+}
+
+impl Encode for OneBlock<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        object!(to, { "role": self.role, "content": self.block });
     }
 }
 
@@ -84,18 +97,21 @@ impl<'x, 'a> Block<'x, 'a> {
     }
 }
 
-impl Tell for Block<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        let notice = Notice { text: self, annotations: None };
-        match self {
-            Self::Own(block) => block.tell(to),
-            Self::Json(raw) => match text(*raw, "type") {
-                Some(kind) if kind == "tool_use" || kind == "tool_result" => {
-                    to.or_else("$mcp?DE", raw, &notice)
-                }
-                Some(kind) if kind == "audio" => to.or_else("$mcp?BE", raw, &notice),
-                _ => to.json(*raw),
-            },
+impl Encode for Block<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let raw = match self {
+            Self::Own(block) => return block.encode(to),
+            Self::Json(raw) => *raw,
+        };
+        let since = match text(raw, "type") {
+            Some(kind) if kind == "tool_use" || kind == "tool_result" => Revision::V2025_11_25,
+            Some(kind) if kind == "audio" => Revision::V2025_03_26,
+            _ => Revision::V2024_11_05,
+        };
+        if to.revision() < since {
+            Notice { text: self, annotations: None }.encode(to);
+        } else {
+            to.raw(raw);
         }
     }
 }

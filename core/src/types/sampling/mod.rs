@@ -12,8 +12,8 @@ pub use content::{
 };
 pub use validation::SamplingError;
 
-use crate::encode::tell::{Tell, Teller, serialize_told};
-use crate::lifecycle::ClientFeatures;
+use crate::encode::{Encode, Encoder};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::types::macros::{names, payload};
 use crate::types::{List, Number, Role, TaskMetadata, Text, Tool};
 use downgrade::{AsOneBlock, OneBlockEach};
@@ -37,7 +37,7 @@ payload! {
     pub struct CreateMessageParams<'a> {
         new {
             /// Messages of the conversation.
-            "messages" messages: list(SamplingMessage<'a>), via Messages;
+            "messages" messages: list(SamplingMessage<'a>) => via Messages;
             /// Maximum number of tokens that the model may generate.
             "maxTokens" max_tokens: of(u64);
         }
@@ -57,14 +57,14 @@ payload! {
             "metadata" metadata: object;
             /// Tools that the model may use. Since 2025-11-25, requires the client capability
             /// `sampling.tools`.
-            "tools" tools: list(Tool<'a>), in DE;
+            "tools" tools: list(Tool<'a>), since V2025_11_25;
             /// Whether the model may or must use tools. Since 2025-11-25, requires the client
             /// capability `sampling.tools`.
-            "toolChoice" tool_choice: of(ToolChoice), in DE;
+            "toolChoice" tool_choice: of(ToolChoice), since V2025_11_25;
             /// Asks for execution as a task. 2025-11-25 only.
-            "task" task: of(TaskMetadata), in DD;
+            "task" task: of(TaskMetadata), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Up to 2025-11-25.
-            "_meta" meta: object, in AD;
+            "_meta" meta: object, until V2025_11_25;
         }
     }
 }
@@ -72,13 +72,15 @@ payload! {
 /// Messages of one block each, for revisions before 2025-11-25.
 struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
 
-impl Tell for Messages<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.or_else("$mcp?DE", self.0, &OneBlockEach(self.0));
+impl Encode for Messages<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            OneBlockEach(self.0).encode(to);
+        } else {
+            self.0.encode(to);
+        }
     }
 }
-
-serialize_told!(Messages<'_, '_>, Contents<'_, '_>);
 
 impl CreateMessageParams<'_> {
     /// Returns the client capabilities that the request requires.
@@ -105,11 +107,11 @@ payload! {
             /// Sender of the message.
             "role" role: of(Role);
             /// Content of the message.
-            "content" content: of(SamplingMessageContent<'a>), via Contents;
+            "content" content: of(SamplingMessageContent<'a>) => via Contents;
         }
         with {
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-11-25.
-            "_meta" meta: object, in DE;
+            "_meta" meta: object, since V2025_11_25;
         }
     }
 }
@@ -117,9 +119,13 @@ payload! {
 /// Content of one block, for revisions before 2025-11-25.
 struct Contents<'x, 'a>(&'x SamplingMessageContent<'a>);
 
-impl Tell for Contents<'_, '_> {
-    fn tell(&self, to: &mut dyn Teller) {
-        to.or_else("$mcp?DE", self.0, &AsOneBlock(self.0));
+impl Encode for Contents<'_, '_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            AsOneBlock(self.0).encode(to);
+        } else {
+            self.0.encode(to);
+        }
     }
 }
 
@@ -213,7 +219,7 @@ payload! {
             /// Sender of the message: the assistant.
             "role" role: of(Role);
             /// Content of the message.
-            "content" content: of(SamplingMessageContent<'a>), via Contents;
+            "content" content: of(SamplingMessageContent<'a>) => via Contents;
             /// Name of the model.
             "model" model: text;
         }

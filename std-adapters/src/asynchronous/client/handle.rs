@@ -6,8 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_sansio::types::ProgressParams;
-use mcp_sansio::{CallOptions, Era, OwnedJson};
-use serde::Serialize;
+use mcp_sansio::{CallOptions, Encode, Era, OwnedJson};
 
 use super::call::{Deadline, PendingCall, send_when_ready};
 use super::calls::{CallEvent, OwnedOutcome};
@@ -51,7 +50,7 @@ impl<const N: usize> Client<N> {
         options: CallOptions,
     ) -> Result<OwnedJson, CallError>
     where
-        P: Serialize + ?Sized,
+        P: Encode + ?Sized,
     {
         self.request_in_rounds(method, params, options, |_| ()).await
     }
@@ -71,7 +70,7 @@ impl<const N: usize> Client<N> {
         on_progress: impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, CallError>
     where
-        P: Serialize + ?Sized,
+        P: Encode + ?Sized,
     {
         self.request_in_rounds(method, params, options.progress(true), on_progress).await
     }
@@ -84,7 +83,7 @@ impl<const N: usize> Client<N> {
         mut on_progress: impl FnMut(&ProgressParams<'_>),
     ) -> Result<OwnedJson, CallError>
     where
-        P: Serialize + ?Sized,
+        P: Encode + ?Sized,
     {
         let mut inputs: Option<RetryInputs> = None;
         let limit = self.limit(options);
@@ -135,7 +134,7 @@ impl<const N: usize> Client<N> {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn notify<P: Serialize + ?Sized>(
+    pub async fn notify<P: Encode + ?Sized>(
         &self,
         method: &str,
         params: &P,

@@ -6,9 +6,9 @@ use std::pin::Pin;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision, RpcError, ServerRequest,
+    Encode, Encoder, ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision,
+    RpcError, ServerRequest,
 };
-use serde::Serialize;
 
 /// A request of the server for elicitation, sampling or roots.
 ///
@@ -62,10 +62,7 @@ impl OwnedInputRequest {
     ///
     /// # Errors
     /// If `Serialize` fails, or the value is not an object.
-    pub fn respond<T: Serialize + ?Sized>(
-        &self,
-        result: &T,
-    ) -> Result<InputResponse, InputRefusal> {
+    pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> Result<InputResponse, InputRefusal> {
         match OwnedJson::new(result, self.revision) {
             Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
             _ => {
@@ -132,10 +129,18 @@ impl fmt::Display for InputRefusal {
 impl std::error::Error for InputRefusal {}
 
 /// An input request as JSON.
-#[derive(Serialize)]
 struct Wire<'f> {
     method: JsonStr<'f>,
     params: RawJson<'f>,
+}
+
+impl Encode for Wire<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("method", &self.method);
+        to.member("params", &self.params);
+        to.end_object();
+    }
 }
 
 /// A response that is being computed.

@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{ErrorCode, OwnedJson, RawJson, Revision, Violation};
-use serde::{Serialize, Serializer};
+use mcp_sansio::{Encode, Encoder, ErrorCode, OwnedJson, RawJson, Revision, Violation};
 
 use super::error::CallError;
 use super::inner::ConnectionInner;
@@ -38,7 +37,7 @@ impl RetryInputs {
         Ok(Self { result, round, responses })
     }
 
-    pub(super) fn as_core(&self) -> mcp_sansio::InputResponseParams<'_, impl Serialize> {
+    pub(super) fn as_core(&self) -> mcp_sansio::InputResponseParams<'_, impl Encode> {
         let state = self
             .result
             .as_raw()
@@ -109,9 +108,13 @@ impl PendingInput {
     }
 }
 
-impl Serialize for InputResponses {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, response)| (key, response)))
+impl Encode for InputResponses {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (key, response) in &self.0 {
+            to.member(key, response);
+        }
+        to.end_object();
     }
 }
 

@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
-        let handler = |ctx: Context| async move { ctx.reply(&[(); 0]) };
+        let handler = |ctx: Context| async move { ctx.reply(&[0_u8; 0]) };
         let stream = || JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
         let app = App::new(&CONFIG, handler);
         assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));

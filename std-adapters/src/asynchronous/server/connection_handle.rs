@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use mcp_sansio::{
-    Delivery, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError,
+    Delivery, Encode, Instant, LogMessage, OwnedJson, Progress, RequestHandle, SendError,
 };
 
 use super::inner::ConnectionInner;
@@ -43,7 +43,7 @@ pub(super) trait ConnectionHandle: Send + Sync {
 /// A notification about a request, sent before its response.
 pub(super) enum Notification<'n> {
     Progress(Instant, &'n Progress<'n>),
-    Log(&'n LogMessage<'n, dyn Payload + 'n>),
+    Log(&'n LogMessage<'n, dyn Encode + 'n>),
 }
 
 /// Registration of a future that waits for room. Dropping it removes its waker.

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Delivery, ErrorCode, InvalidPayload, LogMessage, Method, OwnedJson,
-    OwnedRequest, Payload, Progress, Request, RequestHandle, Revision, SendError, Target,
+    Arguments, ClientFeatures, Delivery, Encode, ErrorCode, InvalidPayload, LogMessage, Method,
+    OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError, Target,
 };
-use serde::Serialize;
 
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
@@ -91,7 +90,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// # Errors
     /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
     /// because it could not read the result.
-    pub fn reply<T: Serialize + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
+    pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
         let result = OwnedJson::new(result, self.revision())?;
         let required = match self.request().method {
             Method::ToolsCall => Some("content"),
@@ -144,18 +143,17 @@ impl<const N: usize, const S: usize> Context<N, S> {
     ///
     /// # Errors
     /// As [`progress`](Self::progress), and if the capability `logging` is not declared.
-    pub async fn log<T: Serialize + ?Sized>(
+    pub async fn log<T: Encode + ?Sized>(
         &self,
         message: &LogMessage<'_, T>,
     ) -> Result<(), Failure> {
         let handle = self.active.handle;
         let mut waiting = WaitForRoom::new(&*self.connection);
         let outcome = poll_fn(|cx| {
-            let data = mcp_sansio::Json(message.data);
             let message = LogMessage {
                 level: message.level,
                 logger: message.logger,
-                data: &data as &dyn Payload,
+                data: &message.data as &dyn Encode,
             };
             self.connection.poll_notify(
                 handle,

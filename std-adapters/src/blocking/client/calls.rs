@@ -5,8 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revision, RxBuffer, ServerFeatures};
-use serde::Serialize;
+use mcp_sansio::{
+    CallOptions, ClientConfig, Encode, Era, OwnedJson, Revision, RxBuffer, ServerFeatures,
+};
 
 use super::driver::Driver;
 use super::event_loop::CATCH_UP_STEPS;
@@ -89,7 +90,7 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// All errors but those of connecting.
-    pub fn call<P: Serialize + ?Sized>(
+    pub fn call<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -103,7 +104,7 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// [`Error::Unsupported`], [`Error::NotSent`], [`Error::Closed`].
-    pub fn start<P: Serialize + ?Sized>(
+    pub fn start<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -115,7 +116,7 @@ impl<'c> Client<'c> {
         Ok(id)
     }
 
-    fn begin<P: Serialize + ?Sized>(
+    fn begin<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -223,7 +224,7 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// [`Error::NotSent`], [`Error::Closed`].
-    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
+    pub fn notify<P: Encode + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
         self.driver.send(|core, _, tx| core.notify(method, params, tx))?;
         self.flush()

@@ -3,12 +3,10 @@
 
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ErrorCode, Frame,
+    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, Encode, Encoder, ErrorCode, Frame,
     GrowingClientState, InputRequired, InputResponseParams, Instant, Messages, OwnedJson, RawJson,
     Revision, RpcError, SendError, ServerRequest, Tx, TxBuffer,
 };
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
 
 use super::connector::Clock;
 use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
@@ -163,7 +161,7 @@ impl<'c> Driver<'c> {
     }
 
     /// Sends a request.
-    pub(super) fn start<P: Serialize + ?Sized>(
+    pub(super) fn start<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,
@@ -363,13 +361,13 @@ impl<'c> Driver<'c> {
 /// Input responses by the keys of their requests.
 struct InputResponses(Vec<(String, OwnedJson)>);
 
-impl Serialize for InputResponses {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+impl Encode for InputResponses {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
         for (key, response) in &self.0 {
-            map.serialize_entry(key, response)?;
+            to.member(key, response);
         }
-        map.end()
+        to.end_object();
     }
 }
 

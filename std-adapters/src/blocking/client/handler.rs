@@ -1,8 +1,7 @@
 //! The application's side of a client: input requests and events.
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ClientEvent, OwnedJson, Revision, SendError};
-use serde::Serialize;
+use mcp_sansio::{ClientEvent, Encode, OwnedJson, Revision, SendError};
 
 use super::CallId;
 
@@ -65,7 +64,7 @@ impl<'q> ReceivedInputRequest<'q> {
     /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
     /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
     #[must_use]
-    pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> InputResponse {
+    pub fn respond<T: Encode + ?Sized>(&self, result: &T) -> InputResponse {
         InputResponse(OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable))
     }
 

@@ -6,8 +6,7 @@ use mcp_sansio::types::{
     CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams,
     SubscriptionFilter, Text,
 };
-use mcp_sansio::{CallOptions, OwnedJson, RawJson};
-use serde::{Serialize, Serializer};
+use mcp_sansio::{CallOptions, Encode, Encoder, OwnedJson, RawJson};
 
 use super::{CallId, Client, Error, List, MAX_LIST, MAX_PAGES};
 
@@ -51,7 +50,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn call_tool<A: Serialize + ?Sized>(
+    pub fn call_tool<A: Encode + ?Sized>(
         &mut self,
         name: &str,
         arguments: &A,
@@ -71,7 +70,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn get_prompt<A: Serialize + ?Sized>(
+    pub fn get_prompt<A: Encode + ?Sized>(
         &mut self,
         name: &str,
         arguments: &A,
@@ -200,13 +199,12 @@ struct Named<'a, A: ?Sized> {
     arguments: &'a A,
 }
 
-impl<A: Serialize + ?Sized> Serialize for Named<'_, A> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct as _;
-        let mut object = serializer.serialize_struct("Params", 2)?;
-        object.serialize_field("name", self.name)?;
-        object.serialize_field("arguments", self.arguments)?;
-        object.end()
+impl<A: Encode + ?Sized> Encode for Named<'_, A> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("name", self.name);
+        to.member("arguments", self.arguments);
+        to.end_object();
     }
 }
 

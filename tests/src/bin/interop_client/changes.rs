@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Feature;
 use super::features::read;
-use super::session::{Session, Wrong, value, want};
+use super::session::{Session, Wrong, value, value_of, want};
 
 pub(crate) const ALL: [Feature; 7] = [
     ("no_unasked_log", |s| {
@@ -77,7 +77,7 @@ fn changed(s: &mut Session, what: &'static str) -> Result<Option<CallId>, Wrong>
         };
         listen = Some(s.client.listen(&filter)?);
         let granted = s.take("listening")?;
-        want(granted, serde_json::to_value(filter).unwrap_or_default())?;
+        want(granted, value_of(&filter))?;
     } else if what == "counter" {
         s.client.subscribe(COUNTER)?;
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::CallOptions;
+use mcp_sansio::Json;
 use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
     ResourceTemplateReference,
@@ -159,9 +160,9 @@ pub(crate) const ALL: [Feature; 30] = [
             listed.raw().map(|prompt| value(prompt)["name"].clone()).collect(),
             vec![json!("plain"), json!("with_args")],
         )?;
-        want(text_of(s.client.get_prompt("plain", &json!({}))), Ok("plain".to_owned()))?;
+        want(text_of(s.client.get_prompt("plain", &Json(json!({})))), Ok("plain".to_owned()))?;
         want(
-            text_of(s.client.get_prompt("with_args", &json!({"name": "Ada"}))),
+            text_of(s.client.get_prompt("with_args", &Json(json!({"name": "Ada"})))),
             Ok("Hello, Ada".to_owned()),
         )
     }),
@@ -184,12 +185,12 @@ pub(crate) const ALL: [Feature; 30] = [
 
 fn slow(s: &mut Session, steps: u32) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": steps, "ms": 10}});
-    s.client.call("tools/call", &params, CallOptions::new().progress(true)).map(|_| ())
+    s.client.call("tools/call", &Json(params), CallOptions::new().progress(true)).map(|_| ())
 }
 
 fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": 25, "ms": 20}});
-    let call = s.client.start("tools/call", &params, CallOptions::new().progress(true))?;
+    let call = s.client.start("tools/call", &Json(params), CallOptions::new().progress(true))?;
     s.client.run_for(Duration::from_millis(100))?;
     s.client.cancel(call, Some("a test")).map(|_| ())
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{
-    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, Revisions,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, OwnedJson, RawJson,
+    Revision, Revisions,
 };
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
@@ -128,11 +129,13 @@ impl Session {
     }
 
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Error> {
-        self.client.call(method, &params, CallOptions::new()).map(|result| value(result.as_raw()))
+        self.client
+            .call(method, &Json(params), CallOptions::new())
+            .map(|result| value(result.as_raw()))
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Error> {
-        self.client.call_tool(tool, &arguments).map(|result| value(result.as_raw()))
+        self.client.call_tool(tool, &Json(arguments)).map(|result| value(result.as_raw()))
     }
 
     /// Returns the texts in the result of a tool.
@@ -171,9 +174,9 @@ impl Recorder {
 
 impl Handler for Recorder {
     fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let asked = serde_json::to_value(question.request).expect("an input request is JSON");
+        let asked = value_of(&question.request);
         self.saw("question", asked);
-        question.respond(&match question.request {
+        question.respond(&Json(match question.request {
             InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),
             InputRequest::Elicit(_) => json!({"action": "accept"}),
             InputRequest::CreateMessage(_) => {
@@ -182,7 +185,7 @@ impl Handler for Recorder {
             }
             InputRequest::ListRoots => json!({"roots": [{"uri": "file:///one", "name": "one"}, {"uri": "file:///two"}]}),
             _ => return question.refuse(),
-        })
+        }))
     }
 
     fn on_event(
@@ -215,4 +218,10 @@ impl Handler for Recorder {
             other => self.saw("unknown", format!("{other:?}").into()),
         }
     }
+}
+
+/// Returns what is written of `value` for the newest revision.
+pub(crate) fn value_of(value: &impl mcp_sansio::Encode) -> Value {
+    OwnedJson::new(value, Revision::LATEST)
+        .map_or(Value::Null, |json| json.to().unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Input that a modern server requires before it responds.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, InputResponseParams, Revision};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, InputResponseParams, RawJson, Revision};
 use serde_json::json;
 
 use super::support::{NOW, Peer, raw};
@@ -133,8 +133,9 @@ fn mrtr_18_mrtr_19_the_request_state_is_returned_byte_for_byte_through_any_buffe
                     ),
                     (Some(state), 0, true)
                 );
-                let inputs: InputResponseParams<'_, ()> = InputResponseParams::new(input.round())
-                    .state(input.state().map(Text::from_json));
+                let inputs: InputResponseParams<'_, RawJson<'_>> =
+                    InputResponseParams::new(input.round())
+                        .state(input.state().map(Text::from_json));
                 let mut tx = mcp_sansio::TxBuffer::new(vec![0; size]);
                 loop {
                     let sent = client.retry(

@@ -20,15 +20,15 @@ mod values;
 mod writing;
 mod zoo;
 
-use mcp_sansio::{RawJson, Revision};
+use mcp_sansio::{Json, RawJson, Revision};
 use serde::Serialize;
 use serde_json::Value;
 
 /// Serializes a value with the core.
 fn written<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = vec![0; 1 << 16];
-    let raw =
-        mcp_sansio::to_slice(value, Revision::LATEST, &mut out).expect("the value can be written");
+    let raw = mcp_sansio::to_slice(&Json(value), Revision::LATEST, &mut out)
+        .expect("the value can be written");
     raw.as_str().to_owned()
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{ClientFeatures, RawJson, Revision, Revisions, ServerFeatures};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::support::{REVISIONS, leaked, raw, shared, written};
@@ -29,7 +28,7 @@ const STATE: &str = "s";
 const TASK: TaskMetadata = TaskMetadata::new().ttl(1);
 
 /// Which keys a value has, revision by revision: `key` for all, `key:CE` for some.
-fn expect<T: Serialize + Copy>(name: &str, value: T, keys: &str) {
+fn expect<T: mcp_sansio::Encode + Copy>(name: &str, value: T, keys: &str) {
     let (mut faults, mut compared) = (Vec::new(), 0);
     for (index, revision) in REVISIONS.into_iter().enumerate() {
         let expected: BTreeSet<&str> = keys

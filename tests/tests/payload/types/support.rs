@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use mcp_sansio::types::*;
-use mcp_sansio::{RawJson, Revision, to_slice};
-use serde::Serialize;
+use mcp_sansio::{Encode, RawJson, Revision, to_slice};
 use serde_json::Value;
 
 pub(crate) const REVISIONS: [Revision; 5] = [
@@ -18,8 +17,8 @@ pub(crate) const REVISIONS: [Revision; 5] = [
     Revision::V2026_07_28,
 ];
 
-/// Serializes a value for a peer of `revision`.
-pub(crate) fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Value {
+/// Writes a value for a peer of `revision`.
+pub(crate) fn written<T: Encode + ?Sized>(value: &T, revision: Revision) -> Value {
     let mut buffer = vec![0; 1 << 16];
     let text = to_slice(value, revision, &mut buffer).expect("the value can be written");
     value_of(text)

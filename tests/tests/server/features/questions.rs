@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    ClientFeatures, ClientRequest, Delivery, Instant, InvalidPayload, NotAllowed, RawJson,
-    Revision, RpcError, SendError, ServerConfig, ServerFeatures, to_slice,
+    ClientFeatures, ClientRequest, Delivery, Instant, InvalidPayload, NotAllowed, OwnedJson,
+    RawJson, Revision, RpcError, SendError, ServerConfig, ServerFeatures, to_slice,
 };
 use mcp_sansio_tests::delivery::respond;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
 
@@ -124,7 +124,7 @@ fn first_asked(
     peer: &mut Peer,
     questions: &[(&str, ClientRequest<'_>)],
     state: Option<&str>,
-) -> Result<serde_json::Value, SendError> {
+) -> Result<Value, SendError> {
     let mut result = None;
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
         result = Some(server.input_required(request.handle, questions, state, tx));
@@ -167,7 +167,8 @@ fn input_requests_by_type_equal_those_by_enum() {
         for state in [None, Some("s")] {
             let mut peer = Peer::new(Revision::LATEST);
             let sent = first_asked(&mut peer, &[("q", typed), ("again", listed.into())], state);
-            let value = serde_json::to_value(listed).expect("an input request");
+            let text = OwnedJson::new(listed, Revision::LATEST).expect("an input request");
+            let value: Value = text.to().expect("JSON");
             let mut expected = json!({
                 "resultType": "input_required", "inputRequests": {"q": value, "again": value}
             });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines, raw, through};
 
 /// Responds to a `tools/call`; returns the result without members of the envelope.
-fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
+fn result_of<T: mcp_sansio::Encode>(revision: Revision, result: &T) -> Value {
     let answer =
         Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
             assert_eq!(server.respond(request.handle, result, tx), Ok(()));

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, OwnedJson};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Json, OwnedJson};
 use mcp_sansio_adapters::blocking::client::{
     CallId, Client, Connector, Direction, Error, Handler, Process, Stderr,
 };
@@ -69,11 +69,13 @@ fn noted(notes: &Notes, what: &str) -> usize {
 }
 
 fn trick(client: &mut Client<'_>, name: &str, arguments: &Value) -> Result<OwnedJson, Error> {
-    client.call_tool(name, arguments)
+    client.call_tool(name, &Json(arguments))
 }
 
 fn start(client: &mut Client<'_>, name: &str, arguments: &Value, options: CallOptions) -> CallId {
-    client.start("tools/call", &json!({"name": name, "arguments": arguments}), options).unwrap()
+    client
+        .start("tools/call", &Json(json!({"name": name, "arguments": arguments})), options)
+        .unwrap()
 }
 
 fn data(result: &OwnedJson) -> Value {

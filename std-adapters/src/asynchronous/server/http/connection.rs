@@ -13,7 +13,7 @@ use mcp_sansio::http::codec::HttpError;
 use mcp_sansio::http::server::{Rejection, Route};
 use mcp_sansio::http::sse::ControlEvent;
 use mcp_sansio::http::{RequestHead, SingleValue};
-use mcp_sansio::{ErrorCode, ExchangeId, Frame, Messages, OwnedJson, Revision, TxBuffer};
+use mcp_sansio::{ErrorCode, ExchangeId, Frame, Json, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
 use super::super::broadcast::Receiver;
@@ -131,7 +131,8 @@ where
             .filter(|resource| resource.is_at(path) && matches!(head.method, "GET" | "HEAD"))
         {
             self.wire.skip_body();
-            let json = OwnedJson::new(resource, Revision::LATEST).map_err(io::Error::other)?;
+            let json =
+                OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
             self.sender.json(200, json.as_raw().as_str().as_bytes(), &mut self.wire.out);
             return Ok(());
         }

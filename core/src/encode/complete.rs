@@ -1,0 +1,155 @@
+//! Members that the library adds to `params` and results, and to their `_meta`.
+
+use super::{Encode, Encoder};
+use crate::error::InvalidPayload;
+use crate::json::RawJson;
+
+/// What is added to an object while it is written.
+pub(crate) struct Additions<'e> {
+    /// Members of the object itself. Fewer than 8.
+    pub(crate) members: &'e [Addition<'e>],
+    /// Members of its `_meta`. At most 8.
+    pub(crate) meta: &'e [Addition<'e>],
+}
+
+/// A member that is added, unless the object has one with this name.
+#[derive(Clone, Copy)]
+pub(crate) struct Addition<'e> {
+    pub(crate) name: &'static str,
+    pub(crate) value: &'e dyn Encode,
+    /// Whether the object must not have it.
+    pub(crate) is_reserved: bool,
+}
+
+/// The state of the object that is completed.
+#[derive(Clone, Copy)]
+pub(super) struct Completion {
+    /// Depth of the object's members; 0 if no object is completed.
+    pub(super) depth: u32,
+    /// Whether it is the `_meta` of the object.
+    is_meta: bool,
+    /// A bit for each addition that the object has already: those of its members, and of `_meta`.
+    seen: [u8; 2],
+}
+
+/// The bit of `_meta` among those of the members.
+const META: u8 = 1 << 7;
+
+impl Completion {
+    pub(super) const NOTHING: Self = Self { depth: 0, is_meta: false, seen: [0; 2] };
+}
+
+impl Encoder<'_> {
+    /// Writes a value that must be an object.
+    #[cfg_attr(not(small), inline)]
+    pub(crate) fn any_object<T: Encode + ?Sized>(&mut self, value: &T) {
+        let depth = self.state.depth + 1;
+        self.state.completion = Completion { depth, ..Completion::NOTHING };
+        value.encode(self);
+        // The end of the object resets the depth.
+        if self.state.completion.depth != 0 {
+            self.invalid(InvalidPayload::NotAnObject);
+        }
+    }
+
+    /// Writes a value that must be an object, and the additions that it lacks.
+    pub(crate) fn completed<T: Encode + ?Sized>(&mut self, value: &T, additions: &Additions<'_>) {
+        let mut inner = Encoder { out: self.out, additions: Some(additions), state: self.state };
+        inner.watch(self.state.depth + 1);
+        inner.any_object(value);
+        self.state = inner.state;
+    }
+
+    /// Writes a member's value that must be an object.
+    pub(crate) fn nested_object<T: Encode + ?Sized>(&mut self, value: &T) {
+        let outer = self.state.completion;
+        let mut inner = Encoder { out: self.out, additions: None, state: self.state };
+        inner.any_object(value);
+        self.state = inner.state;
+        self.state.completion = outer;
+    }
+
+    /// Looks at a name of the object that is completed.
+    pub(super) fn note(&mut self, is: &dyn Fn(&str) -> bool) {
+        let Some(additions) = self.additions else { return };
+        let completion = &mut self.state.completion;
+        if completion.depth > self.state.depth {
+            // The `_meta` before this name is no object.
+            return self.invalid(InvalidPayload::NotAnObject);
+        }
+        if completion.depth < self.state.depth {
+            return;
+        }
+        let [members, meta] = &mut completion.seen;
+        if !completion.is_meta && !additions.meta.is_empty() && is("_meta") {
+            *members |= META;
+            completion.depth += 1;
+            completion.is_meta = true;
+            return self.watch(self.state.depth + 1);
+        }
+        let (seen, known) = match completion.is_meta {
+            false => (members, additions.members),
+            true => (meta, additions.meta),
+        };
+        for (at, addition) in known.iter().enumerate().filter(|(_, addition)| is(addition.name)) {
+            *seen |= 1 << at;
+            if addition.is_reserved {
+                return self.invalid(InvalidPayload::ReservedMember);
+            }
+        }
+    }
+
+    /// Adds what the object that ends here lacks.
+    #[inline(never)]
+    pub(super) fn complete(&mut self) {
+        let Completion { depth, is_meta, seen } = self.state.completion;
+        let [members, meta] = seen;
+        if depth > self.state.depth {
+            return self.invalid(InvalidPayload::NotAnObject);
+        }
+        self.state.completion.depth = 0;
+        if let Some(additions) = self.additions {
+            if is_meta {
+                self.add(additions.meta, meta);
+            } else {
+                self.add(additions.members, members);
+                if !additions.meta.is_empty() && members & META == 0 && self.key("_meta") {
+                    self.begin_object();
+                    self.add(additions.meta, 0);
+                    self.end_object();
+                }
+            }
+        }
+        let outer = if is_meta { depth - 1 } else { 0 };
+        self.state.completion = Completion { depth: outer, is_meta: false, seen };
+        self.watch(outer);
+    }
+
+    fn add(&mut self, additions: &[Addition<'_>], seen: u8) {
+        for (at, Addition { name, value, .. }) in additions.iter().enumerate() {
+            if seen & (1 << at) == 0 {
+                self.member(name, *value);
+            }
+        }
+    }
+
+    /// Writes JSON text that must be an object, because it is completed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn complete_raw(&mut self, json: RawJson<'_>) {
+        if !json.is_object() {
+            return self.invalid(InvalidPayload::NotAnObject);
+        }
+        if self.additions.is_none() {
+            self.state.completion.depth = 0;
+            return self.raw(json);
+        }
+        self.begin_object();
+        for (key, value) in json.members() {
+            if self.key_json(key) {
+                self.raw(value);
+            }
+        }
+        self.end_object();
+    }
+}

@@ -1,0 +1,367 @@
+//! serde's values: a `Serializer` that writes to an [`Encoder`].
+
+mod text;
+
+use core::fmt;
+
+use serde::ser::{self, Serialize};
+
+use self::text::{Key, Text, TextKind};
+use super::{Encode, Encoder};
+use crate::error::InvalidPayload;
+use crate::json::foreign::{self, RAW};
+
+/// Wrapper that sends a type that implements serde's `Serialize`:
+/// `server.respond(request, &Json(&value), tx)`.
+///
+/// The [`types`](crate::types) do not implement `Serialize`, because what is written of them depends
+/// on the revision; a type that contains them implements [`Encode`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize> Encode for Json<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let depth = to.state.depth;
+        if let Err(Stop(rule)) = self.0.serialize(Value(to)) {
+            to.state.depth = depth;
+            if let Some(rule) = rule {
+                to.invalid(rule);
+            }
+        }
+    }
+}
+
+/// Why a value is not written to its end: the rule that it breaks, or `None` if no more fits.
+#[derive(Debug)]
+struct Stop(Option<InvalidPayload>);
+
+impl Stop {
+    const FULL: Self = Self(None);
+    const PRIVATE_TYPE: Self = Self(Some(InvalidPayload::PrivateType));
+    const UNSUPPORTED: Self = Self(Some(InvalidPayload::Serialize));
+}
+
+impl ser::Error for Stop {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::UNSUPPORTED
+    }
+}
+
+impl core::error::Error for Stop {}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value cannot be written")
+    }
+}
+
+struct Value<'e, 'b>(&'e mut Encoder<'b>);
+
+impl<'e, 'b> Value<'e, 'b> {
+    fn write(self, write: impl FnOnce(&mut Encoder<'b>)) -> Result<(), Stop> {
+        write(self.0);
+        Ok(())
+    }
+
+    fn compound(self, close: Close) -> Compound<'e, 'b> {
+        match close {
+            Close::Array => self.0.begin_array(),
+            Close::Text => {}
+            _ => self.0.begin_object(),
+        }
+        Compound { to: self.0, close, next: 0, at: 0, skips: false }
+    }
+
+    fn variant(self, variant: &'static str, close: Close) -> Result<Compound<'e, 'b>, Stop> {
+        let compound = self.compound(close);
+        if !compound.to.key(variant) {
+            return Err(Stop::FULL);
+        }
+        match close {
+            Close::ArrayVariant => compound.to.begin_array(),
+            _ => compound.to.begin_object(),
+        }
+        Ok(compound)
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $type:ty => $write:ident,)*) => {$(
+        fn $method(self, value: $type) -> Result<(), Stop> {
+            self.write(|to| to.$write(value.into()))
+        }
+    )*};
+}
+
+impl<'e, 'b> ser::Serializer for Value<'e, 'b> {
+    type Ok = ();
+    type Error = Stop;
+    type SerializeSeq = Compound<'e, 'b>;
+    type SerializeTuple = Compound<'e, 'b>;
+    type SerializeTupleStruct = Compound<'e, 'b>;
+    type SerializeTupleVariant = Compound<'e, 'b>;
+    type SerializeMap = Compound<'e, 'b>;
+    type SerializeStruct = Compound<'e, 'b>;
+    type SerializeStructVariant = Compound<'e, 'b>;
+
+    fn serialize_bool(self, value: bool) -> Result<(), Stop> {
+        self.write(|to| to.boolean(value))
+    }
+
+    integers! {
+        serialize_i8 i8 => signed, serialize_i16 i16 => signed, serialize_i32 i32 => signed,
+        serialize_i64 i64 => signed, serialize_u8 u8 => unsigned, serialize_u16 u16 => unsigned,
+        serialize_u32 u32 => unsigned, serialize_u64 u64 => unsigned,
+    }
+
+    fn serialize_i128(self, value: i128) -> Result<(), Stop> {
+        self.write(|to| to.put_display(&value))
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), Stop> {
+        self.write(|to| to.put_display(&value))
+    }
+
+    // Debug keeps the point of a whole number and writes large ones with an exponent.
+    fn serialize_f32(self, value: f32) -> Result<(), Stop> {
+        if !value.is_finite() {
+            return self.serialize_unit();
+        }
+        self.write(|to| to.put_display(&format_args!("{value:?}")))
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), Stop> {
+        if !value.is_finite() {
+            return self.serialize_unit();
+        }
+        self.write(|to| to.put_display(&format_args!("{value:?}")))
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), Stop> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Result<(), Stop> {
+        self.write(|to| to.string(value))
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Stop> {
+        self.write(|to| value.encode(to))
+    }
+
+    fn serialize_none(self) -> Result<(), Stop> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Stop> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), Stop> {
+        self.write(Encoder::null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Stop> {
+        self.serialize_unit()
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), Stop> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Stop> {
+        if name == RAW {
+            value.serialize(Text { to: self.0, kind: TextKind::Raw }).map(|_| ())
+        } else if foreign::is_private_newtype(name) {
+            Err(Stop::PRIVATE_TYPE)
+        } else {
+            value.serialize(self)
+        }
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), Stop> {
+        let mut object = self.compound(Close::Object);
+        ser::SerializeStruct::serialize_field(&mut object, variant, value)?;
+        object.finish()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Stop> {
+        Ok(self.compound(Close::Array))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Stop> {
+        Ok(self.compound(Close::Array))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Stop> {
+        Ok(self.compound(Close::Array))
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Stop> {
+        self.variant(variant, Close::ArrayVariant)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Stop> {
+        Ok(self.compound(Close::Object))
+    }
+
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Self::SerializeStruct, Stop> {
+        if !foreign::is_private_struct(name) {
+            Ok(self.compound(Close::Object))
+        } else if foreign::is_json_text(name) {
+            Ok(self.compound(Close::Text))
+        } else {
+            Err(Stop::PRIVATE_TYPE)
+        }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Stop> {
+        self.variant(variant, Close::ObjectVariant)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), Stop> {
+        self.write(|to| to.display(&value))
+    }
+}
+
+/// An object or array that is being written.
+struct Compound<'e, 'b> {
+    to: &'e mut Encoder<'b>,
+    close: Close,
+    /// Number of elements so far.
+    at: usize,
+    /// The number of the next element that is to be written.
+    next: usize,
+    /// Whether the member whose key came last is left out.
+    skips: bool,
+}
+
+/// How it ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Close {
+    Object,
+    Array,
+    ObjectVariant,
+    ArrayVariant,
+    /// A struct of another serializer, whose only field is JSON text and still to come.
+    Text,
+    /// The same, after its field.
+    Nothing,
+}
+
+impl Compound<'_, '_> {
+    fn finish(self) -> Result<(), Stop> {
+        match self.close {
+            Close::Text => return Err(Stop::PRIVATE_TYPE),
+            Close::Nothing => return Ok(()),
+            Close::Object | Close::ObjectVariant => self.to.end_object(),
+            Close::Array | Close::ArrayVariant => self.to.end_array(),
+        }
+        if let Close::ObjectVariant | Close::ArrayVariant = self.close {
+            self.to.end_object();
+        }
+        Ok(())
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        let at = self.at;
+        self.at += 1;
+        if at < self.next {
+            return Ok(());
+        }
+        self.next = self.to.element(at).ok_or(Stop::FULL)?;
+        if self.next > at { Ok(()) } else { value.serialize(Value(self.to)) }
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Stop> {
+        match self.close {
+            Close::Text if foreign::is_json_text(name) => {
+                self.close = Close::Nothing;
+                value.serialize(Text { to: self.to, kind: TextKind::Foreign }).map(|_| ())
+            }
+            // More than one, as with a tag added to it, are not understood.
+            Close::Text | Close::Nothing => Err(Stop::PRIVATE_TYPE),
+            _ if self.to.key(name) => value.serialize(Value(self.to)),
+            _ => Ok(()),
+        }
+    }
+}
+
+macro_rules! compounds {
+    ($($trait:ident $method:ident($($name:ident: $type:ty)?) => $write:ident;)*) => {$(
+        impl ser::$trait for Compound<'_, '_> {
+            type Ok = ();
+            type Error = Stop;
+
+            fn $method<T: Serialize + ?Sized>(
+                &mut self,
+                $($name: $type,)?
+                value: &T,
+            ) -> Result<(), Stop> {
+                self.$write($($name,)? value)
+            }
+
+            fn end(self) -> Result<(), Stop> {
+                self.finish()
+            }
+        }
+    )*};
+}
+
+compounds! {
+    SerializeSeq serialize_element() => element;
+    SerializeTuple serialize_element() => element;
+    SerializeTupleStruct serialize_field() => element;
+    SerializeTupleVariant serialize_field() => element;
+    SerializeStruct serialize_field(name: &'static str) => field;
+    SerializeStructVariant serialize_field(name: &'static str) => field;
+}
+
+impl ser::SerializeMap for Compound<'_, '_> {
+    type Ok = ();
+    type Error = Stop;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Stop> {
+        self.skips = !key.serialize(Key(self.to))?;
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
+        if self.skips { Ok(()) } else { value.serialize(Value(self.to)) }
+    }
+
+    fn end(self) -> Result<(), Stop> {
+        self.finish()
+    }
+}
