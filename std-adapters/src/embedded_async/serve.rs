@@ -212,10 +212,8 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
     }
 
     fn due(&self) -> Option<Instant> {
-        [self.state.borrow_mut().server().poll_timeout(), self.line_due()]
-            .into_iter()
-            .flatten()
-            .min()
+        let timeout = self.state.borrow_mut().server().poll_timeout();
+        [timeout, self.line_due()].into_iter().flatten().min()
     }
 
     /// Returns when an unfinished line is ended.
