@@ -47,7 +47,7 @@
 //!     }
 //! }
 //!
-//! impl<const N: usize, const S: usize> Response for Text {
+//! impl Response for Text {
 //!     fn send(
 //!         &mut self,
 //!         server: &mut Server<'_>,
