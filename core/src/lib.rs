@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod catalog;
 mod client;
+mod connection;
 mod encode;
 mod error;
 mod framing;
@@ -45,6 +46,7 @@ pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
     ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
+pub use connection::{Connection, Memory, Outcome, Step, Turn};
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
 pub use encode::{Encode, Encoder, Json, to_slice};

@@ -295,6 +295,11 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 }
 
 impl Spare<'_> {
+    /// Returns an empty one: nothing may be read any more.
+    pub(crate) fn without_memory(self) -> Self {
+        Self { free: &mut [], ..self }
+    }
+
     /// Returns the memory that the transport reads into. Empty when no room is left until the frame
     /// has been handled.
     pub const fn spare(&mut self) -> &mut [u8] {

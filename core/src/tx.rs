@@ -246,6 +246,22 @@ impl Tx<'_> {
         self.open.is_some()
     }
 
+    /// Lets nobody begin a frame until [`release`](Self::release). Returns `false` and does nothing
+    /// if a frame is open.
+    pub(crate) fn hold(&mut self) -> bool {
+        let is_free = self.open.is_none();
+        if is_free {
+            let mode = WriteMode::Repeated;
+            self.open = Some(OpenFrame { writer_id: WriterId::NOBODY, sent: 0, mode });
+        }
+        is_free
+    }
+
+    /// Ends [`hold`](Self::hold).
+    pub(crate) fn release(&mut self) {
+        self.open = None;
+    }
+
     /// Abandons the open frame, if it is of this writer: its line ends here.
     pub(crate) fn abandon(&mut self, writer_id: WriterId) -> Result<(), SendError> {
         if self.is_open(writer_id) { self.abandon_open() } else { Ok(()) }
@@ -392,6 +408,8 @@ impl WriterId {
     pub(crate) const PING: Self = Self(2);
     /// `initialize` or `server/discover`.
     pub(crate) const CONNECT: Self = Self(3);
+    /// Keeps others from beginning a frame.
+    const NOBODY: Self = Self(4);
     const UNKEYED: Self = Self(0);
 
     /// A message that the application sends. `hash` distinguishes messages, so that two senders

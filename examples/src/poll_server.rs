@@ -3,72 +3,75 @@
 //!
 //! `cargo run --bin poll-server 127.0.0.1:8080`
 //!
-//! Each connection is a [`Session`] and a socket. Events are edge-triggered (by `mio`, which
-//! registers sockets without `unsafe`), so a connection continues until neither reading nor writing
-//! can.
+//! Nothing here waits but `poll`. A client that does not read its responses is not read from either
+//! once its buffers are full; slow tools run in threads of their own, and their outcomes come back
+//! through a channel. Events are edge-triggered (by `mio`, which registers sockets without
+//! `unsafe`), so a connection continues until neither reading nor writing can.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_sansio_examples::small::Session;
+use mcp_sansio::{RequestHandle, Step};
+use mcp_sansio_examples::small::{self, Reply, Session};
 use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Token, Waker};
 
-struct Connection {
+struct Client {
     stream: TcpStream,
     session: Session,
-    input_ended: bool,
 }
 
-/// When to continue with a connection.
+/// When to continue with a client.
 enum Next {
-    /// When its socket is ready again.
+    /// When its socket is ready again, or a tool has an outcome.
     Wait,
-    /// After the other connections have had their turn.
+    /// After the other clients have had their turn.
     Again,
     End,
 }
 
-impl Connection {
-    fn turn(&mut self, now: mcp_sansio::Instant) -> io::Result<Next> {
-        for _ in 0..16 {
-            self.session.run(now).map_err(io::Error::other)?;
-            let moved = self.write()? | self.read()?;
-            if self.input_ended && self.session.tx.is_idle() {
-                return Ok(Next::End);
-            }
-            if !moved {
-                return Ok(Next::Wait);
+/// The outcome of a slow tool.
+type Done = (Token, RequestHandle, Reply);
+
+impl Client {
+    fn turn(
+        &mut self,
+        now: mcp_sansio::Instant,
+        mut start: impl FnMut(small::Job),
+    ) -> io::Result<Next> {
+        for _ in 0..STEPS {
+            match self.session.next(now) {
+                Step::Event(event, mut turn) => {
+                    if let Some(job) = small::handle(&event, &mut turn) {
+                        start(job);
+                    }
+                }
+                Step::Again => {}
+                Step::Io { write, mut read, .. } => {
+                    let room = read.spare();
+                    let got = if room.is_empty() { None } else { ready(self.stream.read(room))? };
+                    read.commit(got.unwrap_or(0));
+                    let written =
+                        if write.is_empty() { None } else { ready(self.stream.write(write))? };
+                    self.session.wrote(written.unwrap_or(0));
+                    match got {
+                        Some(0) => self.session.end_of_input(),
+                        None if written.is_none() => return Ok(Next::Wait),
+                        _ => {}
+                    }
+                }
+                Step::Closed => return Ok(Next::End),
             }
         }
         Ok(Next::Again)
     }
-
-    fn write(&mut self) -> io::Result<bool> {
-        let tx = &mut self.session.tx;
-        if tx.pending().is_empty() {
-            return Ok(false);
-        }
-        let written = or_none(self.stream.write(tx.pending()))?;
-        tx.advance(written.unwrap_or(0));
-        Ok(written.is_some())
-    }
-
-    fn read(&mut self) -> io::Result<bool> {
-        let spare = self.session.rx.spare();
-        // The buffer is full while the client does not read its responses.
-        if spare.is_empty() || self.input_ended {
-            return Ok(false);
-        }
-        let read = or_none(self.stream.read(spare))?;
-        self.session.rx.commit(read.unwrap_or(0));
-        self.input_ended = read == Some(0);
-        Ok(read.is_some())
-    }
 }
 
-fn or_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+/// Returns `None` if the socket is not ready.
+fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
@@ -84,32 +87,44 @@ fn main() -> io::Result<()> {
     eprintln!("poll-server: listening on {}", listener.local_addr()?);
     let mut poll = Poll::new()?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-    let (mut connections, mut busy) = (HashMap::new(), VecDeque::new());
-    let (mut events, mut accepted, begun) = (Events::with_capacity(256), 0, Instant::now());
+    let waker = Arc::new(Waker::new(poll.registry(), TOOLS)?);
+    let (sender, outcomes) = mpsc::channel::<Done>();
+    let start = |client: Token, job: small::Job| {
+        let (sender, waker) = (sender.clone(), Arc::clone(&waker));
+        // A program with many clients has a pool of threads instead.
+        thread::spawn(move || {
+            let _ = sender.send((client, job.request, job.run()));
+            let _ = waker.wake();
+        });
+    };
+    let (mut clients, mut busy) = (HashMap::new(), VecDeque::new());
+    let (mut events, mut accepted, begun) = (Events::with_capacity(256), TOOLS.0, Instant::now());
     loop {
-        // Do not wait while connections have more to do.
+        // Does not wait while clients have more to do.
         poll.poll(&mut events, if busy.is_empty() { None } else { Some(Duration::ZERO) })?;
         busy.extend(events.iter().map(|event| event.token()));
         let now = mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
         for token in std::mem::take(&mut busy) {
             if token == LISTENER {
-                while let Some((mut stream, _)) = or_none(listener.accept())? {
+                while let Some((mut stream, _)) = ready(listener.accept())? {
                     accepted += 1;
-                    poll.registry().register(
-                        &mut stream,
-                        Token(accepted),
-                        Interest::READABLE | Interest::WRITABLE,
-                    )?;
-                    connections.insert(
-                        Token(accepted),
-                        Connection { stream, session: Session::default(), input_ended: false },
-                    );
+                    let token = Token(accepted);
+                    let interest = Interest::READABLE | Interest::WRITABLE;
+                    poll.registry().register(&mut stream, token, interest)?;
+                    clients.insert(token, Client { stream, session: small::session() });
                 }
-            } else if let Some(connection) = connections.get_mut(&token) {
-                match connection.turn(now) {
+            } else if token == TOOLS {
+                for (token, request, reply) in outcomes.try_iter() {
+                    if let Some(client) = clients.get_mut(&token) {
+                        let _ = client.session.answer(request, reply);
+                        busy.push_back(token);
+                    }
+                }
+            } else if let Some(client) = clients.get_mut(&token) {
+                match client.turn(now, |job| start(token, job)) {
                     Ok(Next::Wait) => {}
                     Ok(Next::Again) => busy.push_back(token),
-                    Ok(Next::End) | Err(_) => drop(connections.remove(&token)),
+                    Ok(Next::End) | Err(_) => drop(clients.remove(&token)),
                 }
             }
         }
@@ -117,3 +132,6 @@ fn main() -> io::Result<()> {
 }
 
 const LISTENER: Token = Token(0);
+const TOOLS: Token = Token(1);
+/// Steps of a client before the others have their turn.
+const STEPS: usize = 64;

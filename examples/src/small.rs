@@ -1,89 +1,108 @@
-//! A small application for the examples that show how connections are served.
+//! A small application for the examples that show how connections are served. Each connection is
+//! one value; the loops around it are the examples.
 
-use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, RawJson, Request, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures, ServerState, Target, Tx, TxBuffer,
+    Catalog, Connection, Outcome, OwnedRequest, RawJson, RequestHandle, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Turn, Tx, TxBuffer,
 };
 
-/// A connection: the machine, the received bytes, the bytes to send.
-pub struct Session {
-    state: ServerState,
-    /// The buffer that the transport reads into.
-    pub rx: RxBuffer<Vec<u8>>,
-    /// The buffer that the transport writes from.
-    pub tx: TxBuffer<Vec<u8>>,
+/// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
+/// long as they like: they leave in pieces of 512 bytes.
+pub type Session = Connection<'static, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
+
+/// Creates a connection.
+#[must_use]
+pub fn session() -> Session {
+    let rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
+    Connection::new(&CONFIG, ServerState::new(), rx, TxBuffer::new([0; 512]))
 }
 
-impl Session {
-    /// Processes the received frames as far as there is room for the responses. Does not block, so
-    /// that reading and writing may continue meanwhile.
-    ///
-    /// # Errors
-    /// None in this application: every response fits.
-    pub fn run(&mut self, now: mcp_sansio::Instant) -> Result<(), SendError> {
-        let mut server = self.state.server(&CONFIG);
-        while self.tx.room() >= ROOM
-            && let Some(mut messages) = self.rx.next_messages()
-        {
-            while let Some(event) = server.next_event(now, &mut messages, &mut self.tx)? {
-                if let ServerEvent::Request(request) = event {
-                    answer(&mut server, &request, &mut self.tx)?;
-                }
-                if self.tx.room() < ROOM {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
+/// The outcome of a request. Owns its data, so that it can wait until the client reads.
+pub enum Reply {
+    /// What the catalog responds: a list, or that there is no such tool.
+    Catalog(OwnedRequest),
+    Text(String),
+    InvalidArguments(String),
 }
 
-impl Default for Session {
-    fn default() -> Self {
-        Self {
-            state: ServerState::new(),
-            rx: RxBuffer::with_limit(Vec::new(), MAX_LINE),
-            tx: TxBuffer::with_limit(Vec::new(), 2 * ROOM),
+impl Outcome<Server<'_>> for Reply {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match self {
+            Self::Catalog(request) => CATALOG.respond(server, &request.as_request(), tx).map(drop),
+            Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+            Self::InvalidArguments(why) => server.respond_invalid_arguments(request, why, tx),
         }
     }
 }
 
-fn answer(
-    server: &mut Server<'_>,
-    request: &Request<'_>,
-    tx: &mut Tx<'_>,
-) -> Result<(), SendError> {
-    let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
-    if tool.name == "add" {
-        match request.arguments().to::<Terms>() {
-            Ok(terms) => server.respond(
-                request.handle,
-                &TextResult::new(&(terms.a + terms.b).to_string()),
-                tx,
-            ),
-            Err(error) => server.respond_invalid_arguments(request.handle, &error, tx),
-        }
+/// A call that takes long and is run elsewhere, while its connection goes on.
+pub struct Job {
+    pub request: RequestHandle,
+    seconds: f64,
+}
+
+impl Job {
+    /// Runs the tool.
+    #[must_use]
+    pub fn run(self) -> Reply {
+        thread::sleep(Duration::from_secs_f64(self.seconds));
+        Reply::Text(format!("waited {} s", self.seconds))
+    }
+}
+
+/// Handles an event. Returns the job of a slow tool.
+pub fn handle(event: &ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>, Reply>) -> Option<Job> {
+    let ServerEvent::Request(request) = event else { return None };
+    let arguments = request.arguments();
+    let number = |name| arguments.get(name).and_then(|value: RawJson<'_>| value.to::<f64>().ok());
+    let Ok(Target::Tool(tool)) = CATALOG.target(request) else {
+        return hand_in(turn, request.handle, Reply::Catalog(request.into()));
+    };
+    if tool.name == "wait" {
+        let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
+        return Some(Job { request: request.handle, seconds });
+    }
+    let text = if tool.name == "add" {
+        number("a").zip(number("b")).map(|(a, b)| (a + b).to_string())
     } else {
-        match request.arguments().get("text").and_then(RawJson::as_string) {
-            Some(text) => server.respond(request.handle, &TextResult::from(Text::from(text)), tx),
-            None => server.respond_invalid_arguments(request.handle, &"text must be a string", tx),
-        }
-    }
+        let times = number("times").unwrap_or(1.0).clamp(0.0, 1e6) as usize;
+        arguments
+            .get("text")
+            .and_then(RawJson::as_string)
+            .map(|text| text.to_string().repeat(times))
+    };
+    let reply = text.map_or_else(
+        || Reply::InvalidArguments("the arguments do not match the schema".to_owned()),
+        Reply::Text,
+    );
+    hand_in(turn, request.handle, reply)
 }
 
-#[derive(serde::Deserialize)]
-struct Terms {
-    a: f64,
-    b: f64,
+/// Hands in the only outcome of a request, for which there is always a place.
+fn hand_in(
+    turn: &mut Turn<'_, Server<'_>, Reply>,
+    request: RequestHandle,
+    reply: Reply,
+) -> Option<Job> {
+    let _ = turn.answer(request, reply);
+    None
 }
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS);
 
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
-    Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
-        .description("Echoes the text"),
+    Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"integer"}},"required":["text"]}"#))
+        .description("Echoes the text, so many times"),
     Tool::new(
         "add",
         RawJson::from_static(
@@ -91,8 +110,8 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(&[
         ),
     )
     .description("Adds two numbers"),
+    Tool::new("wait", RawJson::from_static(r#"{"type":"object","properties":{"seconds":{"type":"number"}}}"#))
+        .description("Waits so many seconds"),
 ]);
 
 const MAX_LINE: usize = 64 << 10;
-/// Exceeds the largest response: an echoed line, or the list of tools.
-const ROOM: usize = MAX_LINE + 4096;

@@ -205,4 +205,54 @@ fn poll_server_reads_while_it_cannot_write_and_responds_to_all() {
     assert!(answers.iter().map(|answer| answer["id"].as_u64().unwrap()).eq(0..100));
 }
 
+#[test]
+fn a_slow_tool_of_poll_server_delays_nothing_else() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let (mut one, mut two) = (server.connect(), server.connect());
+    one.send(1, "tools/call", json!({"name": "wait", "arguments": {"seconds": 1}}));
+    one.0.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n").unwrap();
+    assert_eq!(one.next(), json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
+    assert_eq!(text(&two.call(1, "echo", json!({"text": "x"}))), "x");
+    // The end of its input does not end a call.
+    one.0.get_ref().shutdown(Shutdown::Write).unwrap();
+    let answer = one.next();
+    assert_eq!((&answer["id"], text(&answer)), (&json!(1), "waited 1 s"));
+    assert_eq!(one.0.read_line(&mut String::new()).unwrap(), 0);
+}
+
+#[test]
+fn an_answer_of_poll_server_may_be_longer_than_all_buffers() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let mut client = server.connect();
+    let part = "0123456789abcdef".repeat(64);
+    let answer = client.call(1, "echo", json!({"text": part, "times": 1024}));
+    assert_eq!(text(&answer), part.repeat(1024));
+}
+
+#[test]
+fn a_client_of_poll_server_that_does_not_read_delays_only_itself() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let (mut deaf, mut other) = (server.connect(), server.connect());
+    let mut writer = Client(BufReader::new(deaf.0.get_ref().try_clone().unwrap()));
+    let arguments = json!({"text": "x".repeat(1000), "times": 100});
+    let calls = 0..200;
+    // Stops once nothing is read from it any more.
+    let writing = std::thread::spawn({
+        let calls = calls.clone();
+        move || {
+            for id in calls {
+                writer.send(id, "tools/call", json!({"name": "echo", "arguments": arguments}));
+            }
+        }
+    });
+    for id in 1..100 {
+        assert_eq!(text(&other.call(id, "add", json!({"a": id, "b": 1}))), (id + 1).to_string());
+    }
+    for id in calls {
+        let answer = deaf.next();
+        assert_eq!((&answer["id"], text(&answer).len()), (&json!(id), 100_000));
+    }
+    writing.join().unwrap();
+}
+
 const EVERYTHING: &str = env!("CARGO_BIN_EXE_everything-server");

@@ -51,6 +51,7 @@ pub struct Messages<'f> {
     cursor: Cursor,
     /// Where the receive buffer keeps the cursor, if the frame is one of its lines.
     kept: Option<&'f mut Cursor>,
+    full_table: FullTable,
     transport: TransportContext<'f>,
 }
 
@@ -72,6 +73,14 @@ pub(crate) enum Cursor {
     /// At an element of a batch.
     Element(usize),
     End,
+}
+
+/// What happens to a request for which the table has no entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum FullTable {
+    Refuses,
+    Delays,
+    Delayed,
 }
 
 /// The item at the cursor.
@@ -104,7 +113,13 @@ impl<'f> Messages<'f> {
             Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
-        Self { source, cursor: Cursor::Start, kept: None, transport: TransportContext::STREAM }
+        Self {
+            source,
+            cursor: Cursor::Start,
+            kept: None,
+            full_table: FullTable::Refuses,
+            transport: TransportContext::STREAM,
+        }
     }
 
     /// Creates a cursor over a frame of the receive buffer, which keeps its position. Within a
@@ -133,6 +148,24 @@ impl<'f> Messages<'f> {
             Source::Bytes(bytes) => Frame::Complete(bytes),
             Source::Oversized { prefix, tail } => Frame::Oversized { prefix, tail },
         }
+    }
+
+    /// Lets requests wait while the table is full, instead of refusing them.
+    pub(crate) fn await_entries(&mut self) {
+        self.full_table = FullTable::Delays;
+    }
+
+    /// Delays a request for which there is no entry. Returns whether it may wait.
+    pub(crate) fn delay(&mut self) -> bool {
+        if self.full_table != FullTable::Refuses {
+            self.full_table = FullTable::Delayed;
+        }
+        self.full_table == FullTable::Delayed
+    }
+
+    /// Returns whether the next request was delayed.
+    pub(crate) fn lacks_entry(&self) -> bool {
+        self.full_table == FullTable::Delayed
     }
 
     pub(crate) fn transport(&self) -> TransportContext<'f> {

@@ -89,6 +89,19 @@ impl Server<'_> {
         Ok(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
+    /// Returns whether a further request has to wait for an entry of the table. Not while a call is
+    /// open: its response may stand behind that request.
+    pub(crate) fn is_full(&self) -> bool {
+        self.requests.is_full() && self.calls.len() == 0
+    }
+
+    /// Returns whether a request waits for the application, subscriptions aside.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.requests.slots().any(|slot| {
+            self.requests.get(slot).is_some_and(|pending| pending.kind == RequestKind::Request)
+        })
+    }
+
     /// Resets the server after the transport has closed: drops all requests, calls and
     /// subscriptions without an event. The server can then be used for a new connection.
     pub fn close(&mut self) {

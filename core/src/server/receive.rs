@@ -85,6 +85,9 @@ impl<'c> Server<'c> {
                                     transport: messages.transport(),
                                 })));
                             }
+                            if self.calls.len() == 0 && messages.delay() {
+                                return Err(SendError::Full);
+                            }
                             refuse(
                                 Some(id),
                                 context.revision,

@@ -2,41 +2,53 @@
 //!
 //! `cargo run -- 127.0.0.1:8080`
 //!
-//! Reading and writing are two branches of one `select!`, so neither waits for the other; after
-//! each the machine runs.
+//! Reading, writing and the outcomes of slow tools are branches of one `select!`, so none waits for
+//! the others.
 
 #[path = "../../src/small.rs"]
 mod small;
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use small::Session;
+use mcp_sansio::Step;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 async fn serve(mut stream: TcpStream) -> io::Result<()> {
     let (mut reader, mut writer) = stream.split();
-    let (mut session, mut input_ended, begun) = (Session::default(), false, Instant::now());
+    let (mut session, mut jobs, begun) = (small::session(), JoinSet::new(), Instant::now());
     loop {
         let now = mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
-        session.run(now).map_err(io::Error::other)?;
-        let Session { rx, tx, .. } = &mut session;
-        if input_ended && tx.is_idle() {
-            return Ok(());
-        }
-        // The buffer is full while the client does not read its responses.
-        let may_read = !input_ended && !rx.spare().is_empty();
-        tokio::select! {
-            read = reader.read(rx.spare()), if may_read => {
-                let read = read?;
-                rx.commit(read);
-                input_ended = read == 0;
+        match session.next(now) {
+            Step::Event(event, mut turn) => {
+                if let Some(job) = small::handle(&event, &mut turn) {
+                    jobs.spawn_blocking(|| (job.request, job.run()));
+                }
             }
-            written = writer.write(tx.pending()), if !tx.pending().is_empty() => {
-                let written = written?;
-                tx.advance(written);
+            Step::Again => {}
+            Step::Io { write, mut read, until } => {
+                let may_read = !read.spare().is_empty();
+                let wait = until.map_or(u64::MAX, |due| due.as_millis() - now.as_millis());
+                tokio::select! {
+                    got = reader.read(read.spare()), if may_read => match got? {
+                        0 => session.end_of_input(),
+                        n => read.commit(n),
+                    },
+                    written = writer.write(write), if !write.is_empty() => {
+                        let written = written?;
+                        session.wrote(written);
+                    }
+                    Some(done) = jobs.join_next() => {
+                        if let Ok((request, reply)) = done {
+                            let _ = session.answer(request, reply);
+                        }
+                    }
+                    () = tokio::time::sleep(Duration::from_millis(wait)), if until.is_some() => {}
+                }
             }
+            Step::Closed => return Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! The work must be proportional to `n`. `tests/cost/work.rs` counts the instructions for `n` and
 //! `4n` parts.
 
+mod connection;
 mod http;
 mod sessions;
 mod values;
@@ -22,7 +23,8 @@ pub struct Case {
 /// All cases, by the role that fills the collection.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    let all = sessions::CASES.iter().chain(values::CASES).chain(http::CASES);
+    let all =
+        sessions::CASES.iter().chain(connection::CASES).chain(values::CASES).chain(http::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }
 

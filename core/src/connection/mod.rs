@@ -1,0 +1,309 @@
+//! A connection in one value: a machine, its buffers, and the outcomes that wait to be sent.
+
+mod outcome;
+mod pace;
+mod role;
+mod turn;
+
+pub use outcome::Outcome;
+pub use role::Memory;
+pub use turn::Turn;
+
+use core::convert::Infallible;
+use core::fmt;
+
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::rx::{RxBuffer, Spare};
+use crate::storage::Storage;
+use crate::time::Instant;
+use crate::tx::{Tx, TxBuffer};
+use outcome::{Kept, Outcomes};
+use pace::Pace;
+
+/// A server or a client on a stream, without the I/O: reads frames, writes frames, and says what is
+/// to be done next.
+///
+/// `T` is the memory of the machine, which decides the role: a [`ServerState`](crate::ServerState)
+/// or a [`ClientState`](crate::ClientState), or one that grows. `R` and `W` are the memory of the
+/// buffers. `O` is the type of the [outcomes](Outcome) that are handed in to be sent when there is
+/// room, and `N` the number of them that can wait: as many as the table has entries, or none.
+///
+/// ```
+/// use mcp_sansio::types::{Implementation, TextResult};
+/// use mcp_sansio::*;
+///
+/// static CONFIG: ServerConfig =
+///     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
+///
+/// /// Serves a transport that blocks.
+/// fn serve(port: &mut Port, now: impl Fn() -> Instant) -> Result<(), Error> {
+///     let (rx, tx) = (RxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
+///     let mut connection: Connection<_, _, _> =
+///         Connection::new(&CONFIG, ServerState::<4, 4>::new(), rx, tx);
+///     loop {
+///         match connection.next(now()) {
+///             Step::Event(ServerEvent::Request(request), mut turn) => {
+///                 let result = TextResult::new("hello"); // runs once, only sending repeats
+///                 turn.send(
+///                     |bytes, _| port.write(bytes),
+///                     |server, tx| server.respond(request.handle, &result, tx),
+///                 )?;
+///             }
+///             Step::Event(..) | Step::Again => {}
+///             Step::Io { write: [], mut read, .. } => match port.read(read.spare())? {
+///                 0 => connection.end_of_input(),
+///                 n => read.commit(n),
+///             },
+///             Step::Io { write, .. } => {
+///                 let written = port.write(write)?;
+///                 connection.wrote(written);
+///             }
+///             Step::Closed => return Ok(()),
+///         }
+///     }
+/// }
+/// # #[derive(Debug)]
+/// # struct Error;
+/// # impl From<SendError> for Error { fn from(_: SendError) -> Self { Self } }
+/// # struct Port(&'static [u8], Vec<u8>);
+/// # impl Port {
+/// #     fn read(&mut self, to: &mut [u8]) -> Result<usize, Error> {
+/// #         let n = self.0.len().min(to.len()).min(7);
+/// #         to[..n].copy_from_slice(&self.0[..n]);
+/// #         self.0 = &self.0[n..];
+/// #         Ok(n)
+/// #     }
+/// #     fn write(&mut self, from: &[u8]) -> Result<usize, Error> {
+/// #         let n = from.len().min(7);
+/// #         self.1.extend_from_slice(&from[..n]);
+/// #         Ok(n)
+/// #     }
+/// # }
+/// # let mut port = Port(br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+/// # {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"say"}}
+/// # {"jsonrpc":"2.0","id":3,"method":"ping"}"#, Vec::new());
+/// # serve(&mut port, || Instant::from_millis(0)).unwrap();
+/// # let out = String::from_utf8(port.1).unwrap();
+/// # let lines: Vec<_> = out.lines().collect();
+/// # assert!(lines.len() == 3 && lines[1].contains("\"text\":\"hello\"") && lines[2].contains("\"id\":3"), "{out}");
+/// ```
+///
+/// While the table of requests is full, a further request waits in the receive buffer, and then
+/// unread in the transport, unless the server itself awaits the response to a call.
+///
+/// The value can be moved, sent to another thread, and built in a `static`. It allocates nothing of
+/// its own. Frames, timeouts and outcomes that find no room in the output buffer are kept and
+/// repeated once that is worth it, so their work stays linear even if the peer takes single bytes.
+pub struct Connection<'c, T, R, W, O = Infallible, const N: usize = 0>
+where
+    T: Memory,
+    R: Storage,
+    W: Storage,
+{
+    config: &'c T::Config<'c>,
+    memory: T,
+    rx: RxBuffer<R>,
+    tx: TxBuffer<W>,
+    outcomes: Outcomes<[Option<Kept<O>>; N]>,
+    /// When to repeat the handling of the frame that found no room.
+    frames: Pace,
+    /// When to repeat the handling of the timeout that found no room.
+    timeouts: Pace,
+    /// Whether the next message is a request for which the table has no entry.
+    awaits_entry: bool,
+    input_ended: bool,
+}
+
+/// What is to be done for a [`Connection`].
+#[derive(Debug)]
+#[must_use]
+pub enum Step<'p, E, M, O = Infallible> {
+    /// An event, and all of the connection but the frame that it borrows.
+    Event(E, Turn<'p, M, O>),
+    /// Something was done without the application: call [`Connection::next`] again. A loop that
+    /// serves several connections may do that in turns.
+    Again,
+    /// Nothing is left to do until bytes are written or read, until a time, or until an outcome is
+    /// handed in.
+    Io {
+        /// Bytes to write, maybe none. Report how many were with [`Connection::wrote`].
+        write: &'p [u8],
+        /// Memory to read into. It is empty after the end of the input, and while a frame waits in
+        /// a full buffer for room for its response.
+        read: Spare<'p>,
+        /// The time of the next timeout: [`Connection::next`] must be called by then.
+        until: Option<Instant>,
+    },
+    /// The input has ended, all requests are answered, and all bytes are written.
+    Closed,
+}
+
+impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T, R, W, O, N> {
+    /// Creates a connection.
+    #[must_use]
+    pub const fn new(
+        config: &'c T::Config<'c>,
+        memory: T,
+        rx: RxBuffer<R>,
+        tx: TxBuffer<W>,
+    ) -> Self {
+        Self {
+            config,
+            memory,
+            rx,
+            tx,
+            outcomes: Outcomes::new(),
+            frames: Pace::NEW,
+            timeouts: Pace::NEW,
+            awaits_entry: false,
+            input_ended: false,
+        }
+    }
+
+    /// Returns what is to be done next. First the outcomes that were handed in are written, then
+    /// timeouts are handled, then frames.
+    pub fn next(&mut self, now: Instant) -> Step<'_, T::Event<'_>, T::Machine<'_>, O>
+    where
+        O: for<'m> Outcome<T::Machine<'m>>,
+    {
+        let waits = self.send_outcomes();
+        if let Some(event) = self.timeout(now, waits) {
+            return Step::Event(event, self.turn(now));
+        }
+        if self.input_ended && self.is_through() {
+            let event = T::end(&mut self.memory.machine(self.config));
+            return match event {
+                Some(event) => Step::Event(event, self.turn(now)),
+                None => Step::Closed,
+            };
+        }
+        let Self { config, memory, rx, tx, outcomes, frames, awaits_entry, input_ended, .. } = self;
+        let mut machine = memory.machine(config);
+        let (messages, spare) = rx.next_messages_and_spare();
+        let spare = if *input_ended { spare.without_memory() } else { spare };
+        *awaits_entry &= T::is_full(&machine);
+        if let Some(mut messages) = messages
+            && !*awaits_entry
+            && frames.is_worth_it(tx)
+        {
+            messages.await_entries();
+            match held(tx, waits, |tx| T::next_event(&mut machine, now, &mut messages, tx)) {
+                Ok(event) => {
+                    frames.done();
+                    return match event {
+                        Some(event) => Step::Event(
+                            event,
+                            Turn { machine, tx, spare, outcomes, now, fail: T::fail },
+                        ),
+                        None => Step::Again,
+                    };
+                }
+                Err(SendError::Full) if messages.lacks_entry() => *awaits_entry = true,
+                Err(SendError::Full) => frames.found_no_room(tx),
+                // Nothing can be written, not even in parts.
+                Err(_) => {
+                    messages.finish();
+                    return Step::Again;
+                }
+            }
+        }
+        Step::Io { write: tx.pending(), read: spare, until: T::poll_timeout(&machine) }
+    }
+
+    /// Records that the first `n` bytes of [`Step::Io`] were written.
+    pub fn wrote(&mut self, n: usize) {
+        self.tx.advance(n);
+    }
+
+    /// Records that nothing more can be read. An unterminated last line is taken for a line.
+    pub fn end_of_input(&mut self) {
+        self.rx.end_of_input();
+        self.input_ended = true;
+    }
+
+    /// Hands in the outcome of a request, which is sent by the next calls of [`next`](Self::next),
+    /// however long it is. If it is not valid, the request gets an internal error (-32603).
+    ///
+    /// # Errors
+    /// Returns the outcome if the request has one already, or if its entry in the table is not
+    /// among the first `N`.
+    pub fn answer(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
+        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
+        outcomes.keep(request, outcome)
+    }
+
+    /// Returns what comes with an event, for everything that no event has caused: calls, progress,
+    /// changes. What is [`Full`](SendError::Full) is repeated after the next [`Step::Io`].
+    pub fn turn(&mut self, now: Instant) -> Turn<'_, T::Machine<'_>, O> {
+        let Self { config, memory, rx, tx, outcomes, input_ended, .. } = self;
+        let (machine, spare) = (memory.machine(config), rx.next_messages_and_spare().1);
+        let spare = if *input_ended { spare.without_memory() } else { spare };
+        Turn { machine, tx, spare, outcomes, now, fail: T::fail }
+    }
+
+    /// Returns the receive buffer, to report lost bytes or to end a line.
+    pub const fn rx(&mut self) -> &mut RxBuffer<R> {
+        &mut self.rx
+    }
+
+    /// Writes outcomes while there is room. Returns whether one waits.
+    fn send_outcomes(&mut self) -> bool
+    where
+        O: for<'m> Outcome<T::Machine<'m>>,
+    {
+        if self.outcomes.is_empty() {
+            return false;
+        }
+        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
+        outcomes.send(&mut self.memory.machine(self.config), &mut self.tx, T::fail)
+    }
+
+    /// Handles a timeout that is due, and returns its event.
+    fn timeout<'f>(&mut self, now: Instant, waits: bool) -> Option<T::Event<'f>> {
+        let mut machine = self.memory.machine(self.config);
+        let is_due = T::poll_timeout(&machine).is_some_and(|due| due <= now);
+        // A frame that has begun is continued whatever the time is.
+        if !(is_due || self.timeouts.is_blocked()) || !self.timeouts.is_worth_it(&self.tx) {
+            return None;
+        }
+        let Ok(event) = held(&mut self.tx, waits, |tx| T::handle_timeout(&mut machine, now, tx))
+        else {
+            self.timeouts.found_no_room(&self.tx);
+            return None;
+        };
+        self.timeouts.done();
+        event
+    }
+
+    /// Returns whether nothing that was received or handed in is left to do.
+    fn is_through(&mut self) -> bool {
+        self.tx.is_idle()
+            && self.outcomes.is_empty()
+            && self.rx.next_messages().is_none()
+            && !T::is_awaited(&self.memory.machine(self.config))
+    }
+}
+
+impl<T: Memory, R: Storage, W: Storage, O, const N: usize> fmt::Debug
+    for Connection<'_, T, R, W, O, N>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("input_ended", &self.input_ended).finish_non_exhaustive()
+    }
+}
+
+/// Makes a call. While an outcome waits for room, the call may not begin a frame: short responses
+/// would delay a long one for ever.
+fn held<A>(
+    tx: &mut Tx<'_>,
+    waits: bool,
+    call: impl FnOnce(&mut Tx<'_>) -> Result<A, SendError>,
+) -> Result<A, SendError> {
+    let is_held = waits && tx.hold();
+    let result = call(tx);
+    if is_held {
+        tx.release();
+    }
+    result
+}

@@ -1,0 +1,5 @@
+//! Connections, played under one clock through buffers of any size, in pieces of any size.
+
+mod both;
+mod server;
+mod world;
