@@ -54,10 +54,11 @@ impl<S: Storage> TxBuffer<S> {
     ///
     /// ```
     /// use mcp_sansio::types::Implementation;
-    /// use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, SendError, TxBuffer};
+    /// use mcp_sansio::{ClientConfig, ClientFeatures, ClientState, Instant, SendError, TxBuffer};
     /// # fn main() -> Result<(), SendError> {
     /// let config = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
-    /// let mut client = Client::new(&config);
+    /// let mut state: ClientState = ClientState::new();
+    /// let mut client = state.client(&config);
     /// let mut tx = TxBuffer::new([0; 16]);
     /// let mut out = Vec::new();
     /// let mut write = |bytes: &[u8]| {

@@ -4,6 +4,5 @@ mod agreement;
 mod compile;
 mod faults;
 mod schema;
-mod tools;
 mod values;
 mod zoo;

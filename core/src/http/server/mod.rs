@@ -11,8 +11,8 @@
 //! use mcp_sansio::http::server::{Endpoint, OutgoingResponse, Route};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
-//!     Catalog, ExchangeId, Frame, Instant, Messages, RawJson, Server, ServerConfig, ServerEvent,
-//!     ServerFeatures, Target, TxBuffer,
+//!     Catalog, ExchangeId, Frame, Instant, Messages, RawJson, ServerConfig, ServerEvent,
+//!     ServerFeatures, ServerState, Target, TxBuffer,
 //! };
 //!
 //! static CONFIG: ServerConfig =

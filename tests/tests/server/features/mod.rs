@@ -1,7 +1,6 @@
 //! Server features that transcripts cannot show: typed results, catalogs, schemas, input requests.
 
 mod support;
-mod typed;
 
 mod asking;
 mod catalogs;
