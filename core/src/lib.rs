@@ -38,6 +38,7 @@ pub mod typed;
 pub mod types;
 mod uri_template;
 mod violation;
+mod words;
 
 pub use catalog::{Catalog, CatalogError, Target};
 #[cfg(feature = "alloc")]

@@ -2,6 +2,7 @@
 
 use crate::lifecycle::Revision;
 use crate::rpc::ErrorCode;
+use crate::words::{Words, words};
 
 /// Generates [`Violation`] from one row per variant: `Variant => code, HTTP status, message`.
 ///
@@ -51,13 +52,15 @@ macro_rules! table {
             /// Returns the message of the error response.
             #[must_use]
             pub const fn message(self) -> &'static str {
-                // The compiler makes a table of this match.
-                match self {
-                    $(Self::$variant => $message,)*
-                    _ => "Invalid request",
+                match MESSAGES.get(self as usize) {
+                    Some(message) => message,
+                    None => "Invalid request",
                 }
             }
         }
+
+        /// In the order of the variants.
+        const MESSAGES: Words = words![$($message),*];
 
         impl core::fmt::Display for Violation {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -69,6 +72,9 @@ macro_rules! table {
         }
     };
 }
+
+/// The message of every error of a machine that is configured to be terse.
+pub(crate) const TERSE: &str = "Refused";
 
 /// HTTP status of a violation.
 enum Status {

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::server_request::Refusal;
 use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revisions};
@@ -67,6 +68,8 @@ pub struct ClientConfig<'c> {
     /// Minimum time between two progress notifications about one request of the server. Default:
     /// zero.
     pub progress_interval: Duration,
+    /// Function pointer, so that the words are linked only if they are sent.
+    pub(super) words: Option<fn(Refusal) -> &'static str>,
 }
 
 impl<'c> ClientConfig<'c> {
@@ -91,6 +94,7 @@ impl<'c> ClientConfig<'c> {
             ping_interval: None,
             ping_timeout: Duration::from_secs(20),
             progress_interval: Duration::ZERO,
+            words: Some(Refusal::words),
         }
     }
 
@@ -101,6 +105,14 @@ impl<'c> ClientConfig<'c> {
     /// The first mistake.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions)
+    }
+
+    /// Leaves the words out of the errors with which the client itself rejects requests of a server:
+    /// they say `Refused`, and their code says why. Saves flash, if the configuration is a constant.
+    #[must_use]
+    pub const fn terse(mut self) -> Self {
+        self.words = None;
+        self
     }
 
     /// Sets [`experimental`](Self::experimental).

@@ -9,10 +9,10 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method};
 use crate::message::{Envelope, Id, Member, Params};
 use crate::progress::{Progress, Reported};
-use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
+use crate::rpc::{RpcError, write_error, write_response_head};
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
-use crate::violation::Violation;
+use crate::violation::{TERSE, Violation};
 
 impl Client<'_> {
     /// Handles a request of the server.
@@ -101,15 +101,7 @@ impl Client<'_> {
         ]
         .into_iter()
         .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
-        Some(if partly {
-            let message = "The parameters need a capability that the client did not declare";
-            Refusal {
-                violation: Violation::InvalidParams,
-                error: RpcError::new(ErrorCode::InvalidParams, message),
-            }
-        } else {
-            Violation::UnknownMethod.into()
-        })
+        Some(if partly { Refusal::UNDECLARED } else { Violation::UnknownMethod.into() })
     }
 
     pub(super) fn refuse<'f>(
@@ -118,22 +110,39 @@ impl Client<'_> {
         refusal: Refusal,
         tx: &mut Tx<'_>,
     ) -> Result<ClientEvent<'f>, SendError> {
+        let message = self.config.words.map_or(TERSE, |words| words(refusal));
+        let error = RpcError::new(refusal.violation.code(), message);
         tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
-            write_error(writer, Some(id.as_str()), &refusal.error)
+            write_error(writer, Some(id.as_str()), &error)
         })?;
         Ok(ClientEvent::Violation(refusal.violation))
     }
 }
 
-/// Reason why a request does not reach the application, and the error response.
+/// Reason why a request does not reach the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Refusal {
     violation: Violation,
-    error: RpcError<'static>,
+    /// Whether the parameters need an undeclared capability.
+    undeclared: bool,
+}
+
+impl Refusal {
+    const UNDECLARED: Self = Self { violation: Violation::InvalidParams, undeclared: true };
+
+    /// Returns the words of the error response.
+    pub(super) fn words(self) -> &'static str {
+        if self.undeclared {
+            "The parameters need a capability that the client did not declare"
+        } else {
+            self.violation.message()
+        }
+    }
 }
 
 impl From<Violation> for Refusal {
     fn from(violation: Violation) -> Self {
-        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
+        Self { violation, undeclared: false }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::capability::ServerFeatures;
 use super::revision::Revision;
 use crate::json::JsonStr;
+use crate::words::{Words, words};
 
 /// Generates [`Method`], the module [`methods`] and the rules from one row per method:
 ///
@@ -34,7 +35,7 @@ macro_rules! table {
         }
 
         /// Names in the order of the variants.
-        const NAMES: &[&str] = &[$($name),*];
+        const NAMES: Words = words![$($name),*];
 
         impl<'f> Method<'f> {
             /// Returns the method with this name.
@@ -44,7 +45,7 @@ macro_rules! table {
                 #[repr(usize)]
                 enum Index { $($variant),* }
                 $(const $constant: usize = Index::$variant as usize;)*
-                Some(match NAMES.iter().position(|known| *known == name)? {
+                Some(match NAMES.position(name)? {
                     $($constant => Self::$variant,)*
                     _ => return None,
                 })

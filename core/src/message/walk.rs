@@ -3,6 +3,7 @@
 use super::member::Member;
 use crate::json::{JsonStr, RawJson, ScanError, byte, skip_value};
 use crate::lifecycle::Method;
+use crate::words::{Words, words};
 
 /// The members of a message. `kind` checks them and classifies the message.
 pub(crate) struct Envelope<'f> {
@@ -33,22 +34,21 @@ impl<'f> Envelope<'f> {
         let read = skip_value(text, start, used);
         let end = read.unwrap_or_else(ScanError::position);
         let message = self.text.get(start..end).map(RawJson::scanned);
-        self.walk(message, Member::Version, "jsonrpc,id,method,result,error,params");
+        self.walk(message, Member::Version, MESSAGE);
         let (params, meta) = (Member::Params, Member::Meta);
-        const PARAMS: &str = "arguments,_meta,name,uri,cursor,inputResponses,requestState";
         self.walk(self.value(params), Member::Arguments, PARAMS);
         self.walk(self.value(meta), Member::ProgressToken, META);
         read
     }
 
-    /// Records the members of an object. `names` are those of the members from `first` on,
-    /// separated by commas.
+    /// Records the members of an object. `names` are those of the members from `first` on.
     #[inline(never)]
-    fn walk(&mut self, object: Option<RawJson<'f>>, first: Member, names: &str) {
+    fn walk(&mut self, object: Option<RawJson<'f>>, first: Member, names: Words) {
         let Some(object) = object else { return };
         let mut members = object.members();
         while let Some(key) = members.next_key() {
-            let place = place(key, names).map_or(Member::Other as usize, |at| first as usize + at);
+            let at = position(key, names);
+            let place = at.map_or(Member::Other as usize, |at| first as usize + at);
             let bit = 1 << place;
             self.duplicate |= self.seen & bit & Member::UNIQUE != 0;
             self.seen |= bit;
@@ -163,18 +163,25 @@ impl From<&Params<'_>> for OwnedParams {
     }
 }
 
-/// Returns the place of a key in a list of names.
-fn place(key: JsonStr<'_>, names: &str) -> Option<usize> {
+/// Returns the position of a key in a list.
+fn position(key: JsonStr<'_>, names: Words) -> Option<usize> {
     // A key that does not fit is not one of the names.
     let mut decoded = [0; 48];
-    let key = match key.as_plain() {
+    names.position(match key.as_plain() {
         Some(plain) => plain,
         None => key.copy_to(&mut decoded)?,
-    };
-    names.as_bytes().split(|byte| *byte == b',').position(|name| name == key.as_bytes())
+    })
 }
 
-const META: &str = "progressToken,io.modelcontextprotocol/protocolVersion,io.modelcontextprotocol/clientCapabilities,io.modelcontextprotocol/logLevel";
+const MESSAGE: Words = words!["jsonrpc", "id", "method", "result", "error", "params"];
+const PARAMS: Words =
+    words!["arguments", "_meta", "name", "uri", "cursor", "inputResponses", "requestState"];
+const META: Words = words![
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+];
 
 /// Number of recorded members: the others of `params` are only looked at for duplicates.
 const KEPT: usize = Member::Meta as usize + 1;

@@ -3,8 +3,8 @@
 
 use super::Server;
 use super::event::ServerEvent;
-use super::params::{check_completion, check_prompts, check_resources};
-use super::refusal::{Refusal, refuse, respond_empty};
+use super::params::{COMPLETION, RESOURCE, Rule};
+use super::refusal::respond_empty;
 use super::subscriptions::{subscribe, unsubscribe};
 use crate::error::SendError;
 use crate::json::RawJson;
@@ -13,19 +13,15 @@ use crate::message::{Id, Params};
 use crate::tx::Tx;
 use crate::types::LoggingLevel;
 
-/// The hooks, `None` for capabilities that are not declared.
+/// The hooks, empty for capabilities that are not declared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CapabilityHooks {
-    pub(super) check_resources: Option<CheckParams>,
-    pub(super) check_prompts: Option<CheckParams>,
-    pub(super) check_completion: Option<CheckParams>,
+    pub(super) resource_rules: &'static [Rule],
+    pub(super) completion_rules: &'static [Rule],
     pub(super) subscribe: Option<HandleRequest>,
     pub(super) unsubscribe: Option<HandleRequest>,
     pub(super) set_level: Option<HandleRequest>,
 }
-
-/// Checks the parameters of the methods of a capability.
-type CheckParams = fn(&Params<'_>) -> Result<(), &'static str>;
 
 /// Responds to a request of a session.
 type HandleRequest = for<'f> fn(
@@ -39,17 +35,10 @@ type HandleRequest = for<'f> fn(
 impl CapabilityHooks {
     pub(super) const fn of(capabilities: ServerFeatures) -> Self {
         use ServerFeatures as C;
-        let (resources, prompts) =
-            (capabilities.contains(C::RESOURCES), capabilities.contains(C::PROMPTS));
         let subscribes = capabilities.contains(C::RESOURCES_SUBSCRIBE);
         Self {
-            check_resources: if resources { Some(check_resources) } else { None },
-            check_prompts: if prompts { Some(check_prompts) } else { None },
-            check_completion: if capabilities.contains(C::COMPLETIONS) {
-                Some(check_completion)
-            } else {
-                None
-            },
+            resource_rules: if capabilities.contains(C::RESOURCES) { &RESOURCE } else { &[] },
+            completion_rules: if capabilities.contains(C::COMPLETIONS) { &COMPLETION } else { &[] },
             subscribe: if subscribes { Some(subscribe) } else { None },
             unsubscribe: if subscribes { Some(unsubscribe) } else { None },
             set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
@@ -65,9 +54,8 @@ pub(super) fn set_level<'f>(
     tx: &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
     let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
-    let Some(level) = level else {
-        return refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
-    };
+    // The level has been checked.
+    let Some(level) = level else { return Ok(None) };
     respond_empty(id, revision, tx)?;
     if let Some(session) = &mut server.peer.session {
         session.log_level = level;

@@ -1,13 +1,10 @@
 //! Checks of incoming requests: ids, version, capabilities, method and parameters.
 
 use super::Server;
-use super::capability_hooks::CapabilityHooks;
-use super::params::{NAME, is_string_if_there};
+use super::params::{self, Rule};
 use super::refusal::Refusal;
-use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Envelope, Id, Member, Params, TransportContext};
-use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
@@ -21,13 +18,13 @@ impl Server<'_> {
         envelope: &Envelope<'f>,
         in_batch: bool,
         transport: TransportContext<'f>,
-    ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
+    ) -> Result<Context<'f>, (Revision, Refusal)> {
         let modern = envelope.has(Member::ProtocolVersion)
             || self.peer.session.is_none()
                 && (envelope.has(Member::ClientCapabilities)
                     || self.declares_modern_version(method, transport));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
-        let refuse = |refusal: Refusal<'f>| (revision, refusal);
+        let refuse = |refusal: Refusal| (revision, refusal);
         // First, because no error may be written with an id that another request uses.
         let hash = id.hash();
         if self.requests.find(id, hash).is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
@@ -48,18 +45,16 @@ impl Server<'_> {
         let token = envelope.value(Member::ProgressToken);
         let token = match token.map(|token| Id::parse(token.as_str())) {
             Some(None) => {
-                return Err(refuse(Refusal::params(
-                    "The progress token must be a string or an integer",
-                )));
+                return Err(refuse(Refusal::TOKEN));
             }
             Some(Some(token)) if token.is_too_long() => {
                 return Err(refuse(Violation::IdTooLong.into()));
             }
             token => token.flatten(),
         };
-        if !is_usual_call(method, envelope) {
-            check_params(method, &envelope.params(), modern, &self.config.features)
-                .map_err(|message| refuse(Refusal::params(message)))?;
+        let rules = params::rules(method, &self.config.features);
+        if !rules.is_empty() && !is_usual_call(method, envelope) {
+            check_params(method, &envelope.params(), rules, modern).map_err(refuse)?;
         }
         Ok(Context { hash, token, revision, capabilities, log_level })
     }
@@ -71,16 +66,15 @@ impl Server<'_> {
         envelope: &Envelope<'f>,
         in_batch: bool,
         transport: TransportContext<'f>,
-    ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal<'f>> {
+    ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal> {
         transport.require_version_header()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
         else {
             return Err(Violation::InvalidMeta.into());
         };
-        let Some(requested) = version
-            .as_string()
-            .filter(|_| declared.is_object() && version.as_str().len() <= MAX_ECHOED)
+        let Some(requested) =
+            version.as_string().filter(|_| declared.is_object() && params::is_version(version))
         else {
             return Err(Violation::InvalidMeta.into());
         };
@@ -88,10 +82,7 @@ impl Server<'_> {
         let supported = self.config.revisions;
         match Revision::from_json(requested) {
             Some(revision) if revision.is_modern() && supported.contains(revision) => {}
-            _ => {
-                let error = RpcError::unsupported_version(supported, version);
-                return Err(Refusal { violation: Violation::UnsupportedVersion, error });
-            }
+            _ => return Err(Violation::UnsupportedVersion.into()),
         }
         if in_batch {
             return Err(Violation::BatchNotAllowed.into());
@@ -102,7 +93,7 @@ impl Server<'_> {
             .value(Member::LogLevel)
             .map(|level| level.as_string().and_then(LoggingLevel::from_json));
         if level == Some(None) {
-            return Err(Refusal::params("Unknown log level"));
+            return Err(Refusal::LOG_LEVEL);
         }
         Ok((ClientFeatures::read(declared, Revision::LATEST), level.flatten()))
     }
@@ -113,7 +104,7 @@ impl Server<'_> {
         &self,
         method: Method<'f>,
         in_batch: bool,
-    ) -> Result<ClientFeatures, Refusal<'f>> {
+    ) -> Result<ClientFeatures, Refusal> {
         match (method, self.peer.session) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
             (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
@@ -127,22 +118,19 @@ impl Server<'_> {
                 if method.rule().is_none() && !self.is_custom_method(method) {
                     return Err(Violation::UnknownMethod.into());
                 }
-                let mut refusal = Refusal::from(Violation::NotInitialized);
                 let revisions = self.config.revisions;
-                if !revisions.contains(Revision::LATEST) {
-                    refusal.error = RpcError::new(
-                        ErrorCode::InvalidRequest,
-                        "Not initialized: send initialize first",
-                    );
+                Err(if !revisions.contains(Revision::LATEST) {
+                    Refusal::INITIALIZE_FIRST
                 } else if revisions.newest_legacy().is_none() {
-                    refusal = Violation::InvalidMeta.into();
-                }
-                Err(refusal)
+                    Violation::InvalidMeta.into()
+                } else {
+                    Violation::NotInitialized.into()
+                })
             }
         }
     }
 
-    fn check_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
+    fn check_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal> {
         let allowed = match method.rule() {
             Some(rule) => rule.allows(revision, self.config.capabilities()),
             None => self.is_custom_method(method),
@@ -188,47 +176,17 @@ fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
 fn check_params(
     method: Method<'_>,
     params: &Params<'_>,
+    rules: &[Rule],
     modern: bool,
-    features: &CapabilityHooks,
-) -> Result<(), &'static str> {
-    let feature = match method {
-        Method::ToolsCall if params.name().is_none() => return Err(NAME),
-        Method::ToolsCall if !params.arguments().raw().is_object() => {
-            return Err("params.arguments must be an object");
-        }
-        Method::PromptsGet => features.check_prompts,
-        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-            features.check_resources
-        }
-        Method::CompletionComplete => features.check_completion,
-        Method::ToolsList
-        | Method::ResourcesList
-        | Method::ResourcesTemplatesList
-        | Method::PromptsList
-            if !is_string_if_there(params.get("cursor")) =>
-        {
-            return Err("params.cursor must be a string");
-        }
-        Method::SubscriptionsListen
-            if !params.get("notifications").is_some_and(RawJson::is_object) =>
-        {
-            return Err("params.notifications must be an object");
-        }
-        _ => None,
-    };
-    if let Some(check) = feature {
-        check(params)?;
+) -> Result<(), Refusal> {
+    let get = |key: &str| params.get(key);
+    params::check(&get, rules)?;
+    if method == Method::SubscriptionsListen {
+        let get = |key: &str| params.get("notifications")?.get(key);
+        params::check(&get, &params::FILTER)?;
     }
-    let objects =
-        |map: RawJson<'_>| map.is_object() && map.members().all(|(_, value)| value.is_object());
-    if modern
-        && method.may_require_input()
-        && !(params.get("inputResponses").is_none_or(objects)
-            && is_string_if_there(params.get("requestState")))
-    {
-        return Err(
-            "params.inputResponses must be an object of objects and params.requestState a string",
-        );
+    if modern && method.may_require_input() {
+        params::check(&get, &params::INPUT)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::capability_hooks::CapabilityHooks;
 use super::extensions;
+use super::refusal::Refusal;
 use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerFeatures};
@@ -67,6 +68,8 @@ pub struct ServerConfig<'c> {
     /// it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
     /// otherwise both are errors. Default: no.
     pub peer_can_reconnect: bool,
+    /// Function pointer, so that the words are linked only if they are sent.
+    pub(super) words: Option<fn(Refusal) -> &'static str>,
 }
 
 impl<'c> ServerConfig<'c> {
@@ -94,6 +97,7 @@ impl<'c> ServerConfig<'c> {
             progress_interval: Duration::ZERO,
             log_level: LoggingLevel::Debug,
             peer_can_reconnect: false,
+            words: Some(Refusal::words),
         }
     }
 
@@ -123,6 +127,15 @@ impl<'c> ServerConfig<'c> {
     pub const fn with_capabilities(mut self, capabilities: ServerFeatures) -> Self {
         self.capabilities = capabilities;
         self.features = CapabilityHooks::of(capabilities);
+        self
+    }
+
+    /// Leaves the words out of the errors with which the server itself rejects messages: they say
+    /// `Refused`, and their code says why. Saves about 2 KB of flash, if the configuration is a
+    /// constant.
+    #[must_use]
+    pub const fn terse(mut self) -> Self {
+        self.words = None;
         self
     }
 

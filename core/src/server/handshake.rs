@@ -8,10 +8,9 @@ use crate::error::SendError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
-use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
+use crate::rpc::write_response_head;
 use crate::tx::{Tx, WriterId};
 use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
-use crate::violation::Violation;
 
 impl<'s> Server<'s> {
     /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
@@ -24,37 +23,21 @@ impl<'s> Server<'s> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let supported = self.config.revisions;
-        let string = |value: RawJson<'f>, key| {
-            value.get(key).is_some_and(|value| value.as_string().is_some())
-        };
-        let (version, declared) = (params.get("protocolVersion"), params.get("capabilities"));
-        let client = params
-            .get("clientInfo")
-            .is_some_and(|info| string(info, "name") && string(info, "version"));
-        let (Some(version), Some(declared), true) = (
-            version.filter(|v| v.as_string().is_some() && v.as_str().len() <= MAX_ECHOED),
-            declared.filter(|d| d.is_object()),
-            client,
-        ) else {
-            let message = "initialize needs protocolVersion, capabilities and clientInfo with name and version";
-            return refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
-        };
+        // Both have been checked.
+        let version = params.get("protocolVersion").unwrap_or(RawJson::NULL);
+        let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY);
         let offered = version.as_string().and_then(Revision::from_json);
-        let revision = match offered
-            .filter(|offered| !offered.is_modern() && supported.contains(*offered))
-        {
-            Some(revision) => revision,
-            None => match supported.newest_legacy() {
+        let revision =
+            match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
                 Some(revision) => revision,
-                None => {
-                    let message = "initialize is not supported: send each request with version 2026-07-28 in params._meta";
-                    let error =
-                        RpcError::unsupported_version(supported, version).with_message(message);
-                    let refusal = Refusal::new(Violation::UnsupportedVersion, error);
-                    return refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
-                }
-            },
-        };
+                None => match supported.newest_legacy() {
+                    Some(revision) => revision,
+                    None => {
+                        let (refusal, revision) = (Refusal::NO_INITIALIZE, Revision::LATEST_LEGACY);
+                        return refuse(self.config, Some(id), revision, refusal, Some(version), tx);
+                    }
+                },
+            };
         let config = self.config;
         let mut result = InitializeResult::new(revision, self.capabilities(), config.info);
         result.instructions = config.instructions.map(Text::new);

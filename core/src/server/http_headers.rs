@@ -12,15 +12,15 @@ impl<'f> TransportContext<'f> {
         false
     }
 
-    pub(super) fn require_version_header(&self) -> Result<(), Refusal<'f>> {
+    pub(super) fn require_version_header(&self) -> Result<(), Refusal> {
         Ok(())
     }
 
-    pub(super) fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal<'f>> {
+    pub(super) fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal> {
         Ok(())
     }
 
-    pub(super) fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal<'f>> {
+    pub(super) fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal> {
         Ok(())
     }
 }
@@ -35,7 +35,6 @@ mod http {
     use crate::param_headers::{FieldValue, header_params};
     use crate::rpc::{ErrorCode, RpcError};
     use crate::server::Request;
-    use crate::violation::Violation;
 
     impl<'f> TransportContext<'f> {
         /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
@@ -44,14 +43,12 @@ mod http {
             version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
         }
 
-        pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal<'f>> {
+        pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal> {
             match self.head().map(|head| head.fields.single(VERSION)) {
                 None | Some(SingleValue::Value(_)) => Ok(()),
-                Some(SingleValue::Absent) => Err(mismatch(
-                    "MCP-Protocol-Version is missing: send the version in params._meta, for example 2026-07-28",
-                )),
+                Some(SingleValue::Absent) => Err(Refusal::VERSION_HEADER_MISSING),
                 Some(SingleValue::Repeated | SingleValue::NotUtf8) => {
-                    Err(mismatch("MCP-Protocol-Version is invalid or repeated"))
+                    Err(Refusal::VERSION_HEADER_INVALID)
                 }
             }
         }
@@ -59,11 +56,9 @@ mod http {
         pub(in crate::server) fn check_version_header(
             &self,
             version: JsonStr<'f>,
-        ) -> Result<(), Refusal<'f>> {
+        ) -> Result<(), Refusal> {
             match self.head().and_then(|head| head.fields.get(VERSION)) {
-                Some(repeated) if version != *repeated => {
-                    Err(mismatch("MCP-Protocol-Version differs from the version in params._meta"))
-                }
+                Some(repeated) if version != *repeated => Err(Refusal::VERSION_HEADER),
                 _ => Ok(()),
             }
         }
@@ -75,7 +70,7 @@ mod http {
             &self,
             method: Method<'f>,
             envelope: &Envelope<'f>,
-        ) -> Result<(), Refusal<'f>> {
+        ) -> Result<(), Refusal> {
             let Some(head) = self.head() else { return Ok(()) };
             let is_method = |repeated: &str| {
                 envelope
@@ -86,9 +81,9 @@ mod http {
             match head.fields.single("mcp-method") {
                 SingleValue::Value(repeated) if is_method(repeated) => {}
                 SingleValue::Absent => {
-                    return Err(mismatch("Mcp-Method is missing: send the method of the message"));
+                    return Err(Refusal::METHOD_HEADER_MISSING);
                 }
-                _ => return Err(mismatch("Mcp-Method differs from the method of the message")),
+                _ => return Err(Refusal::METHOD_HEADER),
             }
             let name = match method {
                 Method::ToolsCall | Method::PromptsGet => "name",
@@ -105,10 +100,8 @@ mod http {
                 {
                     Ok(())
                 }
-                SingleValue::Absent => {
-                    Err(mismatch("Mcp-Name is missing: send params.name, or params.uri"))
-                }
-                _ => Err(mismatch("Mcp-Name differs from params.name, or params.uri")),
+                SingleValue::Absent => Err(Refusal::NAME_HEADER_MISSING),
+                _ => Err(Refusal::NAME_HEADER),
             }
         }
     }
@@ -157,11 +150,6 @@ mod http {
             }
             Ok(())
         }
-    }
-
-    fn mismatch(message: &str) -> Refusal<'_> {
-        let refusal = Refusal::from(Violation::HeaderMismatch);
-        Refusal { error: refusal.error.with_message(message), ..refusal }
     }
 
     const VERSION: &str = "mcp-protocol-version";

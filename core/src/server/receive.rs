@@ -89,9 +89,11 @@ impl<'c> Server<'c> {
                                 return Err(SendError::Full);
                             }
                             refuse(
+                                self.config,
                                 Some(id),
                                 context.revision,
                                 Violation::TooManyRequests.into(),
+                                None,
                                 tx,
                             )?
                         }
@@ -108,7 +110,14 @@ impl<'c> Server<'c> {
                             // of a batch.
                             event.or(messages.in_batch().then_some(ServerEvent::Pinged))
                         }
-                        Err((revision, refusal)) => refuse(refusal.id(id), revision, refusal, tx)?,
+                        Err((revision, refusal)) => refuse(
+                            self.config,
+                            refusal.id(id),
+                            revision,
+                            refusal,
+                            envelope.value(Member::ProtocolVersion),
+                            tx,
+                        )?,
                     }
                 }
                 Item::Message(Kind::Notification { method }) => {
@@ -130,9 +139,11 @@ impl<'c> Server<'c> {
                 }
                 Item::Batch => {
                     let event = refuse(
+                        self.config,
                         None,
                         self.fallback_revision(),
                         Violation::BatchNotAllowed.into(),
+                        None,
                         tx,
                     )?;
                     messages.finish();
@@ -316,6 +327,6 @@ impl<'c> Server<'c> {
         }
         // An error with an id that is in use would end the request that uses it.
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
-        refuse(id, self.fallback_revision(), violation.into(), tx)
+        refuse(self.config, id, self.fallback_revision(), violation.into(), None, tx)
     }
 }

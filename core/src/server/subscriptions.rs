@@ -3,7 +3,7 @@
 use super::Server;
 use super::event::ServerEvent;
 use super::inflight::RequestKind;
-use super::refusal::{Refusal, refuse, respond_empty, write_result};
+use super::refusal::{refuse, respond_empty, write_result};
 use super::respond::{key, told};
 use crate::encode::{Encode, Encoder, object};
 use crate::error::{NotAllowed, SendError};
@@ -78,23 +78,14 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
-        let (kinds, uris) = match Kinds::read(filter, self.config.capabilities()) {
-            Ok(parts) => parts,
-            Err(message) => {
-                return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx);
-            }
-        };
+        let (kinds, uris) = Kinds::read(filter, self.config.capabilities());
         let slot = match self.peer.acknowledging {
             Some(slot) => slot,
             None => match self.open_listen(id, kinds, uris, exchange) {
                 Some(slot) => slot,
                 None => {
-                    return refuse(
-                        Some(id),
-                        Revision::LATEST,
-                        Violation::TooManyRequests.into(),
-                        tx,
-                    );
+                    let refusal = Violation::TooManyRequests.into();
+                    return refuse(self.config, Some(id), Revision::LATEST, refusal, None, tx);
                 }
             },
         };
@@ -162,7 +153,8 @@ pub(super) fn subscribe<'f>(
     let hash = hash_text(uri);
     let subscriptions = &mut server.subscriptions;
     if !subscriptions.has_room() && !subscriptions.contains(Owner::SESSION, hash) {
-        return refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
+        let refusal = Violation::TooManyRequests.into();
+        return refuse(server.config, Some(id), revision, refusal, None, tx);
     }
     respond_empty(id, revision, tx)?;
     subscriptions.insert(Owner::SESSION, hash);
@@ -201,31 +193,23 @@ impl Kinds {
         self.0 & bit.0 != 0
     }
 
-    /// Returns the part of a filter that the declared capabilities allow, and its URIs.
-    fn read(
-        filter: RawJson<'_>,
-        declared: ServerFeatures,
-    ) -> Result<(Self, RawJson<'_>), &'static str> {
+    /// Returns the part of a filter that the declared capabilities allow, and its URIs. Its types
+    /// have been checked.
+    fn read(filter: RawJson<'_>, declared: ServerFeatures) -> (Self, RawJson<'_>) {
         let mut kinds = Self(0);
         for (bit, key) in Self::FLAGS {
-            let Some(value) = filter.get(key) else { continue };
-            let on = value
-                .as_bool()
-                .ok_or("listChanged members of params.notifications must be booleans")?;
-            if on && declared.contains(bit.list_changed()) {
+            let on = filter.get(key).and_then(RawJson::as_bool);
+            if on == Some(true) && declared.contains(bit.list_changed()) {
                 kinds.0 |= bit.0;
             }
         }
         let Some(uris) = filter.get("resourceSubscriptions") else {
-            return Ok((kinds, RawJson::EMPTY));
+            return (kinds, RawJson::EMPTY);
         };
-        if !uris.is_array() || uris.elements().any(|uri| uri.as_string().is_none()) {
-            return Err("params.notifications.resourceSubscriptions must be an array of strings");
-        }
         if declared.contains(ServerFeatures::RESOURCES_SUBSCRIBE) {
             kinds.0 |= Self::UPDATES.0;
         }
-        Ok((kinds, uris))
+        (kinds, uris)
     }
 
     /// Returns the capability for notifications of this kind.

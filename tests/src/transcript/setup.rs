@@ -22,6 +22,7 @@ use super::parse::Transcript;
 /// | `methods a/b c/d`: the application's own | none |
 /// | `log_level LEVEL`: before a legacy client asked for one | `debug` |
 /// | `restarts`: the peer may begin again without an end of the stream | it may not |
+/// | `terse`: the server's own errors have no words | they do |
 /// | `nameless`: modern results do not name the server | they do |
 /// | `discover MS public` | 0, public |
 /// | `catalog tools resources templates prompts`: a [catalog](super::catalog) answers what it can | none |
@@ -92,6 +93,7 @@ impl<'t> Setup<'t> {
             "methods" => self.methods = words.collect(),
             "log_level" => config.log_level = level(value)?,
             "restarts" => config.peer_can_reconnect = true,
+            "terse" => *config = config.terse(),
             "nameless" => config.send_server_info = false,
             "discover" => {
                 config.discover_ttl_ms = number()? as u64;
