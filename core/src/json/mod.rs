@@ -18,8 +18,10 @@ pub(crate) use base64::encode as encode_base64;
 #[cfg(feature = "derive")]
 pub(crate) use number::signed;
 pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
+#[cfg(any(not(small), feature = "derive"))]
+pub(crate) use scan::skip_member;
 pub(crate) use scan::{
     ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,
 };
 #[cfg(not(small))]
-pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};
+pub(crate) use scan::{next_byte, skip_digits, skip_escapes};
