@@ -2,11 +2,13 @@
 //! documentation.
 
 use proc_macro2::{Ident, Span};
+use quote::format_ident;
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{
-    Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitStr, Meta, Path, Result, Token, UnOp,
+    Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitBool, LitStr, Meta, Path, Result, Token,
+    UnOp,
 };
 
 use crate::case::Case;
@@ -49,6 +51,37 @@ impl VariantOptions {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         each(attributes, "input", "`name = \"..\"`", |key, meta| match key {
             "name" => once(&mut options.name, meta, name),
+            _ => Ok(false),
+        })?;
+        Ok(options)
+    }
+}
+
+/// Options of a variant that is a tool.
+#[derive(Default)]
+pub(crate) struct ToolOptions {
+    pub(crate) description: String,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
+    /// Setters of `ToolAnnotations`, with their values.
+    pub(crate) hints: Vec<(Ident, bool)>,
+    pub(crate) flatten: Option<Ident>,
+}
+
+impl ToolOptions {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self { description: description(attributes)?, ..Self::default() };
+        let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
+                     `open_world`, `flatten`";
+        each(attributes, "tool", known, |key, meta| match key {
+            "name" => once(&mut options.name, meta, string),
+            "title" => once(&mut options.title, meta, string),
+            "flatten" => once(&mut options.flatten, meta, flag),
+            "read_only" | "destructive" | "idempotent" | "open_world" => {
+                let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;
+                options.hints.push((format_ident!("{key}_hint", span = meta.path.span()), is_set));
+                Ok(true)
+            }
             _ => Ok(false),
         })?;
         Ok(options)

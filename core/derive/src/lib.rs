@@ -6,6 +6,7 @@ mod case;
 mod enums;
 mod members;
 mod structs;
+mod tools;
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -15,24 +16,38 @@ use syn::{Data, DeriveInput, Error, GenericParam, Lifetime, Result, parse_macro_
 /// see the module `mcp_sansio::typed`.
 #[proc_macro_derive(Input, attributes(input, arg))]
 pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let item = parse_macro_input!(item as DeriveInput);
-    expand_input(&item).unwrap_or_else(Error::into_compile_error).into()
+    expand(&parse_macro_input!(item as DeriveInput), expand_input)
+}
+
+/// Implements `Tools` for an enum whose variants are tools: see the trait `mcp_sansio::typed::Tools`.
+#[proc_macro_derive(Tools, attributes(tool, arg))]
+pub fn tools(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand(&parse_macro_input!(item as DeriveInput), tools::tools)
+}
+
+fn expand(
+    item: &DeriveInput,
+    macro_of: fn(&DeriveInput) -> Result<TokenStream>,
+) -> proc_macro::TokenStream {
+    let code = macro_of(item).map(|body| {
+        // The options are the user's expressions, in casts and calls that lints complain about.
+        quote! {
+            #[allow(clippy::all, clippy::pedantic, clippy::restriction, trivial_numeric_casts)]
+            const _: () = { #body };
+        }
+    });
+    code.unwrap_or_else(Error::into_compile_error).into()
 }
 
 fn expand_input(item: &DeriveInput) -> Result<TokenStream> {
     let target = Target::new(item)?;
-    let body = match &item.data {
+    match &item.data {
         Data::Struct(data) => structs::input(item, &data.fields, &target),
         Data::Enum(data) => enums::input(item, data, &target),
         Data::Union(data) => {
             Err(Error::new(data.union_token.span, "`Input` is for structs and enums"))
         }
-    }?;
-    // The options are the user's expressions, in casts and calls that lints complain about.
-    Ok(quote! {
-        #[allow(clippy::all, clippy::pedantic, clippy::restriction, trivial_numeric_casts)]
-        const _: () = { #body };
-    })
+    }
 }
 
 /// The type that a macro implements a trait for.

@@ -4,9 +4,11 @@ use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
 use super::rule::{Object, OneOf, Rule, place};
-use crate::json::{
-    JsonStr, RawJson, byte, integer, signed, skip_member, skip_string, skip_whitespace,
-};
+#[cfg(not(small))]
+use crate::json::skip_member;
+#[cfg(small)]
+use crate::json::skip_value;
+use crate::json::{JsonStr, RawJson, byte, integer, signed, skip_string, skip_whitespace};
 
 /// Receives the faults of a value, and says whether to look for more.
 pub(super) trait Report {
@@ -72,7 +74,10 @@ impl<'a> Cursor<'a> {
     #[cfg_attr(small, inline(never))]
     fn value(&mut self) -> RawJson<'a> {
         let start = self.at;
+        #[cfg(not(small))]
         let end = skip_member(self.text.as_bytes(), start, self.first(), 0);
+        #[cfg(small)]
+        let end = skip_value(self.text.as_bytes(), start, 0);
         self.at = end.unwrap_or(self.text.len());
         self.since(start)
     }

@@ -38,6 +38,11 @@ pub trait Input<'a>: Sized {
 }
 
 /// The arguments of a tool: a struct that derives [`Input`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a tool",
+    note = "a struct with named fields can, if it derives `Input`; several kinds of arguments are a \
+            member of it: an enum that derives `Input`, with a tag"
+)]
 pub trait InputObject<'a>: Input<'a> {
     /// JSON Schema 2020-12 of the type, without `$schema` and `$ref`.
     const SCHEMA: RawJson<'static>;

@@ -41,8 +41,10 @@
 //! );
 //! ```
 //!
-//! A handler calls [`parse`](InputObject::parse) with
-//! [`request.arguments().raw()`](crate::Arguments::raw), and hands [`Faults`] to
+//! All tools of a server are one enum, which derives [`Tools`]: from it the catalog is made, and
+//! its values are the checked calls. For a single tool a handler calls
+//! [`parse`](InputObject::parse) with [`request.arguments().raw()`](crate::Arguments::raw), and
+//! hands [`Faults`] to
 //! [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
 //!
 //! The schema is text that the compiler writes. The check is one function for all types, which
@@ -127,17 +129,21 @@ mod faults;
 mod format;
 mod input;
 mod rule;
+mod tools;
 
-pub use mcp_sansio_derive::Input;
+pub use mcp_sansio_derive::{Input, Tools};
 
 pub use docs::{Default, Docs};
 pub use faults::{Faults, MAX_FAULTS};
 pub use format::Format;
 pub use input::{Array, Input, InputObject};
 pub use rule::{MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf, Rule};
+pub use tools::Tools;
 
 // For the code that the macros write.
 #[doc(hidden)]
 pub use docs::{schema, schema_bytes, schema_len};
 #[doc(hidden)]
 pub use input::{check_members, find_members, find_name, find_variant};
+#[doc(hidden)]
+pub use tools::{assert_distinct, hash, join};

@@ -64,13 +64,38 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Input)] enum A { #[input(name = \"b\")] C, «B» }",
         "two variants have the same name",
     ),
+    (
+        "#[derive(Tools)] enum A { «B» }",
+        "a tool needs a description, by which a model knows what it does",
+    ),
+    (
+        "#[derive(Tools)] enum A { /// b\n #[tool(«readonly»)] B }",
+        "unknown option; known are `name",
+    ),
+    (
+        "#[derive(Tools)] enum A { /// b\n B, /// c\n #[tool(name = \"b\")] «C» }",
+        "two tools have the same name",
+    ),
+    (
+        "#[derive(Tools)] enum A { /// b\n #[tool(name = «\"b c\"»)] B }",
+        "the name of a tool has 1 to 128 letters of ASCII",
+    ),
+    ("#[derive(Tools)] enum A { /// b\n B«(u8, u8)» }", "a tool has named arguments"),
+    ("#[derive(Tools)] struct «A»;", "`Tools` is for enums: a variant is a tool"),
     // The types do not fit.
+    ("#[derive(Tools)] enum A { /// b\n B(«u8») }", "`u8` cannot be the arguments of a tool"),
+    ("#[derive(Tools)] enum A { /// b\n B { a: «&'static str» } }", "cannot be read from JSON"),
     ("#[derive(Input)] struct A<'a> { a: «&'a str» }", "`&'a str` cannot be read from JSON"),
     (
         "#[derive(Input)] struct A { #[arg(default = «\"x\"»)] a: bool }",
         "a default is `true`, `7`, `0.5`, `\"text\"` or the variant of an enum",
     ),
     // The constants are refused while they are evaluated.
+    (
+        "#[derive(Tools)] enum A { /// b\n B } \
+         #[derive(«Tools»)] enum C { /// b\n B, #[tool(flatten)] D(A) }",
+        "two tools have the same name",
+    ),
     (
         "#[derive(Input)] struct A { #[arg(range = «0..=256»)] a: u8 }",
         "`range` has values that the type cannot hold",
@@ -143,7 +168,7 @@ fn what_is_wrong_is_marked_and_named() {
     fs::write(root.join("Cargo.toml"), manifest).unwrap();
     for (number, (snippet, _)) in SNIPPETS.iter().enumerate() {
         let code = format!(
-            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::Input}};\n{}\nfn main() {{}}\n",
+            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::{{Input, Tools}}}};\n{}\nfn main() {{}}\n",
             snippet.replace(['«', '»'], "")
         );
         fs::write(root.join(format!("examples/snippet{number}.rs")), code).unwrap();

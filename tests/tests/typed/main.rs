@@ -4,5 +4,6 @@ mod agreement;
 mod compile;
 mod faults;
 mod schema;
+mod tools;
 mod values;
 mod zoo;

@@ -1,6 +1,7 @@
 //! Server features that transcripts cannot show: typed results, catalogs, schemas, input requests.
 
 mod support;
+mod typed;
 
 mod asking;
 mod catalogs;

@@ -1,0 +1,111 @@
+//! Enums of tools.
+
+use mcp_sansio::typed::{Faults, InputObject, Tools};
+use mcp_sansio::types::Text;
+use mcp_sansio::{Catalog, JsonStr, RawJson, Revision};
+
+use crate::zoo::{Drawing, Query};
+
+#[derive(Tools, Debug)]
+enum Call<'a> {
+    /// Runs a statement.
+    #[tool(read_only, title = "Query")]
+    Query(Query<'a>),
+    /// Switches the lamp.
+    #[tool(destructive = false, idempotent, open_world = false)]
+    SetLamp {
+        /// Whether it shines.
+        on: bool,
+        #[arg(range = 0..=100, default = 100)]
+        percent: u8,
+    },
+    #[tool(flatten)]
+    Files(files::Call<'a>),
+    /// Milliseconds since the start.
+    Uptime,
+    /// Says something.
+    #[tool(name = "say.loudly")]
+    Say { text: Text<'a> },
+    #[tool(flatten)]
+    Pictures(Pictures<'a>),
+}
+
+mod files {
+    use mcp_sansio::typed::Tools;
+    use mcp_sansio::types::Text;
+
+    #[derive(Tools, Debug)]
+    pub(crate) enum Call<'a> {
+        /// Reads a file.
+        ReadFile { path: Text<'a> },
+        /// Lists files.
+        ListFiles,
+    }
+}
+
+#[derive(Tools, Debug)]
+enum Pictures<'p> {
+    /// Draws.
+    Draw(Drawing<'p>),
+}
+
+static CATALOG: Catalog = Catalog::new().tools(Call::TOOLS);
+
+fn call<'a>(name: &str, arguments: &'a str) -> Option<Result<Call<'a>, Faults<'a>>> {
+    Call::parse(name, RawJson::parse(arguments).unwrap())
+}
+
+#[test]
+fn tools_are_listed_with_schema_description_and_annotations() {
+    CATALOG.check().unwrap();
+    let names: Vec<String> = Call::TOOLS.iter().map(|tool| tool.name.to_string()).collect();
+    let expected = ["query", "set_lamp", "uptime", "say.loudly", "read_file", "list_files", "draw"];
+    assert_eq!(names, expected);
+    assert_eq!(Call::TOOLS[0].input_schema, Query::SCHEMA);
+    let mut buffer = [0; 1024];
+    let json = mcp_sansio::to_slice(&Call::TOOLS[1], Revision::LATEST, &mut buffer).unwrap();
+    assert_eq!(
+        json.as_str(),
+        concat!(
+            r#"{"name":"set_lamp","inputSchema":{"type":"object","properties":{"on":{"type":"#,
+            r#""boolean","description":"Whether it shines."},"percent":{"type":"integer","minimum":"#,
+            r#"0,"maximum":100,"default":100}},"required":["on"],"additionalProperties":false},"#,
+            r#""description":"Switches the lamp.","annotations":{"destructiveHint":false,"#,
+            r#""idempotentHint":true,"openWorldHint":false}}"#
+        )
+    );
+}
+
+#[test]
+fn a_call_is_a_variant() {
+    let sql = call("query", r#"{"sql":"x"}"#).unwrap().unwrap();
+    assert!(matches!(sql, Call::Query(query) if query.sql == "x"));
+    let lamp = call("set_lamp", r#"{"on":true}"#).unwrap().unwrap();
+    assert!(matches!(lamp, Call::SetLamp { on: true, percent: 100 }));
+    assert!(matches!(call("uptime", "{}"), Some(Ok(Call::Uptime))));
+    let text = call("say.loudly", r#"{"text":"a"}"#).unwrap().unwrap();
+    assert!(matches!(text, Call::Say { text } if text == "a"));
+    let path = call("read_file", r#"{"path":"a"}"#).unwrap().unwrap();
+    assert!(matches!(path, Call::Files(files::Call::ReadFile { path }) if path == "a"));
+    let list = call("list_files", "{}").unwrap().unwrap();
+    assert!(matches!(list, Call::Files(files::Call::ListFiles)));
+    let draw = call("draw", r#"{"shapes":[{"kind":"nothing"}],"origin":{"x":1}}"#);
+    let Call::Pictures(Pictures::Draw(drawing)) = draw.unwrap().unwrap() else { panic!() };
+    assert_eq!(drawing.origin.x, 1);
+    let escaped = Call::parse(JsonStr::from_static(r#""upt\u0069me""#), RawJson::EMPTY);
+    assert!(matches!(escaped, Some(Ok(Call::Uptime))));
+}
+
+#[test]
+fn unknown_names_and_faults_are_told_apart() {
+    for name in ["", "Query", "query ", "querz", "uptime\u{e9}", "say_loudly"] {
+        assert!(call(name, "{}").is_none(), "{name}");
+    }
+    let faults = call("set_lamp", r#"{"percent":101}"#).unwrap().unwrap_err();
+    assert_eq!(
+        faults.to_string(),
+        "percent: must be at most 100, is 101\non: is missing, must be true or false"
+    );
+    let faults = call("uptime", r#"{"a":1}"#).unwrap().unwrap_err();
+    assert_eq!(faults.to_string(), "a: is unknown, must be left out");
+}
