@@ -19,7 +19,8 @@ pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), expand_input)
 }
 
-/// Implements `Tools` for an enum whose variants are tools: see the trait `mcp_sansio::typed::Tools`.
+/// Implements `Tools` for an enum whose variants are tools: see the trait
+/// `mcp_sansio::typed::Tools`.
 #[proc_macro_derive(Tools, attributes(tool, arg))]
 pub fn tools(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), tools::tools)

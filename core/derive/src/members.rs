@@ -101,7 +101,8 @@ impl<'f> MemberCode<'f> {
             Some(default) => {
                 let default = match default {
                     Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-                        quote_spanned!(text.span()=> <#ty as ::core::convert::From<&str>>::from(#text))
+                        let from = quote!(<#ty as ::core::convert::From<&str>>::from);
+                        quote_spanned!(text.span()=> #from(#text))
                     }
                     other => quote!(#other),
                 };
