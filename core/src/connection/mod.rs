@@ -168,47 +168,63 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         O: for<'m> Outcome<T::Machine<'m>>,
     {
         let waits = self.send_outcomes();
-        if let Some(event) = self.timeout(now, waits) {
-            return Step::Event(event, self.turn(now));
-        }
-        if self.input_ended && self.is_through() {
-            let event = T::end(&mut self.memory.machine(self.config));
-            return match event {
-                Some(event) => Step::Event(event, self.turn(now)),
-                None => Step::Closed,
-            };
-        }
-        let Self { config, memory, rx, tx, outcomes, frames, awaits_entry, input_ended, .. } = self;
+        let Self { config, memory, rx, tx, outcomes, frames, timeouts, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
-        let spare = if *input_ended { spare.without_memory() } else { spare };
-        *awaits_entry &= T::is_full(&machine);
-        if let Some(mut messages) = messages
-            && !*awaits_entry
-            && frames.is_worth_it(tx)
-        {
-            messages.await_entries();
-            match held(tx, waits, |tx| T::next_event(&mut machine, now, &mut messages, tx)) {
-                Ok(event) => {
-                    frames.done();
-                    return match event {
-                        Some(event) => Step::Event(
-                            event,
-                            Turn { machine, tx, spare, outcomes, now, fail: T::fail },
-                        ),
-                        None => Step::Again,
-                    };
+        let spare = if self.input_ended { spare.without_memory() } else { spare };
+        let mut event = None;
+        // A frame that has begun is continued whatever the time is.
+        let is_due = T::poll_timeout(&machine).is_some_and(|due| due <= now);
+        if (is_due || timeouts.is_blocked()) && timeouts.is_worth_it(tx) {
+            match held(tx, waits, |tx| T::handle_timeout(&mut machine, now, tx)) {
+                Ok(found) => {
+                    timeouts.done();
+                    event = found;
                 }
-                Err(SendError::Full) if messages.lacks_entry() => *awaits_entry = true,
-                Err(SendError::Full) => frames.found_no_room(tx),
-                // Nothing can be written, not even in parts.
-                Err(_) => {
-                    messages.finish();
-                    return Step::Again;
-                }
+                Err(_) => timeouts.found_no_room(tx),
             }
         }
-        Step::Io { write: tx.pending(), read: spare, until: T::poll_timeout(&machine) }
+        self.awaits_entry &= T::is_full(&machine);
+        match messages {
+            _ if event.is_some() => {}
+            Some(mut messages) if !self.awaits_entry && frames.is_worth_it(tx) => {
+                messages.await_entries();
+                match held(tx, waits, |tx| T::next_event(&mut machine, now, &mut messages, tx)) {
+                    Ok(Some(found)) => {
+                        frames.done();
+                        event = Some(found);
+                    }
+                    Ok(None) => {
+                        frames.done();
+                        return Step::Again;
+                    }
+                    Err(SendError::Full) if messages.lacks_entry() => self.awaits_entry = true,
+                    Err(SendError::Full) => frames.found_no_room(tx),
+                    // Nothing can be written, not even in parts.
+                    Err(_) => {
+                        messages.finish();
+                        return Step::Again;
+                    }
+                }
+            }
+            None if self.input_ended
+                && tx.is_idle()
+                && outcomes.is_empty()
+                && !T::is_awaited(&machine) =>
+            {
+                match T::end(&mut machine) {
+                    None => return Step::Closed,
+                    found => event = found,
+                }
+            }
+            _ => {}
+        }
+        match event {
+            Some(event) => {
+                Step::Event(event, Turn { machine, tx, spare, outcomes, fail: T::fail, now })
+            }
+            None => Step::Io { write: tx.pending(), read: spare, until: T::poll_timeout(&machine) },
+        }
     }
 
     /// Records that the first `n` bytes of [`Step::Io`] were written.
@@ -257,31 +273,6 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         }
         let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
         outcomes.send(&mut self.memory.machine(self.config), &mut self.tx, T::fail)
-    }
-
-    /// Handles a timeout that is due, and returns its event.
-    fn timeout<'f>(&mut self, now: Instant, waits: bool) -> Option<T::Event<'f>> {
-        let mut machine = self.memory.machine(self.config);
-        let is_due = T::poll_timeout(&machine).is_some_and(|due| due <= now);
-        // A frame that has begun is continued whatever the time is.
-        if !(is_due || self.timeouts.is_blocked()) || !self.timeouts.is_worth_it(&self.tx) {
-            return None;
-        }
-        let Ok(event) = held(&mut self.tx, waits, |tx| T::handle_timeout(&mut machine, now, tx))
-        else {
-            self.timeouts.found_no_room(&self.tx);
-            return None;
-        };
-        self.timeouts.done();
-        event
-    }
-
-    /// Returns whether nothing that was received or handed in is left to do.
-    fn is_through(&mut self) -> bool {
-        self.tx.is_idle()
-            && self.outcomes.is_empty()
-            && self.rx.next_messages().is_none()
-            && !T::is_awaited(&self.memory.machine(self.config))
     }
 }
 

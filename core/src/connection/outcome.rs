@@ -104,6 +104,10 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
     where
         O: Outcome<M>,
     {
+        // Without outcomes nothing of this is linked.
+        if size_of::<Option<O>>() == 0 {
+            return false;
+        }
         while let Some(index) = self.sending.or_else(|| self.oldest())
             && let Some(place) = self.kept.get_mut(index)
             && let Some(kept) = place
