@@ -1,5 +1,8 @@
-//! Function pointers for optional capabilities, so that the linker drops those that are not
-//! declared.
+//! Function pointers for optional capabilities and settings, so that the linker drops the code of
+//! those that a program does not use.
+
+use core::fmt;
+use core::ops::ControlFlow;
 
 use super::Server;
 use super::event::ServerEvent;
@@ -7,9 +10,11 @@ use super::params::{COMPLETION, RESOURCE, Rule};
 use super::refusal::respond_empty;
 use super::subscriptions::{subscribe, unsubscribe};
 use crate::error::SendError;
+use crate::inflight::Slot;
 use crate::json::RawJson;
-use crate::lifecycle::{Revision, ServerFeatures};
-use crate::message::{Id, Params};
+use crate::lifecycle::{Method, Revision, ServerFeatures};
+use crate::message::{Envelope, Id, Params};
+use crate::time::Instant;
 use crate::tx::Tx;
 use crate::types::LoggingLevel;
 
@@ -31,6 +36,72 @@ type HandleRequest = for<'f> fn(
     &Params<'f>,
     &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError>;
+
+/// A setting, and the code that only a server with this setting links.
+#[derive(Clone, Copy)]
+pub(super) struct Linked<T, F> {
+    pub(super) value: T,
+    pub(super) code: F,
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for Linked<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+/// Handles the next timeout of a kind; [`Continue`](ControlFlow::Continue) if none is due.
+pub(super) type HandleTimeout =
+    fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<TimedOut, SendError>;
+
+/// Whether a timeout was handled, and its event.
+pub(super) type TimedOut = ControlFlow<Option<ServerEvent<'static>>>;
+
+/// Ends what a restarted peer does not know of: [`Server::reconnect`].
+pub(super) type Reconnect = fn(
+    &mut Server<'_>,
+    Id<'_>,
+    Method<'_>,
+    &Envelope<'_>,
+    &Tx<'_>,
+) -> Result<Option<ServerEvent<'static>>, SendError>;
+
+/// Code for pings.
+#[derive(Clone, Copy)]
+pub(super) struct KeepAlive {
+    pub(super) due: fn(&Server<'_>) -> Option<Instant>,
+    pub(super) ping: fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<(), SendError>,
+}
+
+/// Code for calls that are open: linked by the functions that make one.
+pub(super) struct CallHooks {
+    pub(super) response: for<'f> fn(
+        &mut Server<'_>,
+        Instant,
+        Id<'f>,
+        Result<RawJson<'f>, RawJson<'f>>,
+        &Tx<'_>,
+    ) -> Option<ServerEvent<'f>>,
+    pub(super) time_out: HandleTimeout,
+    pub(super) cancel_nested: fn(&mut Server<'_>, Slot),
+    /// Removes calls up to the first that the application knows of.
+    pub(super) end_next: fn(&mut Server<'_>) -> Option<ServerEvent<'static>>,
+}
+
+impl CallHooks {
+    pub(super) const ALL: &Self = &Self {
+        response: |server, now, id, outcome, tx| server.call_response(now, id, outcome, tx),
+        time_out: |server, now, tx| server.time_out_call(now, tx),
+        cancel_nested: |server, parent| server.cancel_nested(parent),
+        end_next: |server| server.end_next_call(),
+    };
+}
+
+impl fmt::Debug for CallHooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallHooks")
+    }
+}
 
 impl CapabilityHooks {
     pub(super) const fn of(capabilities: ServerFeatures) -> Self {

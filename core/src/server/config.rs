@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::capability_hooks::CapabilityHooks;
+use super::capability_hooks::{CapabilityHooks, HandleTimeout, KeepAlive, Linked, Reconnect};
 use super::extensions;
 use super::refusal::Refusal;
 use crate::error::ConfigError;
@@ -48,14 +48,11 @@ pub struct ServerConfig<'c> {
     pub discover_ttl_ms: u64,
     /// Whether shared caches may store it, too. Default: [`CacheScope::Public`].
     pub discover_scope: CacheScope,
-    /// Time after which an open request is responded to with an error. Paused while a call of the
-    /// request is open. Default: none.
-    pub request_timeout: Option<Duration>,
+    pub(super) request_timeout: Option<Linked<Duration, HandleTimeout>>,
     /// Time after which a call without a response is cancelled, unless it sets its own. Default: 60
     /// s.
     pub call_timeout: Duration,
-    /// Time without a message after which a legacy peer is pinged. Default: never.
-    pub ping_interval: Option<Duration>,
+    pub(super) ping_interval: Option<Linked<Duration, KeepAlive>>,
     /// Time after which a ping without a response is reported as
     /// [`ServerEvent::Unresponsive`](crate::ServerEvent::Unresponsive). Default: 20 s.
     pub ping_timeout: Duration,
@@ -63,11 +60,7 @@ pub struct ServerConfig<'c> {
     pub progress_interval: Duration,
     /// Log level of a legacy session before `logging/setLevel`. Default: debug.
     pub log_level: LoggingLevel,
-    /// Whether a peer may restart on an open stream, as on a serial line. A second `initialize`
-    /// then ends the session before it, and a request whose id is in use ends the request that had
-    /// it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
-    /// otherwise both are errors. Default: no.
-    pub peer_can_reconnect: bool,
+    pub(super) peer_can_reconnect: Linked<bool, Option<Reconnect>>,
     /// Function pointer, so that the words are linked only if they are sent.
     pub(super) words: Option<fn(Refusal) -> &'static str>,
 }
@@ -96,7 +89,7 @@ impl<'c> ServerConfig<'c> {
             ping_timeout: Duration::from_secs(20),
             progress_interval: Duration::ZERO,
             log_level: LoggingLevel::Debug,
-            peer_can_reconnect: false,
+            peer_can_reconnect: Linked { value: false, code: None },
             words: Some(Refusal::words),
         }
     }
@@ -210,10 +203,12 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`request_timeout`](Self::request_timeout).
+    /// Sets the time after which an open request is responded to with an error. Paused while a call
+    /// of the request is open. Default: none.
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        self.request_timeout = Some(timeout);
+        let code: HandleTimeout = |server, now, tx| server.time_out_request(now, tx);
+        self.request_timeout = Some(Linked { value: timeout, code });
         self
     }
 
@@ -224,10 +219,14 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`ping_interval`](Self::ping_interval).
+    /// Sets the time without a message after which a legacy peer is pinged. Default: never.
     #[must_use]
     pub const fn ping_interval(mut self, interval: Duration) -> Self {
-        self.ping_interval = Some(interval);
+        let code = KeepAlive {
+            due: |server| server.ping_due(),
+            ping: |server, now, tx| server.ping(now, tx),
+        };
+        self.ping_interval = Some(Linked { value: interval, code });
         self
     }
 
@@ -252,10 +251,16 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`peer_can_reconnect`](Self::peer_can_reconnect).
+    /// Sets whether a peer may restart on an open stream, as on a serial line. A second `initialize`
+    /// then ends the session before it, and a request whose id is in use ends the request that had
+    /// it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
+    /// otherwise both are errors. Default: no.
     #[must_use]
     pub const fn peer_can_reconnect(mut self, yes: bool) -> Self {
-        self.peer_can_reconnect = yes;
+        let reconnect: Reconnect =
+            |server, id, method, envelope, tx| server.reconnect(id, method, envelope, tx);
+        let code = if yes { Some(reconnect) } else { None };
+        self.peer_can_reconnect = Linked { value: yes, code };
         self
     }
 }

@@ -36,7 +36,7 @@ impl Server<'_> {
         if let Some(slot) = self.requests.expired(now) {
             return Some(self.exchange_of(slot));
         }
-        self.ping_due().filter(|due| *due <= now).map(|_| ExchangeId::SESSION)
+        self.next_ping().filter(|due| *due <= now).map(|_| ExchangeId::SESSION)
     }
 
     /// Returns the number of open requests of an exchange. An exchange without any has no more

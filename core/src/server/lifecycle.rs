@@ -1,8 +1,11 @@
 //! Timeouts, keep-alive pings, closing, and peers that restart on the same stream.
 
+use super::capability_hooks::TimedOut;
 use super::event::ServerEvent;
 use super::inflight::{CallKind, RequestKind};
 use super::respond::is_response_open;
+use core::ops::ControlFlow;
+
 use super::{Peer, Server};
 use crate::client::CallOutcome;
 use crate::error::SendError;
@@ -19,7 +22,7 @@ impl Server<'_> {
     /// never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.requests.earliest(), self.calls.earliest(), self.ping_due()]
+        [self.requests.earliest(), self.calls.earliest(), self.next_ping()]
             .into_iter()
             .flatten()
             .min()
@@ -34,59 +37,72 @@ impl Server<'_> {
         now: Instant,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        // A partly written frame is continued first, whatever else is due.
-        if tx.is_open(WriterId::PING) {
-            return self.ping(now, tx).map(|()| None);
+        // A partly written frame is continued first, whatever else is due: other writers find the
+        // buffer full.
+        let keep_alive = self.config.ping_interval.map(|interval| interval.code);
+        if let Some(keep_alive) = keep_alive
+            && tx.is_open(WriterId::PING)
+        {
+            return (keep_alive.ping)(self, now, tx).map(|()| None);
         }
-        let (call, request) = if tx.has_open() { self.open_frames(tx) } else { (None, None) };
-        if let Some(slot) = request {
-            return self.expire(slot, tx);
+        let requests = self.config.request_timeout.map(|timeout| timeout.code);
+        if let Some(time_out) = requests
+            && tx.has_open()
+            && self.requests.slots().any(|slot| is_expiring(slot, tx))
+            && let ControlFlow::Break(event) = time_out(self, now, tx)?
+        {
+            return Ok(event);
         }
-        if let Some(slot) = call.or_else(|| self.calls.expired(now)) {
-            return self.end_call_late(now, slot, tx);
-        }
-        while let Some(slot) = self.requests.expired(now) {
-            // A partly written response is finished.
-            if self.requests.get(slot).is_none_or(|pending| pending.kind != RequestKind::Request)
-                || is_response_open(tx, slot)
-            {
-                self.requests.set_deadline(slot, None);
-                // The next timeout may belong to another exchange.
-                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_session()) {
-                    return Ok(None);
-                }
-                continue;
+        let calls = self.peer.calls.map(|hooks| hooks.time_out);
+        for time_out in [calls, requests].into_iter().flatten() {
+            if let ControlFlow::Break(event) = time_out(self, now, tx)? {
+                return Ok(event);
             }
-            return self.expire(slot, tx);
         }
-        if self.ping_due().is_some_and(|due| due <= now) {
-            self.ping(now, tx)?;
+        if let Some(keep_alive) = keep_alive
+            && (keep_alive.due)(self).is_some_and(|due| due <= now)
+        {
+            (keep_alive.ping)(self, now, tx)?;
         }
         Ok(None)
     }
 
-    /// Returns the call whose cancellation, and the request whose timeout error is partly written.
-    fn open_frames(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
-        let is_begun = |slot: &Slot| {
-            self.calls.get(*slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number)))
-        };
-        let expires = |slot: &Slot| tx.is_open(WriterId::timeout_error(slot.index, slot.serial));
-        (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
+    pub(super) fn time_out_request(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<TimedOut, SendError> {
+        let begun = || self.requests.slots().find(|slot| is_expiring(*slot, tx));
+        if let Some(slot) = tx.has_open().then(begun).flatten() {
+            return self.expire(slot, tx);
+        }
+        while let Some(slot) = self.requests.expired(now) {
+            let Some(pending) = self.requests.get(slot) else { break };
+            if pending.kind == RequestKind::Request && !is_response_open(tx, slot) {
+                return self.expire(slot, tx);
+            }
+            // A partly written response is finished.
+            let is_in_session = pending.exchange.is_session();
+            self.requests.set_deadline(slot, None);
+            if !is_in_session {
+                // The next timeout may belong to another exchange.
+                return Ok(ControlFlow::Break(None));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn expire(
-        &mut self,
-        slot: Slot,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        let Some(pending) = self.requests.get(slot) else { return Ok(None) };
+    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<TimedOut, SendError> {
+        let Some(pending) = self.requests.get(slot) else {
+            return Ok(ControlFlow::Continue(()));
+        };
         let error = RpcError::internal("The request timed out");
         let key = WriterId::timeout_error(slot.index, slot.serial);
         tx.frame(key, pending.revision, &mut |writer| {
             write_error(writer, Some(pending.id.as_str()), &error)
         })?;
         self.remove_request(slot);
-        Ok(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) }))
+        Ok(ControlFlow::Break(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) })))
     }
 
     /// Returns whether a further request has to wait for an entry of the table. Not while a call is
@@ -111,32 +127,38 @@ impl Server<'_> {
         *self.peer = Peer { last_received: self.peer.last_received, ..Peer::UNKNOWN };
     }
 
-    fn end_call_late(
+    /// Cancels a call that is due, or whose cancellation is partly written.
+    pub(super) fn time_out_call(
         &mut self,
         now: Instant,
-        slot: Slot,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else {
-            return Ok(None);
+    ) -> Result<TimedOut, SendError> {
+        let is_begun = |slot: &Slot| {
+            self.calls.get(*slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number)))
         };
+        let begun = if tx.has_open() { self.calls.slots().find(is_begun) } else { None };
+        let Some(slot) = begun.or_else(|| self.calls.expired(now)) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
         self.write_cancelled(number, tx)?;
-        Ok(match self.remove_call(now, slot) {
-            Some(CallKind::Application) => {
-                Some(ServerEvent::CallFinished { call: Call(slot), outcome: CallOutcome::TimedOut })
+        let outcome = match self.remove_call(now, slot) {
+            Some(CallKind::KeepAlive) => {
+                return Ok(ControlFlow::Break(Some(ServerEvent::Unresponsive)));
             }
-            Some(CallKind::Abandoned) => Some(ServerEvent::CallFinished {
-                call: Call(slot),
-                outcome: CallOutcome::Cancelled,
-            }),
-            Some(CallKind::KeepAlive) => Some(ServerEvent::Unresponsive),
-            None => None,
-        })
+            Some(CallKind::Abandoned) => CallOutcome::Cancelled,
+            _ => CallOutcome::TimedOut,
+        };
+        Ok(ControlFlow::Break(Some(ServerEvent::CallFinished { call: Call(slot), outcome })))
+    }
+
+    pub(super) fn next_ping(&self) -> Option<Instant> {
+        (self.config.ping_interval?.code.due)(self)
     }
 
     /// Returns when the next ping is due. Only legacy peers are pinged, with one ping at a time.
     pub(super) fn ping_due(&self) -> Option<Instant> {
-        let interval = self.config.ping_interval?;
+        let interval = self.config.ping_interval?.value;
         self.peer.session?;
         let waiting = self
             .calls
@@ -149,7 +171,7 @@ impl Server<'_> {
         }
     }
 
-    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub(super) fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.peer.session else { return Ok(()) };
         let timeout = self.config.ping_timeout;
         self.call(now, "ping", None, CallKind::KeepAlive, None, timeout, scope.revision, tx)
@@ -188,19 +210,29 @@ impl Server<'_> {
             }));
         }
         if is_new_session {
-            loop {
-                let Some(slot) = self.calls.slots().next() else { break };
-                // The application does not know of pings.
-                if self.remove_call(self.peer.last_received, slot) != Some(CallKind::KeepAlive) {
-                    return Ok(Some(ServerEvent::CallFinished {
-                        call: Call(slot),
-                        outcome: CallOutcome::Cancelled,
-                    }));
-                }
+            if let Some(hooks) = self.peer.calls
+                && let Some(ended) = (hooks.end_next)(self)
+            {
+                return Ok(Some(ended));
             }
             self.subscriptions.clear();
             self.peer.session = None;
         }
         Ok(None)
     }
+
+    /// Removes pings, of which the application does not know, and the first other call.
+    pub(super) fn end_next_call(&mut self) -> Option<ServerEvent<'static>> {
+        loop {
+            let slot = self.calls.slots().next()?;
+            if self.remove_call(self.peer.last_received, slot) != Some(CallKind::KeepAlive) {
+                let outcome = CallOutcome::Cancelled;
+                return Some(ServerEvent::CallFinished { call: Call(slot), outcome });
+            }
+        }
+    }
+}
+
+fn is_expiring(slot: Slot, tx: &Tx<'_>) -> bool {
+    tx.is_open(WriterId::timeout_error(slot.index, slot.serial))
 }

@@ -39,6 +39,7 @@ use crate::inflight::{Slot, Table};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
+use capability_hooks::CallHooks;
 use inflight::{InflightCall, InflightRequest};
 use subscriptions::Subscriptions;
 
@@ -59,6 +60,8 @@ struct Peer {
     session: Option<Session>,
     /// The `subscriptions/listen` whose acknowledgement is partly written.
     acknowledging: Option<Slot>,
+    /// Set by the first call.
+    calls: Option<&'static CallHooks>,
     /// The id of the latest call.
     calls_made: u32,
     /// When the last message of the peer arrived.
@@ -69,6 +72,7 @@ impl Peer {
     const UNKNOWN: Self = Self {
         session: None,
         acknowledging: None,
+        calls: None,
         calls_made: 0,
         last_received: Instant::from_millis(0),
     };

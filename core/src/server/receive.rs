@@ -53,9 +53,9 @@ impl<'c> Server<'c> {
                 Item::Message(Kind::Request { id, method }) => {
                     self.peer.last_received = now;
                     // `initialize` is not allowed in a batch, so a restart cannot happen there.
-                    if self.config.peer_can_reconnect
+                    if let Some(reconnect) = self.config.peer_can_reconnect.code
                         && !messages.in_batch()
-                        && let Some(ended) = self.reconnect(id, method, envelope, tx)?
+                        && let Some(ended) = reconnect(self, id, method, envelope, tx)?
                     {
                         return Ok(Some(ended));
                     }
@@ -222,7 +222,8 @@ impl<'c> Server<'c> {
         context: &Context<'_>,
         transport: TransportContext<'_>,
     ) -> Option<Slot> {
-        let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+        let timeout = self.config.request_timeout;
+        let deadline = timeout.map(|timeout| now.saturating_add(timeout.value));
         let (slot, pending) = self.requests.insert(context.hash, deadline)?;
         pending.begin(id, context.revision, RequestKind::Request, transport.exchange());
         pending.capabilities = context.capabilities;
@@ -293,6 +294,20 @@ impl<'c> Server<'c> {
         let Some(id) = id else {
             return outcome.err().map(|error| ServerEvent::PeerError(PeerError::new(error)));
         };
+        match self.peer.calls {
+            Some(hooks) => (hooks.response)(self, now, id, outcome, tx),
+            None => Some(ServerEvent::Violation(Violation::UnexpectedResponse)),
+        }
+    }
+
+    /// Handles a response to a call.
+    pub(super) fn call_response<'f>(
+        &mut self,
+        now: Instant,
+        id: Id<'f>,
+        outcome: Result<RawJson<'f>, RawJson<'f>>,
+        tx: &Tx<'_>,
+    ) -> Option<ServerEvent<'f>> {
         let Some(slot) = self.calls.find(id, id.hash()) else {
             // A late response to a cancelled call is ignored; one to an unknown id is a violation.
             let late =

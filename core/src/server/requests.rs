@@ -4,6 +4,7 @@
 use core::fmt;
 use core::time::Duration;
 
+use super::capability_hooks::CallHooks;
 use super::inflight::{CallKind, InflightCall};
 use super::{Server, Session};
 use crate::encode::{Encode, Encoder, object};
@@ -285,6 +286,7 @@ impl Server<'_> {
             }
             writer.put(b"}")
         })?;
+        self.peer.calls = Some(CallHooks::ALL);
         self.peer.calls_made = number;
         let hash =
             core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);

@@ -245,7 +245,11 @@ impl Server<'_> {
         let Some(pending) = self.requests.remove(slot) else { return false };
         match pending.kind {
             RequestKind::Request if pending.nested_calls == 0 => {}
-            RequestKind::Request => self.cancel_nested(slot),
+            RequestKind::Request => {
+                if let Some(hooks) = self.peer.calls {
+                    (hooks.cancel_nested)(self, slot);
+                }
+            }
             _ => {
                 self.subscriptions.drop_owner(Owner::listen(slot));
                 if self.peer.acknowledging == Some(slot) {
