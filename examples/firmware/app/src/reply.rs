@@ -5,11 +5,10 @@ use mcp_sansio::types::{
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle,
-    Revision, RpcError, SendError, Server, Tx, to_slice,
+    CatalogError, Change, Encode, Encoder, Instant, Json, JsonStr, LogMessage, Progress, RawJson,
+    Request, RequestHandle, Revision, RpcError, SendError, Server, Tx, to_slice,
 };
-use serde::ser::SerializeMap as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::board::MAX_REGISTERS;
 use crate::catalog::{CATALOG, FILE};
@@ -135,7 +134,7 @@ impl Body<'_> {
             Self::Data(data) => {
                 return server.respond_structured(
                     request,
-                    to_slice(data, Revision::LATEST, &mut text)?,
+                    to_slice(&Json(data), Revision::LATEST, &mut text)?,
                     tx,
                 );
             }
@@ -154,7 +153,7 @@ impl Body<'_> {
                 return server.progress(*now, request, &progress, tx).map(|_| ());
             }
             Self::Contents(uri, data) => {
-                json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?)
+                json_at(*uri, to_slice(&Json(data), Revision::LATEST, &mut text)?)
             }
             Self::Registers(uri, registers) => {
                 json_at(*uri, to_slice(registers, Revision::LATEST, &mut text)?)
@@ -211,13 +210,13 @@ impl Name {
     }
 }
 
-impl Serialize for Registers {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+impl Encode for Registers {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
         for (name, value) in self.0.iter().filter(|(name, _)| !name.is_empty()) {
-            map.serialize_entry(name, value)?;
+            to.member(name, value);
         }
-        map.end()
+        to.end_object();
     }
 }
 

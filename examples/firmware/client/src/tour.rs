@@ -3,7 +3,7 @@
 use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Printable, RawJson};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Json, Printable, RawJson};
 use mcp_sansio_adapters::embedded::{ClientContext, ClientHandler, Error};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +197,7 @@ fn call<A: Serialize, R>(
     mut look: impl FnMut(&CallToolResult<'_>) -> R,
 ) -> Result<R, Failure> {
     server
-        .call_tool(name, arguments, |outcome| match outcome {
+        .call_tool(name, &Json(arguments), |outcome| match outcome {
             CallOutcome::Result(result) => match result.to::<CallToolResult<'_>>() {
                 Ok(result) if result.is_error != Some(true) => Ok(look(&result)),
                 _ => Err(Failure::Unexpected("a tool failed")),
@@ -217,7 +217,7 @@ fn slow(server: &mut Server, report: &mut Report) -> Result<(), Failure> {
     let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
     let before = server.handler().progress;
     let is_done =
-        server.call("tools/call", &params, CallOptions::new().progress(true), |outcome| {
+        server.call("tools/call", &Json(params), CallOptions::new().progress(true), |outcome| {
             matches!(outcome, CallOutcome::Result(_))
         })?;
     let progress = server.handler().progress - before;

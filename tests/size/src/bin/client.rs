@@ -8,9 +8,8 @@ use core::mem::MaybeUninit;
 use mcp_sansio::types::{CallToolParams, Implementation, PaginatedParams};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
-    RawJson, RxBuffer, TxBuffer,
+    Encode, RawJson, RxBuffer, TxBuffer,
 };
-use serde::Serialize;
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
 size::figure!("buffer rx", RX_BYTES);
@@ -36,7 +35,7 @@ impl Remote {
         let _ = send(&mut self.port, &mut self.tx, |tx| self.client.connect(board::now(), tx));
     }
 
-    fn request<P: Serialize>(&mut self, method: &str, params: &P) {
+    fn request<P: Encode>(&mut self, method: &str, params: &P) {
         let options = CallOptions::new();
         let _ = send(&mut self.port, &mut self.tx, |tx| {
             self.client.request(board::now(), method, params, options, tx)

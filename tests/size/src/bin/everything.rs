@@ -14,11 +14,12 @@ use mcp_sansio::types::{
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Progress,
-    RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, to_slice,
+    Call, Catalog, Change, ClientFeatures, ClientRequest, Encode, Encoder, Instant, JsonStr,
+    LogMessage, Progress, RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx,
+    TxBuffer, to_slice,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
 /// Maximum number of requests in flight, and so of concurrent `blink` calls.
@@ -124,10 +125,18 @@ struct Pin {
     number: u8,
 }
 
-#[derive(Serialize)]
 struct PinState {
     number: u8,
     high: bool,
+}
+
+impl Encode for PinState {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("number", &self.number);
+        to.member("high", &self.high);
+        to.end_object();
+    }
 }
 
 #[derive(Deserialize)]

@@ -2,8 +2,7 @@
 #![no_std]
 #![no_main]
 
-use mcp_sansio::{Frame, RawJson, Revision, RxBuffer, to_slice};
-use serde::Serialize;
+use mcp_sansio::{Encode, Encoder, Frame, RawJson, Revision, RxBuffer, to_slice};
 use size::{RX_BYTES, TX_BYTES, uart::Uart};
 
 size::figure!("buffer rx", RX_BYTES);
@@ -13,12 +12,22 @@ size::figure!(
     size_of::<RxBuffer<[u8; RX_BYTES]>>() - RX_BYTES
 );
 
-#[derive(Serialize)]
 struct Answer<'f> {
     jsonrpc: &'static str,
     id: RawJson<'f>,
     method: Option<RawJson<'f>>,
-    bytes: usize,
+    bytes: u32,
+}
+
+impl Encode for Answer<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("jsonrpc", self.jsonrpc);
+        to.member("id", &self.id);
+        to.member("method", &self.method.unwrap_or(RawJson::NULL));
+        to.member("bytes", &self.bytes);
+        to.end_object();
+    }
 }
 
 #[size::entry]
@@ -34,8 +43,12 @@ fn main() -> ! {
                 && let Ok(json) = RawJson::parse(text)
                 && let Some(id) = json.get("id")
             {
-                let answer =
-                    Answer { jsonrpc: "2.0", id, method: json.get("method"), bytes: line.len() };
+                let answer = Answer {
+                    jsonrpc: "2.0",
+                    id,
+                    method: json.get("method"),
+                    bytes: line.len() as u32,
+                };
                 if let Ok(sent) = to_slice(&answer, Revision::LATEST, TX) {
                     port.write(sent.as_str().as_bytes());
                     port.write(b"\n");

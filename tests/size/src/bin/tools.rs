@@ -8,10 +8,11 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, ClientState, Instant, RawJson, Request, RequestHandle, Revision, RxBuffer, Server,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, to_slice,
+    Catalog, ClientState, Encode, Encoder, Instant, RawJson, Request, RequestHandle, Revision,
+    RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
+    to_slice,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
 
 /// Maximum number of requests in flight, and so of concurrent `blink` calls.
@@ -85,10 +86,18 @@ struct Pin {
     number: u8,
 }
 
-#[derive(Serialize)]
 struct PinResult {
     number: u8,
     high: bool,
+}
+
+impl Encode for PinResult {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("number", &self.number);
+        to.member("high", &self.high);
+        to.end_object();
+    }
 }
 
 #[derive(Deserialize)]

@@ -66,7 +66,8 @@ impl Connection {
             let now = self.now();
             while next < to && waiting < load.window {
                 let text = load.text(next);
-                let params = Params { name: "echo", arguments: Arguments { text: &text } };
+                let params =
+                    mcp_sansio::Json(Params { name: "echo", arguments: Arguments { text: &text } });
                 let call = self.client.request(
                     now,
                     "tools/call",

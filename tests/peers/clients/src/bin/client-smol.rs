@@ -33,7 +33,10 @@ async fn call(client: &Client<64>, load: &Load, from: u64, to: u64) {
             executor.spawn(async move {
                 for number in (from + first..to).step_by(load.window as usize) {
                     let text = load.text(number);
-                    let params = Params { name: "echo", arguments: Arguments { text: &text } };
+                    let params = mcp_sansio::Json(Params {
+                        name: "echo",
+                        arguments: Arguments { text: &text },
+                    });
                     let result = client
                         .request("tools/call", &params, CallOptions::new())
                         .await
