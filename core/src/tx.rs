@@ -1,7 +1,7 @@
 //! Writing of frames: each completely or not at all, except that a frame longer than the buffer is
 //! written in parts.
 
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Path, Tracker};
 use crate::error::{NotAllowed, SendError};
 use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
@@ -253,7 +253,8 @@ impl Tx<'_> {
         let is_free = self.open.is_none();
         if is_free {
             let mode = WriteMode::Repeated;
-            self.open = Some(OpenFrame { writer_id: WriterId::NOBODY, sent: 0, mode });
+            let path = Path::START;
+            self.open = Some(OpenFrame { writer_id: WriterId::NOBODY, sent: 0, mode, path });
         }
         is_free
     }
@@ -319,12 +320,18 @@ impl Tx<'_> {
             None if part != FramePart::End => 0,
             _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
+        // A frame that fits is written without looking for places to go on from.
+        let mut path = self.open.filter(|_| sent > 0).map(|open| open.path);
         loop {
             let len = self.storage.bytes().len();
             let fixed = self.head == 0 && !(self.storage.can_grow() && len < self.limit);
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
+            let mut tracker = path.map(|path| Tracker::new(path, fixed));
             let mut writer = Encoder::new(out, sent, revision);
+            if let Some(tracker) = &mut tracker {
+                writer.track(tracker);
+            }
             if part != FramePart::End {
                 delimiters.write_start(&mut writer);
             }
@@ -332,6 +339,7 @@ impl Tx<'_> {
             if part != FramePart::Begin {
                 delimiters.write_end(&mut writer);
             }
+            let next = path.map(|path| writer.end_piece(path));
             let (total, status) = (writer.position(), writer.status());
             match writer.is_invalid() {
                 // The written part cannot be taken back. Its line ends here; otherwise no other
@@ -346,6 +354,7 @@ impl Tx<'_> {
                         writer_id,
                         sent: 0,
                         mode: WriteMode::Streamed,
+                        path: Path::START,
                     });
                     self.framing.written(writer_id.is_response(), status, part != FramePart::Begin);
                     return Ok(());
@@ -376,8 +385,13 @@ impl Tx<'_> {
             if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
+            let Some(next) = next else {
+                path = Some(Path::START);
+                continue;
+            };
             self.tail = len;
-            self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
+            self.open =
+                Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode(), path: next });
             self.framing.written(writer_id.is_response(), status, false);
             return Err(SendError::Full);
         }
@@ -466,6 +480,8 @@ struct OpenFrame {
     /// Number of bytes written of the frame; of a streamed frame, only those of its end.
     sent: usize,
     mode: WriteMode,
+    /// Where the next part begins.
+    path: Path,
 }
 
 /// The way in which an open frame is written.

@@ -54,7 +54,12 @@ impl Encoder<'_> {
 
     /// Writes a value that must be an object, and the additions that it lacks.
     pub(crate) fn completed<T: Encode + ?Sized>(&mut self, value: &T, additions: &Additions<'_>) {
-        let mut inner = Encoder { out: self.out, additions: Some(additions), state: self.state };
+        let mut inner = Encoder {
+            out: self.out,
+            additions: Some(additions),
+            tracker: self.tracker.as_deref_mut(),
+            state: self.state,
+        };
         inner.watch(self.state.depth + 1);
         inner.any_object(value);
         self.state = inner.state;
@@ -63,7 +68,12 @@ impl Encoder<'_> {
     /// Writes a member's value that must be an object.
     pub(crate) fn nested_object<T: Encode + ?Sized>(&mut self, value: &T) {
         let outer = self.state.completion;
-        let mut inner = Encoder { out: self.out, additions: None, state: self.state };
+        let mut inner = Encoder {
+            out: self.out,
+            additions: None,
+            tracker: self.tracker.as_deref_mut(),
+            state: self.state,
+        };
         inner.any_object(value);
         self.state = inner.state;
         self.state.completion = outer;
@@ -97,6 +107,12 @@ impl Encoder<'_> {
                 return self.invalid(InvalidPayload::ReservedMember);
             }
         }
+    }
+
+    /// Stays in the object, because the value of its `_meta` is left out.
+    pub(super) fn forget_meta(&mut self, outer: Completion) {
+        let Completion { depth, is_meta, .. } = outer;
+        self.state.completion = Completion { depth, is_meta, ..self.state.completion };
     }
 
     /// Adds what the object that ends here lacks.

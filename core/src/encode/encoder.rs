@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::Encode;
 use super::complete::{Additions, Completion};
+use super::path::Tracker;
 use crate::error::InvalidPayload;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::Revision;
@@ -18,6 +19,7 @@ use crate::lifecycle::Revision;
 pub struct Encoder<'b> {
     pub(super) out: &'b mut [u8],
     pub(super) additions: Option<&'b Additions<'b>>,
+    pub(super) tracker: Option<&'b mut Tracker>,
     pub(super) state: State,
 }
 
@@ -65,6 +67,7 @@ impl<'b> Encoder<'b> {
         Self {
             out,
             additions: None,
+            tracker: None,
             state: State {
                 at: 0usize.wrapping_sub(from),
                 from,
@@ -119,13 +122,16 @@ impl<'b> Encoder<'b> {
     }
 
     pub(super) fn watch(&mut self, depth: u32) {
-        self.state.watched = depth;
+        self.state.watched = depth.max(self.tracked());
     }
 
     /// Begins an object: then come a [`key`](Self::key) and a value, and so on.
     #[cfg_attr(not(small), inline)]
     pub fn begin_object(&mut self) {
         self.open(b'{');
+        if self.state.depth <= self.state.watched {
+            self.track_object();
+        }
     }
 
     /// Writes the name of a member. Its value follows if this returns `true`; otherwise the member
@@ -193,8 +199,13 @@ impl<'b> Encoder<'b> {
     /// Returns whether the member with this name is to be written.
     #[inline(never)]
     fn may_begin(&mut self, is: &dyn Fn(&str) -> bool) -> bool {
+        let outer = self.state.completion;
         self.note(is);
-        true
+        let is_written = self.track_member();
+        if !is_written {
+            self.forget_meta(outer);
+        }
+        is_written
     }
 
     /// Ends an object.
@@ -216,8 +227,10 @@ impl<'b> Encoder<'b> {
     /// `None` if the array ends here because no more fits.
     #[cfg_attr(not(small), inline)]
     pub fn element(&mut self, at: usize) -> Option<usize> {
+        let next =
+            if self.state.depth <= self.state.watched { self.track_element(at)? } else { at };
         self.separate();
-        Some(at)
+        Some(next)
     }
 
     /// Ends an array.
@@ -245,17 +258,12 @@ impl<'b> Encoder<'b> {
     /// Writes the values of an iterator as an array.
     pub(crate) fn array<T: Encode>(&mut self, values: impl Iterator<Item = T>) {
         self.begin_array();
-        let mut next = 0;
+        let mut begun = None;
         for (at, value) in values.enumerate() {
-            if at == next {
-                match self.element(at) {
-                    Some(wanted) if wanted > at => next = wanted,
-                    Some(_) => {
-                        value.encode(self);
-                        next = at + 1;
-                    }
-                    None => break,
-                }
+            match begun.take().or_else(|| self.element(at)) {
+                Some(next) if next > at => begun = Some(next),
+                Some(_) => value.encode(self),
+                None => break,
             }
         }
         self.end_array();

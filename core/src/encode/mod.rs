@@ -6,6 +6,7 @@ mod encoder;
 mod object;
 #[cfg(feature = "alloc")]
 mod owned;
+mod path;
 mod serde_value;
 mod values;
 mod write;
@@ -16,6 +17,7 @@ pub(crate) use encoder::Gate;
 pub(crate) use object::object;
 #[cfg(feature = "alloc")]
 pub use owned::OwnedJson;
+pub(crate) use path::{Path, Tracker};
 pub use serde_value::Json;
 pub(crate) use values::{Base64, Shown, With};
 pub use values::{Encode, to_slice};

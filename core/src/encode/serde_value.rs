@@ -69,7 +69,7 @@ impl<'e, 'b> Value<'e, 'b> {
             Close::Text => {}
             _ => self.0.begin_object(),
         }
-        Compound { to: self.0, close, next: 0, at: 0, skips: false }
+        Compound { to: self.0, close, begun: None, at: 0, skips: false }
     }
 
     fn variant(self, variant: &'static str, close: Close) -> Result<Compound<'e, 'b>, Stop> {
@@ -261,8 +261,8 @@ struct Compound<'e, 'b> {
     close: Close,
     /// Number of elements so far.
     at: usize,
-    /// The number of the next element that is to be written.
-    next: usize,
+    /// The element that has begun already, of those that are still to come.
+    begun: Option<usize>,
     /// Whether the member whose key came last is left out.
     skips: bool,
 }
@@ -297,11 +297,12 @@ impl Compound<'_, '_> {
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Stop> {
         let at = self.at;
         self.at += 1;
-        if at < self.next {
-            return Ok(());
+        match self.begun.take().or_else(|| self.to.element(at)) {
+            Some(next) if next > at => self.begun = Some(next),
+            Some(_) => return value.serialize(Value(self.to)),
+            None => return Err(Stop::FULL),
         }
-        self.next = self.to.element(at).ok_or(Stop::FULL)?;
-        if self.next > at { Ok(()) } else { value.serialize(Value(self.to)) }
+        Ok(())
     }
 
     fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Stop> {

@@ -66,6 +66,7 @@ impl Encoder<'_> {
         let rest = bytes.get(sent..).unwrap_or_default();
         let offset = (position + sent).saturating_sub(self.state.from).min(self.out.len());
         self.state.at = self.state.at.wrapping_add(bytes.len());
+        self.track_sent(bytes.get(..sent).unwrap_or_default());
         let room = self.out.get_mut(offset..).unwrap_or_default();
         let fits = room.len().min(rest.len());
         if let (Some(room), Some(rest)) = (room.get_mut(..fits), rest.get(..fits)) {
@@ -97,14 +98,19 @@ impl Encoder<'_> {
     #[cold]
     #[inline(never)]
     fn put_escaped_key(&mut self, is_first: bool, name: &str) {
-        self.put(if is_first { b"" } else { b"," });
-        self.put_string(name);
-        self.put(b":");
+        self.put(if is_first { b"\"" } else { b",\"" });
+        self.put_escaped(name.as_bytes());
+        self.put(b"\":");
     }
 
     /// Writes a string, quoted and escaped.
     #[cfg_attr(small, inline(never))]
     pub(super) fn put_string(&mut self, text: &str) {
+        if self.is_long(text.len()) {
+            self.put(b"\"");
+            self.in_parts(text.as_bytes(), Self::put_escaped);
+            return self.put(b"\"");
+        }
         if is_clean(text.as_bytes()) {
             return self.put_between(b"\"", text.as_bytes(), b"\"");
         }
@@ -147,6 +153,9 @@ impl Encoder<'_> {
     /// Writes JSON text, with line breaks between its tokens replaced by spaces.
     #[inline]
     pub(crate) fn put_raw(&mut self, json: &str) {
+        if self.is_long(json.len()) {
+            return self.in_parts(json.as_bytes(), Self::put_in_one_line);
+        }
         // A JSON string contains no line breaks.
         if json.as_bytes().first() == Some(&b'"') {
             return self.put(json.as_bytes());
@@ -173,24 +182,28 @@ impl Encoder<'_> {
         }
     }
 
-    /// Writes bytes as base64, without quotes. Bytes outside of the window are not encoded.
+    /// Writes bytes as base64, without quotes.
     pub(crate) fn put_base64(&mut self, bytes: &[u8]) {
         let encoded = bytes.len().div_ceil(3) * 4;
         if let Some(room) = self.room(encoded) {
             return encode_base64(bytes, room);
         }
-        let end = self.state.at.wrapping_add(encoded);
-        let sent = self.state.from.saturating_sub(self.position()).min(encoded) / 4;
-        self.state.at = self.state.at.wrapping_add(sent * 4);
-        for chunk in bytes.get(sent * 3..).unwrap_or_default().chunks(48) {
-            if self.position() >= self.state.from + self.out.len() {
-                break;
-            }
+        if self.is_long(bytes.len()) {
+            return self.in_parts(bytes, Self::put_base64_part);
+        }
+        if self.tracker.is_some() {
+            return self.put_base64_part(bytes);
+        }
+        // Only the length counts: what does not fit is written in pieces.
+        self.state.at = self.state.at.wrapping_add(encoded);
+    }
+
+    fn put_base64_part(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(48) {
             let mut text = [0; 64];
             encode_base64(chunk, &mut text);
             self.put(text.get(..chunk.len().div_ceil(3) * 4).unwrap_or_default());
         }
-        self.state.at = end;
     }
 
     /// Writes a value whose formatted text needs no escaping.

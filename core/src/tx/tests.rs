@@ -1,9 +1,10 @@
 extern crate std;
 
+use core::cell::Cell;
 use std::{format, string::String, vec, vec::Vec};
 
 use super::*;
-use crate::encode::{Encode, Json};
+use crate::encode::{Addition, Additions, Base64, Encode, Json, With};
 use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
@@ -397,4 +398,101 @@ fn every_frame_is_too_large_for_an_empty_buffer() {
     assert_eq!(tx.frame(WRITER, Revision::LATEST, &mut body), Err(SendError::TooLarge));
     assert_eq!(tx.abandon(WRITER), Ok(()));
     assert!(tx.is_idle() && String::from_utf8_lossy(tx.pending()).is_empty());
+}
+
+/// A value with everything that a path goes through, deeper than its levels.
+struct Deep;
+
+impl Encode for Deep {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("text \"1\"", &"a\u{1}b\n\u{e9}".repeat(90));
+        to.member("lists", &[vec![1_u16, 22, 333], vec![], vec![4444; 70]]);
+        to.member("json", &RawJson::parse(&"[1,\r\n 2]".replace('2', &"2".repeat(500))).unwrap());
+        to.member("iterator", &With(|to: &mut Encoder<'_>| to.array((0..60_u16).map(|n| n * n))));
+        to.member("serde", &Json((vec![vec![5; 30]; 4], Some("\t".repeat(260)), [1.5, 2.5])));
+        to.member("bytes", &Base64(&[9; 500]));
+        if to.key("nested") {
+            (0..12).for_each(|_| {
+                to.begin_array();
+                let _ = to.element(0);
+            });
+            [("\"".repeat(300)), String::from("b")].encode(to);
+            (0..12).for_each(|_| to.end_array());
+        }
+        to.member("empty", &[0_u8; 0]);
+        to.end_object();
+    }
+}
+
+fn frame<T: Encode>(tx: &mut Tx<'_>, value: &T) -> Result<(), SendError> {
+    tx.frame(WRITER, Revision::LATEST, &mut |to| {
+        let added = [Addition { name: "added", value: &"x", is_reserved: false }; 1];
+        to.put(b"{\"result\":");
+        to.completed(value, &Additions { members: &added, meta: &added });
+        to.put(b"}");
+    })
+}
+
+/// Sends a value through a buffer of `size` bytes; `between` is called between two pieces.
+fn sent<T: Encode>(
+    size: usize,
+    value: &T,
+    mut between: impl FnMut(),
+) -> Result<Vec<u8>, SendError> {
+    let mut storage = vec![0; size];
+    let mut tx = TxBuffer::new(&mut storage[..]);
+    let tx: &mut Tx<'_> = &mut tx;
+    let mut sent = Vec::new();
+    loop {
+        let result = frame(tx, value);
+        sent.extend_from_slice(tx.pending());
+        tx.advance(usize::MAX);
+        match result {
+            Err(SendError::Full) => between(),
+            result => return result.map(|()| sent),
+        }
+    }
+}
+
+#[test]
+fn a_value_goes_on_at_its_element_in_pieces_of_any_size() {
+    let whole = sent(1 << 14, &Deep, || {}).unwrap();
+    assert!(RawJson::parse(std::str::from_utf8(&whole).unwrap()).is_ok());
+    for size in (1..=300).chain((301..whole.len() + 2).step_by(37)) {
+        assert_eq!(sent(size, &Deep, || {}).unwrap(), whole, "{size}");
+    }
+}
+
+#[test]
+fn a_value_that_changes_between_two_pieces_is_noticed() {
+    struct Sensor<'x>(&'x Cell<usize>);
+    impl Encode for Sensor<'_> {
+        fn encode(&self, to: &mut Encoder<'_>) {
+            let n = self.0.get();
+            let list: Vec<_> = (0..40 - n).map(|at| format!("{at}-{}", n * 17)).collect();
+            to.begin_object();
+            to.member("list", &list);
+            to.member("text", &"\n".repeat(800 - n));
+            to.member("digits", &"7".repeat(90 - n));
+            to.end_object();
+        }
+    }
+    for size in (8..200).step_by(11) {
+        for change in 1..30 {
+            let (value, mut pieces) = (Cell::new(0), 0);
+            let result = sent(size, &Sensor(&value), || {
+                pieces += 1;
+                value.set(usize::from(pieces >= change));
+            });
+            match result {
+                Err(error) => assert_eq!(error, SendError::Invalid(InvalidPayload::Changed)),
+                // Between two elements a value may change: what is sent is still JSON.
+                Ok(sent) => assert!(
+                    RawJson::parse(std::str::from_utf8(&sent).unwrap()).is_ok(),
+                    "{size} {change}"
+                ),
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 mod connection;
 mod http;
+mod pieces;
 mod sessions;
 mod values;
 
@@ -23,8 +24,12 @@ pub struct Case {
 /// All cases, by the role that fills the collection.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    let all =
-        sessions::CASES.iter().chain(connection::CASES).chain(values::CASES).chain(http::CASES);
+    let all = sessions::CASES
+        .iter()
+        .chain(connection::CASES)
+        .chain(values::CASES)
+        .chain(pieces::CASES)
+        .chain(http::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }
 

@@ -19,7 +19,7 @@ const CHILD: &str = "MCP_SANSIO_COUNTED";
 #[test]
 fn w1_every_collection_of_a_peer_costs_linear_work() {
     costs_linear_work("w1_every_collection_of_a_peer_costs_linear_work", |name| {
-        !name.starts_with("schema") && !name.starts_with("replay")
+        !["schema", "replay", "pieces"].iter().any(|other| name.starts_with(other))
     });
 }
 
@@ -27,6 +27,13 @@ fn w1_every_collection_of_a_peer_costs_linear_work() {
 fn w1_a_schema_and_validation_by_it_cost_linear_work() {
     costs_linear_work("w1_a_schema_and_validation_by_it_cost_linear_work", |name| {
         name.starts_with("schema")
+    });
+}
+
+#[test]
+fn w1_a_message_in_pieces_costs_linear_work() {
+    costs_linear_work("w1_a_message_in_pieces_costs_linear_work", |name| {
+        name.starts_with("pieces")
     });
 }
 
