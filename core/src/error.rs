@@ -38,9 +38,7 @@ pub enum SendError {
 #[non_exhaustive]
 pub enum InvalidPayload {
     /// The value cannot be written as JSON: its `Serialize` or `Display` returned an error, it
-    /// wrote nothing, or a key of a map is neither a string nor a number. Also a
-    /// [`Root`](crate::types::Root) whose URI is not [valid](crate::types::Root::is_valid)
-    /// (client/roots).
+    /// wrote nothing, or a key of a map is neither a string nor a number.
     Serialize,
     /// The value is not the same as when the beginning of its frame was written.
     Changed,
@@ -66,6 +64,9 @@ pub enum InvalidPayload {
     /// The URL is invalid, or there is no `elicitationId`, which 2025-11-25 requires
     /// (client/elicitation, "URL Mode").
     Url,
+    /// The URI of a [`Root`](crate::types::Root) is not [valid](crate::types::Root::is_valid)
+    /// (client/roots, "Security Considerations").
+    RootUri,
     /// A message with a `tool_use` is not followed by one that has exactly its `tool_result`s
     /// (client/sampling, "Message Content Constraints").
     ToolResults,
@@ -138,6 +139,7 @@ impl fmt::Display for InvalidPayload {
             }
             Self::Form => "invalid payload: use only form fields that the revision has, not nested",
             Self::Url => "invalid payload: pass a valid URL and, in 2025-11-25, an elicitationId",
+            Self::RootUri => "invalid payload: pass a file: URI without path traversal",
             Self::ToolResults => {
                 "invalid payload: add the tool results right after the message with the tool use"
             }

@@ -9,7 +9,8 @@ payload! {
     /// A directory or file that a server may operate on. Schema type `Root`.
     pub struct Root<'a> {
         new {
-            /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails.
+            /// URI of the root. Must be [valid](Root::is_valid), otherwise encoding fails with
+            /// [`RootUri`](InvalidPayload::RootUri).
             "uri" uri: text => via FileUri;
         }
         with {
@@ -65,7 +66,7 @@ struct FileUri<'x, 'a>(&'x Text<'a>);
 impl Encode for FileUri<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         if check_file_uri(*self.0).is_none() {
-            to.invalid(InvalidPayload::Serialize);
+            to.invalid(InvalidPayload::RootUri);
         }
         self.0.encode(to);
     }

@@ -50,7 +50,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                     assert_eq!(
                         client.respond(request.handle, &ListRootsResult::new(&roots), tx),
-                        Err(SendError::Invalid(InvalidPayload::Serialize)),
+                        Err(SendError::Invalid(InvalidPayload::RootUri)),
                         "{bad}"
                     );
                     assert!(client.is_request_open(request.handle), "a response is still possible");
@@ -68,7 +68,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
                 assert_eq!(
                     (answered, small.is_idle()),
-                    (Err(SendError::Invalid(InvalidPayload::Serialize)), true),
+                    (Err(SendError::Invalid(InvalidPayload::RootUri)), true),
                     "{bad}"
                 );
             });
@@ -81,7 +81,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
             let (params, inputs) =
                 (CallToolParams::new("t"), InputResponseParams::new(0).responses(&answers));
             let again = client.retry(NOW, "tools/call", &params, &inputs, CallOptions::new(), tx);
-            assert_eq!(again, Err(SendError::Invalid(InvalidPayload::Serialize)));
+            assert_eq!(again, Err(SendError::Invalid(InvalidPayload::RootUri)));
         });
         assert!(sent.is_empty(), "{sent:?}");
     }
