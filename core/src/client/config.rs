@@ -107,8 +107,9 @@ impl<'c> ClientConfig<'c> {
         check_declared(self.experimental, self.extensions)
     }
 
-    /// Leaves the words out of the errors with which the client itself rejects requests of a server:
-    /// they say `Refused`, and their code says why. Saves flash, if the configuration is a constant.
+    /// Leaves the words out of the errors with which the client itself rejects requests of a
+    /// server: they say `Refused`, and their code says why. Saves flash, if the configuration is a
+    /// constant.
     #[must_use]
     pub const fn terse(mut self) -> Self {
         self.words = None;

@@ -8,8 +8,8 @@ use crate::inflight::TableState;
 
 /// The memory of a [`Client`]: up to `N` open calls, and up to `N` open requests of the server.
 ///
-/// One value is one id space: use one per child process, connection or server URL. It is all zeros at first, so that a `static` takes no
-/// flash.
+/// One value is one id space: use one per child process, connection or server URL. It is all zeros
+/// at first, so that a `static` takes no flash.
 ///
 /// ```
 /// # use mcp_sansio::{ClientConfig, ClientFeatures, ClientState, types::Implementation};

@@ -80,13 +80,19 @@ use pace::Pace;
 /// #         Ok(n)
 /// #     }
 /// # }
-/// # let mut port = Port(br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
-/// # {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"say"}}
-/// # {"jsonrpc":"2.0","id":3,"method":"ping"}"#, Vec::new());
+/// # let input = concat!(
+/// #     r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":"#,
+/// #     r#"{"protocolVersion":"2025-11-25","capabilities":{},"#,
+/// #     r#""clientInfo":{"name":"x","version":"1"}}}"#, "\n",
+/// #     r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"say"}}"#, "\n",
+/// #     r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+/// # );
+/// # let mut port = Port(input.as_bytes(), Vec::new());
 /// # serve(&mut port, || Instant::from_millis(0)).unwrap();
 /// # let out = String::from_utf8(port.1).unwrap();
 /// # let lines: Vec<_> = out.lines().collect();
-/// # assert!(lines.len() == 3 && lines[1].contains("\"text\":\"hello\"") && lines[2].contains("\"id\":3"), "{out}");
+/// # assert_eq!(lines.len(), 3, "{out}");
+/// # assert!(lines[1].contains("\"text\":\"hello\"") && lines[2].contains("\"id\":3"), "{out}");
 /// ```
 ///
 /// While the table of requests is full, a further request waits in the receive buffer, and then

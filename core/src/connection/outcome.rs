@@ -23,10 +23,19 @@ use crate::tx::Tx;
 ///     NoSensor,
 /// }
 /// impl Outcome<Server<'_>> for Reply {
-///     fn send(&self, server: &mut Server<'_>, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
+///     fn send(
+///         &self,
+///         server: &mut Server<'_>,
+///         request: RequestHandle,
+///         tx: &mut Tx<'_>,
+///     ) -> Result<(), SendError> {
 ///         match self {
-///             Self::Celsius(value) => server.respond(request, &TextResult::new(&value.to_string()), tx),
-///             Self::NoSensor => server.respond_error(request, &RpcError::internal("no sensor"), tx),
+///             Self::Celsius(value) => {
+///                 server.respond(request, &TextResult::new(&value.to_string()), tx)
+///             }
+///             Self::NoSensor => {
+///                 server.respond_error(request, &RpcError::internal("no sensor"), tx)
+///             }
 ///         }
 ///     }
 /// }

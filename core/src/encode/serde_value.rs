@@ -14,8 +14,8 @@ use crate::json::foreign::{self, RAW};
 /// Wrapper that sends a type that implements serde's `Serialize`:
 /// `server.respond(request, &Json(&value), tx)`.
 ///
-/// The [`types`](crate::types) do not implement `Serialize`, because what is written of them depends
-/// on the revision; a type that contains them implements [`Encode`].
+/// The [`types`](crate::types) do not implement `Serialize`, because what is written of them
+/// depends on the revision; a type that contains them implements [`Encode`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Json<T>(pub T);
 

@@ -73,15 +73,18 @@ pub(super) struct KeepAlive {
     pub(super) ping: fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<(), SendError>,
 }
 
+/// Reports the response to a call: [`Server::call_response`].
+pub(super) type CallResponse = for<'f> fn(
+    &mut Server<'_>,
+    Instant,
+    Id<'f>,
+    Result<RawJson<'f>, RawJson<'f>>,
+    &Tx<'_>,
+) -> Option<ServerEvent<'f>>;
+
 /// Code for calls that are open: linked by the functions that make one.
 pub(super) struct CallHooks {
-    pub(super) response: for<'f> fn(
-        &mut Server<'_>,
-        Instant,
-        Id<'f>,
-        Result<RawJson<'f>, RawJson<'f>>,
-        &Tx<'_>,
-    ) -> Option<ServerEvent<'f>>,
+    pub(super) response: CallResponse,
     pub(super) time_out: HandleTimeout,
     pub(super) cancel_nested: fn(&mut Server<'_>, Slot),
     /// Removes calls up to the first that the application knows of.

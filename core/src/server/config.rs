@@ -251,9 +251,10 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets whether a peer may restart on an open stream, as on a serial line. A second `initialize`
-    /// then ends the session before it, and a request whose id is in use ends the request that had
-    /// it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
+    /// Sets whether a peer may restart on an open stream, as on a serial line. A second
+    /// `initialize` then ends the session before it, and a request whose id is in use ends the
+    /// request that had it
+    /// ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for each);
     /// otherwise both are errors. Default: no.
     #[must_use]
     pub const fn peer_can_reconnect(mut self, yes: bool) -> Self {

@@ -18,8 +18,8 @@
 //!
 //! Options after the kind: `= value` is the value that `new` sets for an optional field, and the
 //! value of a missing required field; `=> via W` wraps a reference to the value while it is
-//! written; `=> when f` omits the field where `f(&value, revision)` is false; `since`, `until` and `only` name
-//! the revisions that define the field, as in [`object!`](crate::encode::object).
+//! written; `=> when f` omits the field where `f(&value, revision)` is false; `since`, `until` and
+//! `only` name the revisions that define the field, as in [`object!`](crate::encode::object).
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
 

@@ -60,7 +60,6 @@ impl Handler for Terminal {
                     report.total.and_then(number),
                     message.as_deref(),
                 );
-                return;
             }
             ClientEvent::Log { params } => {
                 self.bar.clear();

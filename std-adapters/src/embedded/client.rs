@@ -342,10 +342,10 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
     ///
     /// # Errors
     /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
-    pub fn send<R>(
-        &mut self,
-        mut call: impl FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, Error<P::Error>> {
+    pub fn send<R, F>(&mut self, mut call: F) -> Result<R, Error<P::Error>>
+    where
+        F: FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+    {
         let now = self.now();
         loop {
             match call(&mut self.memory.client(self.config), now, &mut self.tx) {

@@ -265,12 +265,16 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
 }
 
 /// Resets the connection when serving ends or its future is dropped.
-struct Serving<'l, 'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>(
+struct Serving<'l, 'c, H, const RX: usize, const TX: usize, const N: usize, const S: usize>(
     &'l Connection<'c, H, RX, TX, N, S>,
-);
+)
+where
+    H: Handler;
 
-impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
+impl<H, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
     for Serving<'_, '_, H, RX, TX, N, S>
+where
+    H: Handler,
 {
     fn drop(&mut self) {
         self.0.reset();

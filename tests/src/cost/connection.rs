@@ -53,8 +53,8 @@ impl Outcome<Server<'_>> for Long {
     }
 }
 
-/// Handles a line in a session of 2025-03-26, through `tx` bytes of which the peer takes `take` at a
-/// time. Nothing is taken before all has been read.
+/// Handles a line in a session of 2025-03-26, through `tx` bytes of which the peer takes `take` at
+/// a time. Nothing is taken before all has been read.
 fn serve(line: &str, tx: usize, take: usize, answer: usize) {
     let (rx, tx) = (RxBuffer::with_limit(Vec::new(), usize::MAX), TxBuffer::new(vec![0; tx]));
     let mut connection: Connection<'_, _, _, _, Long, 8> =

@@ -57,8 +57,8 @@ impl Way {
     }
 }
 
-/// The client calls a tool. The server asks for its roots and gives the result at once: both answers
-/// are longer than all buffers together, and meet.
+/// The client calls a tool. The server asks for its roots and sends the result at once: both
+/// responses are longer than all buffers together, and meet.
 fn long_answers(era: Era, (rx, tx, line, piece): (usize, usize, usize, usize), len: usize) {
     let buffers = || (RxBuffer::with_limit(vec![0; rx], 4 * len), TxBuffer::new(vec![0; tx]));
     let (client_rx, client_tx) = buffers();

@@ -20,9 +20,9 @@ pub struct Endpoint<'c> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Route<'f> {
-    /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that ends
-    /// with the exchange. These are modern requests, and invalid ones that can be rejected without
-    /// a session.
+    /// A POST without a session: for a new [`Server`](crate::Server) (`ServerState<1, S>`) that
+    /// ends with the exchange. These are modern requests, and invalid ones that can be rejected
+    /// without a session.
     Stateless,
     /// The same for a legacy client without a session: call
     /// [`start_legacy`](crate::Server::start_legacy) with this revision first.
