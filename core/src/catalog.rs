@@ -369,7 +369,7 @@ impl Encode for Page<'_> {
         if to.key(self.key) {
             match catalog.writers.get(self.list) {
                 Some(Some(write)) => write(catalog, self.start..self.end, to),
-                _ => to.raw(RawJson::from_static("[]")),
+                _ => to.raw(const { RawJson::from_static("[]") }),
             }
         }
         if !self.is_last {

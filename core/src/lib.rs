@@ -7,6 +7,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+mod bytes;
 mod catalog;
 mod client;
 mod connection;

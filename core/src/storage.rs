@@ -1,5 +1,7 @@
 //! Memory of the buffers: an array, a borrowed slice or, with `alloc`, a vector that grows.
 
+use crate::bytes::copy;
+
 /// Memory for an [`RxBuffer`](crate::RxBuffer) or a [`TxBuffer`](crate::TxBuffer).
 ///
 /// Object safe, so that session methods are not generic over buffers.
@@ -86,7 +88,7 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     {
         let len = by.min(from.len());
         if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
-            to.copy_from_slice(from);
+            copy(from, to);
         }
         part = from;
     }

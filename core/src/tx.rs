@@ -17,6 +17,8 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     tail: usize,
     /// The frame whose beginning has been written and whose end has not.
     open: Option<OpenFrame>,
+    /// Where the next part of the open frame begins.
+    path: Path,
     framing: Framing,
     limit: usize,
     storage: S,
@@ -36,7 +38,15 @@ impl<S: Storage> TxBuffer<S> {
     /// parts.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self { head: 0, tail: 0, open: None, framing: Framing::Lines, limit, storage }
+        Self {
+            head: 0,
+            tail: 0,
+            open: None,
+            path: Path::START,
+            framing: Framing::Lines,
+            limit,
+            storage,
+        }
     }
 
     /// Changes the framing, which is lines by default.
@@ -247,14 +257,13 @@ impl Tx<'_> {
         self.open.is_some()
     }
 
-    /// Lets nobody begin a frame until [`release`](Self::release). Returns `false` and does nothing
-    /// if a frame is open.
+    /// Prevents all frames until [`release`](Self::release). Returns `false` and does nothing if a
+    /// frame is open.
     pub(crate) fn hold(&mut self) -> bool {
         let is_free = self.open.is_none();
         if is_free {
-            let mode = WriteMode::Repeated;
-            let path = Path::START;
-            self.open = Some(OpenFrame { writer_id: WriterId::NOBODY, sent: 0, mode, path });
+            let (writer_id, mode) = (WriterId::HOLD, WriteMode::Repeated);
+            self.open = Some(OpenFrame { writer_id, sent: 0, mode });
         }
         is_free
     }
@@ -321,7 +330,7 @@ impl Tx<'_> {
             _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
         // A frame that fits is written without looking for places to go on from.
-        let mut path = self.open.filter(|_| sent > 0).map(|open| open.path);
+        let mut path = (sent > 0).then_some(self.path);
         loop {
             let len = self.storage.bytes().len();
             let fixed = self.head == 0 && !(self.storage.can_grow() && len < self.limit);
@@ -354,7 +363,6 @@ impl Tx<'_> {
                         writer_id,
                         sent: 0,
                         mode: WriteMode::Streamed,
-                        path: Path::START,
                     });
                     self.framing.written(writer_id.is_response(), status, part != FramePart::Begin);
                     return Ok(());
@@ -390,8 +398,8 @@ impl Tx<'_> {
                 continue;
             };
             self.tail = len;
-            self.open =
-                Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode(), path: next });
+            self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
+            self.path = next;
             self.framing.written(writer_id.is_response(), status, false);
             return Err(SendError::Full);
         }
@@ -423,8 +431,8 @@ impl WriterId {
     pub(crate) const PING: Self = Self(2);
     /// `initialize` or `server/discover`.
     pub(crate) const CONNECT: Self = Self(3);
-    /// Keeps others from beginning a frame.
-    const NOBODY: Self = Self(4);
+    /// The writer of no frame, while [`TxBuffer::hold`] prevents all of them.
+    const HOLD: Self = Self(4);
     const UNKEYED: Self = Self(0);
 
     /// A message that the application sends. `hash` distinguishes messages, so that two senders
@@ -480,8 +488,6 @@ struct OpenFrame {
     /// Number of bytes written of the frame; of a streamed frame, only those of its end.
     sent: usize,
     mode: WriteMode,
-    /// Where the next part begins.
-    path: Path,
 }
 
 /// The way in which an open frame is written.

@@ -20,8 +20,9 @@ pub(crate) struct Path {
     /// The member or element that is written, of each open object and array.
     places: [Place; LEVELS],
     len: usize,
-    /// The part of a long text that is written, if the value at the end of the path is one.
-    text: Option<Place>,
+    /// The part of a long text that is written, if the value at the end of the path is one;
+    /// otherwise the position is 0.
+    text: Place,
     /// Hash of the bytes from the last place to the end of the piece. The next piece writes them
     /// again: they must be the same.
     hash: u32,
@@ -34,23 +35,24 @@ struct Place {
     position: usize,
 }
 
+impl Place {
+    const START: Self = Self { index: 0, position: 0 };
+}
+
 impl Path {
-    pub(crate) const START: Self = Self {
-        places: [Place { index: 0, position: 0 }; LEVELS],
-        len: 0,
-        text: None,
-        hash: HASH_START,
-    };
+    pub(crate) const START: Self =
+        Self { places: [Place::START; LEVELS], len: 0, text: Place::START, hash: HASH_START };
+
+    fn has_text(&self) -> bool {
+        self.text.position > 0
+    }
 
     fn position(&self) -> usize {
-        match self.text {
-            Some(text) => text.position,
-            None => self
-                .len
-                .checked_sub(1)
-                .and_then(|last| self.places.get(last))
-                .map_or(0, |place| place.position),
+        if self.has_text() {
+            return self.text.position;
         }
+        let last = self.len.checked_sub(1).and_then(|last| self.places.get(last));
+        last.map_or(0, |place| place.position)
     }
 }
 
@@ -72,7 +74,7 @@ pub(crate) struct Tracker {
 impl Tracker {
     /// `stops` leaves out what is behind the window; otherwise the length of the frame is counted.
     pub(crate) fn new(path: Path, stops: bool) -> Self {
-        let awaits_text = path.text.is_some();
+        let awaits_text = path.has_text();
         Self { path, counts: [0; LEVELS], reached: 0, awaits_text, hash: HASH_START, stops }
     }
 
@@ -138,7 +140,7 @@ impl<'b> Encoder<'b> {
             if let Some(place) = tracker.path.places.get_mut(level) {
                 *place = Place { index, position };
                 tracker.path.len = level + 1;
-                tracker.path.text = None;
+                tracker.path.text = Place::START;
                 tracker.reached = level + 1;
             }
             return Some(index);
@@ -165,11 +167,11 @@ impl<'b> Encoder<'b> {
             && tracker.awaits_text
             && tracker.reached == depth
             && depth == tracker.path.len
-            && let Some(place) = tracker.path.text
         {
+            let Place { index, position } = tracker.path.text;
             tracker.awaits_text = false;
-            offset = place.index;
-            self.state.at = place.position.wrapping_sub(from);
+            offset = index;
+            self.state.at = position.wrapping_sub(from);
         }
         for part in text.get(offset..).unwrap_or_default().chunks(PART) {
             let (position, is_behind) = (self.position(), self.is_behind_window());
@@ -178,7 +180,7 @@ impl<'b> Encoder<'b> {
                 return;
             }
             if !is_behind && depth == tracker.path.len && tracker.is_on_new_ground() {
-                tracker.path.text = Some(Place { index: offset, position });
+                tracker.path.text = Place { index: offset, position };
             }
             write(self, part);
             offset += part.len();
@@ -228,9 +230,10 @@ impl<'b> Encoder<'b> {
     }
 }
 
-const HASH_START: u32 = 0x811c_9dc5;
+/// Zero, so that an empty buffer is all zeros.
+const HASH_START: u32 = 0;
 
-/// FNV-1a. Line breaks count as the spaces that replace them in the window.
+/// FNV-1a with another start. Line breaks count as the spaces that replace them in the window.
 fn hash(start: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(start, |hash, byte| {
         let byte = if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte };

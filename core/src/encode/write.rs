@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::Encoder;
+use crate::bytes::copy;
 use crate::error::InvalidPayload;
 use crate::json::{encode_base64, is_clean, is_clean_key, skip_clean};
 
@@ -18,7 +19,7 @@ impl Encoder<'_> {
     #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) {
         match self.room(bytes.len()) {
-            Some(room) => room.copy_from_slice(bytes),
+            Some(room) => copy(bytes, room),
             None => self.put_partly(bytes),
         }
     }
@@ -70,7 +71,7 @@ impl Encoder<'_> {
         let room = self.out.get_mut(offset..).unwrap_or_default();
         let fits = room.len().min(rest.len());
         if let (Some(room), Some(rest)) = (room.get_mut(..fits), rest.get(..fits)) {
-            room.copy_from_slice(rest);
+            copy(rest, room);
         }
     }
 
@@ -243,7 +244,7 @@ fn copy_short(from: &[u8], to: &mut [u8]) {
             _ => false,
         };
     if !done {
-        to.copy_from_slice(from);
+        copy(from, to);
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::foreign::RAW;
 use super::scan::{skip_clean, skip_string};
+use crate::bytes::{copy, utf8};
 use crate::printable::Printable;
 
 /// A JSON string as borrowed text, with its quotes and escapes.
@@ -76,8 +77,10 @@ impl<'f> JsonStr<'f> {
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         let mut len = 0;
         for c in self.chars() {
-            let room = out.get_mut(len..len + c.len_utf8())?;
-            len += c.encode_utf8(room).len();
+            let mut bytes = [0; 4];
+            let bytes = utf8(c, &mut bytes);
+            copy(bytes, out.get_mut(len..len + bytes.len())?);
+            len += bytes.len();
         }
         core::str::from_utf8(out.get(..len)?).ok()
     }

@@ -3,6 +3,7 @@
 
 use heapless::String;
 
+use crate::bytes::utf8;
 use crate::json::{Decimal, JsonStr, RawJson, integer, skip_clean};
 
 /// A request id or progress token in its original spelling: a string or an integer, as JSON text.
@@ -129,13 +130,13 @@ impl OwnedId {
 pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
     match text.as_plain() {
         Some(plain) => hash_str(plain),
-        None => text.chars().fold(BASIS_64, |hash, c| fnv_64(hash, c.encode_utf8(&mut [0; 4]))),
+        None => text.chars().fold(BASIS_64, |hash, c| fnv_64(hash, utf8(c, &mut [0; 4]))),
     }
 }
 
 /// Hashes a string that is not JSON, to the same value as [`hash_text`].
 pub(crate) fn hash_str(text: &str) -> u64 {
-    fnv_64(BASIS_64, text)
+    fnv_64(BASIS_64, text.as_bytes())
 }
 
 /// Hashes a string without regard to the case of its ASCII letters.
@@ -144,8 +145,8 @@ pub(crate) fn hash_lower_case(text: &str) -> u64 {
     text.bytes().fold(BASIS_64, |hash, byte| fnv_64_byte(hash, byte.to_ascii_lowercase()))
 }
 
-fn fnv_64(hash: u64, text: &str) -> u64 {
-    text.bytes().fold(hash, fnv_64_byte)
+fn fnv_64(hash: u64, text: &[u8]) -> u64 {
+    text.iter().copied().fold(hash, fnv_64_byte)
 }
 
 fn fnv_64_byte(hash: u64, byte: u8) -> u64 {

@@ -1,6 +1,7 @@
 //! Arguments of a tool that are repeated in header fields: those annotated with `x-mcp-header` in
 //! its input schema.
 
+use crate::bytes::copy;
 use crate::json::{JsonStr, Members, RawJson};
 use crate::message::hash_lower_case;
 
@@ -112,7 +113,7 @@ impl HeaderName {
     fn new(annotation: JsonStr<'_>) -> Option<Self> {
         let mut bytes = [0; PREFIX.len() + MAX_HEADER_NAME];
         let (prefix, rest) = bytes.split_at_mut_checked(PREFIX.len())?;
-        prefix.copy_from_slice(PREFIX.as_bytes());
+        copy(PREFIX.as_bytes(), prefix);
         let name = annotation
             .copy_to(rest)
             .filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;

@@ -5,6 +5,7 @@ use core::fmt::{self, Write as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::bytes;
 use crate::json::{RawJson, encode_base64};
 use crate::types::Text;
 
@@ -164,7 +165,7 @@ fn plain(field: &[u8], encoded: Option<&[u8]>, matches: impl Fn(&str) -> bool) -
 /// Returns the UTF-8 bytes of a character.
 fn utf8(c: char) -> impl Iterator<Item = u8> {
     let mut bytes = [0; 4];
-    let len = c.encode_utf8(&mut bytes).len();
+    let len = bytes::utf8(c, &mut bytes).len();
     bytes.into_iter().take(len)
 }
 

@@ -2,6 +2,7 @@
 //! traversal).
 
 use super::Request;
+use crate::bytes::utf8;
 
 impl Request<'_> {
     /// Returns the path of `params.uri` if it is a `file:` URI: absolute, percent-decoded, at the
@@ -36,8 +37,8 @@ impl Request<'_> {
                     }
                 }
                 c => {
-                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                        put(byte)?;
+                    for byte in utf8(c, &mut [0; 4]) {
+                        put(*byte)?;
                     }
                 }
             }

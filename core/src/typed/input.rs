@@ -148,7 +148,7 @@ impl<'a> Input<'a> for Text<'a> {
 impl<'a> Input<'a> for JsonStr<'a> {
     const RULE: Rule = Rule::STRING;
     fn read(value: RawJson<'a>) -> Self {
-        value.as_string().unwrap_or(JsonStr::from_static("\"\""))
+        value.as_string().unwrap_or(const { JsonStr::from_static("\"\"") })
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const CASES: &Table = &[
         sent((0..n as u64).map(|at| (0..at % 40).collect()).collect::<Vec<Vec<u64>>>())
     }),
     ("pieces: a list of texts", |n| {
-        sent((0..n).map(|at| "\\".repeat(at % 900)).collect::<Vec<String>>())
+        sent((0..n).map(|at| "\\".repeat(89 * at % 450)).collect::<Vec<String>>())
     }),
     ("pieces: binary data", |n| {
         let bytes: &'static [u8] = vec![7; 60 * n].leak();

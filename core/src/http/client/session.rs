@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::exchange::{Exchange, Purpose};
 use super::message::OutgoingMessage;
+use crate::bytes::copy;
 use crate::http::{ResponseHead, SingleValue};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
@@ -246,7 +247,7 @@ impl HttpSession {
         let Some(place) = self.id.get_mut(..id.len()) else {
             return Err("Mcp-Session-Id exceeds 512 bytes");
         };
-        place.copy_from_slice(id);
+        copy(id, place);
         self.id_len = id.len() as u16;
         Ok(())
     }

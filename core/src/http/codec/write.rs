@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::body::is_token;
+use crate::bytes::copy;
 use crate::error::{InvalidPayload, SendError};
 use crate::json::Decimal;
 
@@ -124,7 +125,7 @@ impl<'o> HeadWriter<'o> {
     fn put(&mut self, bytes: &[u8]) {
         match self.out.get_mut(self.len..).and_then(|rest| rest.get_mut(..bytes.len())) {
             Some(place) => {
-                place.copy_from_slice(bytes);
+                copy(bytes, place);
                 self.len += bytes.len();
             }
             None => {

@@ -1,5 +1,7 @@
 //! Elements of an event stream that carry no message.
 
+use crate::bytes::copy;
+
 /// An element of an event stream that carries no message.
 ///
 /// ```
@@ -71,7 +73,7 @@ struct Output<'o> {
 
 impl Output<'_> {
     fn put(&mut self, bytes: &[u8]) -> Option<()> {
-        self.out.get_mut(self.len..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        copy(bytes, self.out.get_mut(self.len..)?.get_mut(..bytes.len())?);
         self.len += bytes.len();
         Some(())
     }

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::bytes::copy;
 use crate::rx::Frame;
 use crate::storage::{self, Storage};
 
@@ -374,7 +375,7 @@ impl IdText {
         if core::str::from_utf8(id).is_ok()
             && let Some(place) = new.bytes.get_mut(..id.len())
         {
-            place.copy_from_slice(id);
+            copy(id, place);
             new.len = id.len() as u8;
         }
         new

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer};
 
 use super::{Source, Text};
+use crate::bytes::copy;
 use crate::encode::{Base64, Encode, Encoder};
 
 /// Binary data, base64 on the wire: bytes of the application, or base64 text of a message, which is
@@ -51,16 +52,14 @@ impl<'a> Blob<'a> {
     pub fn decode_to<'o>(&self, out: &'o mut [u8]) -> Result<&'o mut [u8], BlobError> {
         let len = match self.0 {
             Source::Own(bytes) => {
-                out.get_mut(..bytes.len()).ok_or(BlobError::OutputTooSmall)?.copy_from_slice(bytes);
+                copy(bytes, out.get_mut(..bytes.len()).ok_or(BlobError::OutputTooSmall)?);
                 bytes.len()
             }
             Source::Received(text) => {
                 let mut len = 0;
                 decode(text, &mut |bytes| {
-                    out.get_mut(len..)
-                        .and_then(|out| out.get_mut(..bytes.len()))
-                        .ok_or(BlobError::OutputTooSmall)?
-                        .copy_from_slice(bytes);
+                    let room = out.get_mut(len..).and_then(|out| out.get_mut(..bytes.len()));
+                    copy(bytes, room.ok_or(BlobError::OutputTooSmall)?);
                     len += bytes.len();
                     Ok(())
                 })?;

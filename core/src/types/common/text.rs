@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Source;
+use crate::bytes::copy;
 use crate::encode::{Encode, Encoder};
 use crate::json::{Chars, JsonStr};
 
@@ -49,7 +50,7 @@ impl<'a> Text<'a> {
         match self.0 {
             Source::Own(text) => {
                 let out = out.get_mut(..text.len())?;
-                out.copy_from_slice(text.as_bytes());
+                copy(text.as_bytes(), out);
                 core::str::from_utf8(out).ok()
             }
             Source::Received(text) => text.copy_to(out),

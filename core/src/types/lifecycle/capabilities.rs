@@ -233,7 +233,7 @@ impl Encode for Declared<'_, ServerFeatures> {
     fn encode(&self, to: &mut Encoder<'_>) {
         use ServerFeatures as C;
         let has = |bit| self.features.contains(bit);
-        let flag = |bit| has(bit).then_some(RawJson::from_static("true"));
+        let flag = |bit| has(bit).then_some(const { RawJson::from_static("true") });
         let object = |bit| has(bit).then_some(RawJson::EMPTY);
         object!(to, {
             "tools"?: has(C::TOOLS)
@@ -262,7 +262,7 @@ impl Encode for Declared<'_, ClientFeatures> {
         let object = |bit| (has_modes && has(bit)).then_some(RawJson::EMPTY);
         // 2026-07-28 has no `notifications/roots/list_changed`.
         let list_changed = (has(C::ROOTS_LIST_CHANGED) && !to.revision().is_modern())
-            .then_some(RawJson::from_static("true"));
+            .then_some(const { RawJson::from_static("true") });
         let elicitation = has(C::ELICITATION_FORM) || (has_modes && has(C::ELICITATION_URL));
         object!(to, {
             "roots"?: has(C::ROOTS).then_some(Capability([("listChanged", list_changed)])),

@@ -48,8 +48,8 @@ impl Encode for OneBlockEach<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         let own = self.0.as_slice().unwrap_or_default().iter().flat_map(|message| {
             let role = match message.role {
-                Role::User => RawJson::from_static("\"user\""),
-                Role::Assistant => RawJson::from_static("\"assistant\""),
+                Role::User => const { RawJson::from_static("\"user\"") },
+                Role::Assistant => const { RawJson::from_static("\"assistant\"") },
             };
             Block::all(&message.content).map(move |block| OneBlock { role, block })
         });

@@ -213,7 +213,7 @@ impl Kept {
     fn push(&mut self, bytes: &[u8]) {
         match self.bytes.get_mut(self.len..).and_then(|rest| rest.get_mut(..bytes.len())) {
             Some(place) => {
-                place.copy_from_slice(bytes);
+                place.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
                 self.len += bytes.len();
             }
             None => self.is_cut = true,
