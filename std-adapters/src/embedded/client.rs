@@ -21,7 +21,7 @@ use super::context::is_closed;
 /// ```no_run
 /// use embedded_io::{Read, ReadReady, Write};
 /// use mcp_sansio::types::{CallToolResult, Implementation};
-/// use mcp_sansio::{ClientFeatures, ClientConfig, Instant, CallOutcome};
+/// use mcp_sansio::{CallOutcome, ClientConfig, ClientFeatures, Instant, Json};
 /// use mcp_sansio_adapters::embedded::{Client, Error};
 ///
 /// static CONFIG: ClientConfig =
@@ -39,7 +39,7 @@ use super::context::is_closed;
 /// ) -> Result<bool, Error<U::Error>> {
 ///     let mut house: Client<'_, U, (), 2048, 256> = Client::new(uart, &CONFIG, clock, ());
 ///     house.connect(|opened| opened.is_ok())?;
-///     house.call_tool("temperature", &Arguments { room: "hall" }, |outcome| match outcome {
+///     house.call_tool("temperature", &Json(&Arguments { room: "hall" }), |outcome| match outcome {
 ///         CallOutcome::Result(result) => result
 ///             .get("structuredContent")
 ///             .and_then(|data| data.get("celsius")?.as_f64())
