@@ -124,16 +124,17 @@ impl Encoder<'_> {
             return self.invalid(InvalidPayload::NotAnObject);
         }
         self.state.completion.depth = 0;
-        if let Some(additions) = self.additions {
-            if is_meta {
-                self.add(additions.meta, meta);
-            } else {
-                self.add(additions.members, members);
-                if !additions.meta.is_empty() && members & META == 0 && self.key("_meta") {
-                    self.begin_object();
-                    self.add(additions.meta, 0);
-                    self.end_object();
-                }
+        let Some(additions) = self.additions else { return };
+        // What is added is not looked at.
+        self.watch(0);
+        if is_meta {
+            self.add(additions.meta, meta);
+        } else {
+            self.add(additions.members, members);
+            if !additions.meta.is_empty() && members & META == 0 && self.key("_meta") {
+                self.begin_object();
+                self.add(additions.meta, 0);
+                self.end_object();
             }
         }
         let outer = if is_meta { depth - 1 } else { 0 };

@@ -140,7 +140,7 @@ impl<'b> Encoder<'b> {
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub fn key(&mut self, name: &str) -> bool {
-        if self.state.depth <= self.state.watched && !self.may_begin(&|known| known == name) {
+        if self.state.depth <= self.state.watched && !self.may_begin(&move |known| known == name) {
             return false;
         }
         self.put_key(name);
@@ -160,7 +160,7 @@ impl<'b> Encoder<'b> {
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn constant(&mut self, name: &str, member: &'static str) {
-        if self.state.depth > self.state.watched || self.may_begin(&|known| known == name) {
+        if self.state.depth > self.state.watched || self.may_begin(&move |known| known == name) {
             self.separate();
             self.put(member.as_bytes());
         }
@@ -168,7 +168,7 @@ impl<'b> Encoder<'b> {
 
     /// Writes the name of a member as it was received.
     pub(crate) fn key_json(&mut self, name: JsonStr<'_>) -> bool {
-        if self.state.depth <= self.state.watched && !self.may_begin(&|known| name == *known) {
+        if self.state.depth <= self.state.watched && !self.may_begin(&move |known| name == *known) {
             return false;
         }
         self.separate();

@@ -235,7 +235,7 @@ impl<'c> Server<'c> {
         Some(slot)
     }
 
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     fn notification<'f>(
         &mut self,
         method: JsonStr<'f>,
@@ -283,7 +283,7 @@ impl<'c> Server<'c> {
         Ok(Some(ServerEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
 
-    #[cfg_attr(small, inline(never))]
+    #[inline(never)]
     fn response<'f>(
         &mut self,
         now: Instant,
@@ -330,6 +330,7 @@ impl<'c> Server<'c> {
         }
     }
 
+    #[cfg_attr(not(small), inline(never))]
     fn fault<'f>(
         &mut self,
         violation: Violation,
