@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant,
+    CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ClientState, Era, Instant,
     RxBuffer, TxBuffer,
 };
 use serde::Serialize;
@@ -27,7 +27,7 @@ struct Arguments<'a> {
 }
 
 struct Connection {
-    client: Box<Client<'static, 64>>,
+    state: Box<ClientState<64>>,
     input: ChildStdout,
     output: ChildStdin,
     rx: RxBuffer<Vec<u8>>,
@@ -53,7 +53,9 @@ impl Connection {
         self.rx.commit(read);
         let now = self.now();
         while let Some(mut messages) = self.rx.next_messages() {
-            while let Some(event) = self.client.next_event(now, &mut messages, &mut self.tx)? {
+            while let Some(event) =
+                self.state.client(&CONFIG).next_event(now, &mut messages, &mut self.tx)?
+            {
                 handle(event);
             }
         }
@@ -68,7 +70,7 @@ impl Connection {
                 let text = load.text(next);
                 let params =
                     mcp_sansio::Json(Params { name: "echo", arguments: Arguments { text: &text } });
-                let call = self.client.request(
+                let call = self.state.client(&CONFIG).request(
                     now,
                     "tools/call",
                     &params,
@@ -102,15 +104,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("no pipes".into());
     };
-    let mut client = Box::new(Client::with_table_sizes(&CONFIG));
-    client.set_era(Some(Era::Legacy));
+    let mut state = Box::new(ClientState::new());
+    state.client(&CONFIG).set_era(Some(Era::Legacy));
     let (rx, tx) =
         (RxBuffer::with_limit(Vec::new(), 16 << 20), TxBuffer::with_limit(Vec::new(), 64 << 20));
     let mut connection =
-        Connection { client, input, output, rx, tx, clock: std::time::Instant::now() };
+        Connection { state, input, output, rx, tx, clock: std::time::Instant::now() };
     let now = connection.now();
-    connection.client.connect(now, &mut connection.tx)?;
-    while !connection.client.is_open() {
+    connection.state.client(&CONFIG).connect(now, &mut connection.tx)?;
+    while !connection.state.client(&CONFIG).is_open() {
         connection.step(|_| ())?;
     }
     connection.call(&load, 0, WARM_UP)?;
