@@ -206,11 +206,11 @@ impl<'c> Catalog<'c> {
         match (tool.output_schema, content) {
             (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogError {
                 entry: "$ref",
-                fault: "is an external reference, which is not supported",
+                reason: "is an external reference, which is not supported",
             }),
             (Some(schema), Some(content)) => schema::check(schema, content),
             (Some(_), None) => {
-                Err(CatalogError { entry: "structuredContent", fault: "is missing" })
+                Err(CatalogError { entry: "structuredContent", reason: "is missing" })
             }
             (None, _) => Ok(()),
         }
@@ -413,12 +413,12 @@ pub struct CatalogError<'c> {
     /// The name or URI of the entry, or the name of the argument as it was written.
     pub entry: &'c str,
     /// The rule that it breaks.
-    pub fault: &'static str,
+    pub reason: &'static str,
 }
 
 impl core::fmt::Display for CatalogError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}: {}", Printable::new(self.entry), self.fault)
+        write!(f, "{}: {}", Printable::new(self.entry), self.reason)
     }
 }
 

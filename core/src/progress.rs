@@ -122,8 +122,8 @@ impl Reported {
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
         let last = progress.total == Some(progress.done);
-        let told = self.next != Instant::NEVER;
-        if told && (progress.done <= self.done || (now < self.next && !last)) {
+        let has_reported = self.next != Instant::NEVER;
+        if has_reported && (progress.done <= self.done || (now < self.next && !last)) {
             return Ok(Delivery::Throttled);
         }
         tx.whole_frame(revision, &mut |writer| {

@@ -23,7 +23,7 @@ pub struct Read {
     /// The messages.
     pub messages: Vec<Message>,
     /// The error that stopped reading.
-    pub fault: Option<HttpError>,
+    pub error: Option<HttpError>,
     /// Whether the connection ended properly.
     pub good_end: bool,
 }
@@ -63,10 +63,10 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
                     return read;
                 }
             }
-            Err(fault) => {
-                assert_eq!(reader.next_part().err(), Some(fault), "the error is permanent");
+            Err(error) => {
+                assert_eq!(reader.next_part().err(), Some(error), "the error is permanent");
                 assert!(!reader.keeps_alive() && !reader.next_request());
-                read.fault = Some(fault);
+                read.error = Some(error);
                 return read;
             }
             Ok(None) if rest.is_empty() => {
@@ -116,9 +116,9 @@ pub fn responses<S: Storage>(
                     return read;
                 }
             }
-            Err(fault) => {
-                assert_eq!(reader.next_part().err(), Some(fault), "the error is permanent");
-                read.fault = Some(fault);
+            Err(error) => {
+                assert_eq!(reader.next_part().err(), Some(error), "the error is permanent");
+                read.error = Some(error);
                 return read;
             }
             Ok(None) if rest.is_empty() && !ended => {
@@ -126,8 +126,8 @@ pub fn responses<S: Storage>(
                 match reader.end_of_input() {
                     Ok(true) => {}
                     Ok(false) => return read,
-                    Err(fault) => {
-                        read.fault = Some(fault);
+                    Err(error) => {
+                        read.error = Some(error);
                         return read;
                     }
                 }
@@ -205,11 +205,11 @@ fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usi
 /// Two readings may differ only in how much of an invalid message was lent.
 fn same(whole: &Read, pieces: &Read) {
     assert_eq!(
-        (whole.fault.map(HttpError::status), whole.good_end),
-        (pieces.fault.map(HttpError::status), pieces.good_end)
+        (whole.error.map(HttpError::status), whole.good_end),
+        (pieces.error.map(HttpError::status), pieces.good_end)
     );
     assert_eq!(whole.complete(), pieces.complete());
-    if whole.fault.is_none() {
+    if whole.error.is_none() {
         assert_eq!(whole, pieces);
     }
 }

@@ -12,16 +12,17 @@ pub(crate) fn check<'c>(
     prompts: &'c [Prompt<'c>],
 ) -> Result<(), CatalogError<'c>> {
     for (at, tool) in tools.iter().enumerate() {
-        let fault =
-            |fault| Err(CatalogError { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
+        let reason = |reason| {
+            Err(CatalogError { entry: tool.name.as_plain().unwrap_or("(a tool)"), reason })
+        };
         if !is_tool_name(tool.name) {
-            return fault("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
+            return reason("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
         }
         if tools.iter().take(at).any(|other| other.name == tool.name) {
-            return fault("two tools have this name");
+            return reason("two tools have this name");
         }
         if let Err(found) = check_schema(tool.input_schema) {
-            return fault(found);
+            return reason(found);
         }
         if tool
             .input_schema
@@ -29,62 +30,64 @@ pub(crate) fn check<'c>(
             .and_then(RawJson::as_string)
             .is_none_or(|kind| kind != "object")
         {
-            return fault("the type of an input schema must be object");
+            return reason("the type of an input schema must be object");
         }
         #[cfg(feature = "http")]
         if let Err(found) = crate::param_headers::check_schema(tool.input_schema) {
-            return fault(found);
+            return reason(found);
         }
         if let Some(found) = tool.output_schema.and_then(|schema| check_schema(schema).err()) {
-            return fault(found);
+            return reason(found);
         }
     }
     for (at, resource) in resources.iter().enumerate() {
-        let fault = |fault| {
-            Err(CatalogError { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault })
+        let reason = |reason| {
+            Err(CatalogError { entry: resource.uri.as_plain().unwrap_or("(a resource)"), reason })
         };
         if !resource.uri.as_plain().is_some_and(is_uri) {
-            return fault(
+            return reason(
                 "a resource URI must have a scheme and only characters that RFC 3986 allows",
             );
         }
         if resources.iter().take(at).any(|other| other.uri == resource.uri) {
-            return fault("two resources have this URI");
+            return reason("two resources have this URI");
         }
     }
     for (at, template) in templates.iter().enumerate() {
-        let fault = |fault| {
+        let reason = |reason| {
             Err(CatalogError {
                 entry: template.uri_template.as_plain().unwrap_or("(a template)"),
-                fault,
+                reason,
             })
         };
         let Some(pattern) = template.uri_template.as_plain() else {
-            return fault("a template may not contain JSON escapes");
+            return reason("a template may not contain JSON escapes");
         };
         if !crate::uri_template::is_valid(pattern) {
-            return fault(
+            return reason(
                 "only {name} and {+name} are supported in a template, with literal text between two of them",
             );
         }
         if !(pattern.starts_with('{') || begins_with_scheme(pattern))
             || !crate::uri_template::literals(pattern).all(has_uri_characters)
         {
-            return fault("a template must have a scheme and only characters that RFC 3986 allows");
+            return reason(
+                "a template must have a scheme and only characters that RFC 3986 allows",
+            );
         }
         if templates.iter().take(at).any(|other| other.uri_template == template.uri_template) {
-            return fault("two templates are the same");
+            return reason("two templates are the same");
         }
     }
     for (at, prompt) in prompts.iter().enumerate() {
-        let fault = |fault| {
-            Err(CatalogError { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault })
+        let reason = |reason| {
+            Err(CatalogError { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), reason })
         };
         if prompt.name.as_plain().is_some_and(str::is_empty) {
-            return fault("a prompt must have a name");
+            return reason("a prompt must have a name");
         }
         if prompts.iter().take(at).any(|other| other.name == prompt.name) {
-            return fault("two prompts have this name");
+            return reason("two prompts have this name");
         }
     }
     Ok(())

@@ -72,10 +72,10 @@ impl<'x> Lookup<'x> {
 /// Checks a value and, if it is an object, its members. Deeper values and unknown keywords are not
 /// checked.
 pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogError<'x>> {
-    let fault = |entry, fault| Err(CatalogError { entry, fault });
+    let reason = |entry, reason| Err(CatalogError { entry, reason });
     let budget = &mut Budget::new(schema, value);
     if !is_known_dialect(schema) {
-        return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
+        return reason("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
     }
     // In draft-07 keywords beside `$ref` are ignored; references are not followed.
     let refers = schema
@@ -86,7 +86,7 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if refers(schema) {
         return Ok(());
     }
-    fits(schema, value, NESTED, budget).or_else(|found| fault("the value", found))?;
+    fits(schema, value, NESTED, budget).or_else(|found| reason("the value", found))?;
     if !value.is_object() {
         return Ok(());
     }
@@ -104,7 +104,7 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
                 Ok(())
             }
         });
-        found.or_else(|found| fault(name.inner(), found))?;
+        found.or_else(|found| reason(name.inner(), found))?;
     }
     let mut members = Lookup::new(value);
     for name in
@@ -112,12 +112,12 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     {
         match members.find(name, budget) {
             Ok(Some(_)) => {}
-            Ok(None) => return fault(name.inner(), "is missing"),
-            Err(found) => return fault(name.inner(), found),
+            Ok(None) => return reason(name.inner(), "is missing"),
+            Err(found) => return reason(name.inner(), found),
         }
     }
     match unknown {
-        Some(name) => fault(name.inner(), "is unknown"),
+        Some(name) => reason(name.inner(), "is unknown"),
         None => Ok(()),
     }
 }

@@ -55,8 +55,8 @@ impl ScanError {
 }
 
 impl From<ScanError> for SyntaxError {
-    fn from(fault: ScanError) -> Self {
-        Self { at: fault.position(), too_deep: fault.is_too_deep() }
+    fn from(error: ScanError) -> Self {
+        Self { at: error.position(), too_deep: error.is_too_deep() }
     }
 }
 

@@ -205,7 +205,7 @@ impl<'f> Messages<'f> {
         };
         let text = envelope.text();
         if text.is_empty() && !bytes.is_empty() && self.cursor != Cursor::End {
-            return fault(Violation::NotUtf8);
+            return violation(Violation::NotUtf8);
         }
         match self.cursor {
             Cursor::Start => {
@@ -260,7 +260,7 @@ fn element(bytes: &[u8], at: usize) -> &[u8] {
     bytes.get(at..end).unwrap_or_default()
 }
 
-fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
+fn violation<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
     Some((Item::Invalid { violation, id: None, forbids_response: false }, Next(Cursor::End)))
 }
 

@@ -95,9 +95,9 @@ impl<'f> Envelope<'f> {
                             self.keep(member, Span::new(value, end));
                             end
                         }
-                        Err(fault) => {
+                        Err(error) => {
                             self.keep(member, Span::begun(value));
-                            return Err(fault);
+                            return Err(error);
                         }
                     }
                 }

@@ -150,7 +150,7 @@ impl<'c> Server<'c> {
                     return Ok(event);
                 }
                 Item::Invalid { violation, id, forbids_response } => {
-                    self.fault(violation, id, forbids_response, tx)?
+                    self.report_violation(violation, id, forbids_response, tx)?
                 }
             };
             messages.advance(next);
@@ -197,14 +197,14 @@ impl<'c> Server<'c> {
             Method::ServerDiscover => self.discover(id, tx),
             Method::LoggingSetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
                 let features = &self.config.features;
-                let answer = match method {
+                let respond = match method {
                     Method::LoggingSetLevel => features.set_level,
                     Method::ResourcesSubscribe => features.subscribe,
                     _ => features.unsubscribe,
                 };
                 // `check_request` already rejected methods of undeclared capabilities.
-                let Some(answer) = answer else { return Ok(None) };
-                answer(self, id, revision, params, tx)
+                let Some(respond) = respond else { return Ok(None) };
+                respond(self, id, revision, params, tx)
             }
             Method::SubscriptionsListen => self.listen(id, params, transport.exchange(), tx),
             Method::Shutdown => {
@@ -331,7 +331,7 @@ impl<'c> Server<'c> {
     }
 
     #[cfg_attr(not(small), inline(never))]
-    fn fault<'f>(
+    fn report_violation<'f>(
         &mut self,
         violation: Violation,
         id: Option<Id<'f>>,

@@ -103,7 +103,7 @@ impl Server<'_> {
             let result = object!({ "content": [&block], "isError": true });
             return self.respond_with::<dyn Encode>(request, "complete", &result, tx);
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
+        self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             object!(writer, { "code": -32602_i32, "message": Shown(why) });
             writer.put(b"}");
@@ -127,7 +127,7 @@ impl Server<'_> {
         {
             return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
+        self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_error(writer, Some(id), error)
         })
     }
@@ -158,7 +158,7 @@ impl Server<'_> {
         if !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
             return Err(SendError::Invalid(InvalidPayload::Url));
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
+        self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             let data = object!({ "elicitations": pages });
             object!(writer, { "code": -32042_i32, "message": message, "data": data });
@@ -188,7 +188,7 @@ impl Server<'_> {
         tx.abandon(key(request.0))?;
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
         let write = |id: &str, writer: &mut Encoder<'_>| write_error(writer, Some(id), error);
-        self.answer_as::<dyn Response>(instead(request.0), request, tx, &write)
+        self.respond_as::<dyn Response>(replacement_key(request.0), request, tx, &write)
     }
 
     /// Writes a result and closes the request.
@@ -207,22 +207,22 @@ impl Server<'_> {
             writer.put(b"}")
         };
         if cfg!(not(small)) {
-            self.answer_as(key(request.0), request, tx, &write)
+            self.respond_as(key(request.0), request, tx, &write)
         } else {
-            self.answer(request, tx, &write)
+            self.send_response(request, tx, &write)
         }
     }
 
-    fn answer(
+    fn send_response(
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &dyn Response,
     ) -> Result<(), SendError> {
-        self.answer_as(key(request.0), request, tx, response)
+        self.respond_as(key(request.0), request, tx, response)
     }
 
-    fn answer_as<R: Response + ?Sized>(
+    fn respond_as<R: Response + ?Sized>(
         &mut self,
         frame: WriterId,
         request: RequestHandle,
@@ -284,17 +284,17 @@ pub(super) fn key(slot: Slot) -> WriterId {
 }
 
 /// Writer of the error that replaces an aborted response.
-fn instead(slot: Slot) -> WriterId {
+fn replacement_key(slot: Slot) -> WriterId {
     WriterId::replacement(slot.index, slot.serial)
 }
 
 /// Writer of the notifications that precede the result of a `subscriptions/listen`.
-pub(super) fn told(slot: Slot) -> WriterId {
+pub(super) fn subscription_key(slot: Slot) -> WriterId {
     WriterId::subscription(slot.index, slot.serial)
 }
 
 /// Returns whether a response to the request in this slot is partly written. It is then finished,
 /// even if the request was cancelled; the peer ignores it.
 pub(super) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
-    tx.is_open(key(slot)) || tx.is_open(instead(slot)) || tx.is_open(told(slot))
+    tx.is_open(key(slot)) || tx.is_open(replacement_key(slot)) || tx.is_open(subscription_key(slot))
 }

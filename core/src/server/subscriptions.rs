@@ -4,7 +4,7 @@ use super::Server;
 use super::event::ServerEvent;
 use super::inflight::RequestKind;
 use super::refusal::{refuse, respond_empty, write_result};
-use super::respond::{key, told};
+use super::respond::{key, subscription_key};
 use crate::encode::{Encode, Encoder, object};
 use crate::error::{NotAllowed, SendError};
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
@@ -39,7 +39,7 @@ impl Server<'_> {
             }
             RequestKind::Listen(_) => {
                 let id = RawJson::scanned(pending.id.as_str());
-                tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
+                tx.frame(subscription_key(request.0), Revision::LATEST, &mut |writer| {
                     let params = object!({ "requestId": id });
                     write_notification(writer, "notifications/cancelled", &params);
                 })?;
@@ -93,7 +93,7 @@ impl Server<'_> {
             Granted { kinds, uris, owner: Owner::listen(slot), subscribed: &self.subscriptions };
         let meta = SubscriptionMeta(RawJson::scanned(id.as_str()));
         let params = object!({ "notifications": granted, "_meta": meta });
-        let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
+        let sent = tx.frame(subscription_key(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params);
         });
         match sent {
@@ -102,7 +102,7 @@ impl Server<'_> {
                 Ok(Some(ServerEvent::Listening { request: RequestHandle(slot) }))
             }
             Err(error) => {
-                if tx.is_open(told(slot)) {
+                if tx.is_open(subscription_key(slot)) {
                     self.peer.acknowledging = Some(slot);
                 } else {
                     self.remove_request(slot);

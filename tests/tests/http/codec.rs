@@ -79,7 +79,7 @@ fn requests_mean_the_same_at_every_split_point() {
         assert_eq!(seen, expected, "{bytes:?}");
         assert!(
             whole.good_end
-                && whole.fault.is_none()
+                && whole.error.is_none()
                 && whole.messages.iter().all(|message| message.complete),
             "{bytes:?}"
         );
@@ -108,7 +108,7 @@ fn a_truncated_request_is_never_complete() {
         let whole = read_requests(bytes, ALL);
         for cut in (0..bytes.len()).filter(|cut| bytes.is_char_boundary(*cut)) {
             let read = read_requests(&bytes[..cut], ALL);
-            assert_eq!(read.fault, None, "{bytes:?} {cut}");
+            assert_eq!(read.error, None, "{bytes:?} {cut}");
             let complete = read.complete();
             assert!(
                 complete.iter().zip(&whole.messages).all(|(read, whole)| *read == whole),
@@ -216,7 +216,7 @@ fn ambiguous_messages_are_refused() {
             if bytes.starts_with("\r\n") { format!("{chunked}{bytes}") } else { bytes.to_owned() };
         for sizes in [ALL, &[1], &[3]] {
             let read = read_requests(&bytes, sizes);
-            assert_eq!(read.fault.map(|fault| fault.status()), Some(status), "{bytes:?} {read:?}");
+            assert_eq!(read.error.map(|error| error.status()), Some(status), "{bytes:?} {read:?}");
             assert!(read.complete().is_empty(), "{bytes:?}");
         }
     }
@@ -234,14 +234,14 @@ fn ambiguous_messages_are_refused() {
     ] {
         let bytes =
             format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
-        let fault = read_requests(&bytes, &[1]).fault;
-        assert_eq!(fault.map(|fault| fault.status()), Some(400), "{chunks:?}");
+        let error = read_requests(&bytes, &[1]).error;
+        assert_eq!(error.map(|error| error.status()), Some(400), "{chunks:?}");
     }
 }
 
 #[test]
 fn limits_are_kept() {
-    let status = |read: Read| read.fault.map(|fault| fault.status());
+    let status = |read: Read| read.error.map(|error| error.status());
     let long = "x".repeat(5000);
     assert_eq!(
         status(read_requests(&format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), &[100])),
@@ -290,7 +290,7 @@ fn limits_are_kept() {
 
 #[test]
 fn s2_few_empty_lines_stand_in_front_of_a_message() {
-    let status = |read: &Read| read.fault.map(|fault| fault.status());
+    let status = |read: &Read| read.error.map(|error| error.status());
     let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let response = "HTTP/1.1 204 No Content\r\n\r\n";
     let few = "\r\n".repeat(MAX_EMPTY_LINES.into());
@@ -322,10 +322,10 @@ fn s2_chunk_overhead_is_limited() {
         let times = (room - 5) / around;
         let good = read(chunk, times);
         assert_eq!(
-            (good.fault, good.complete().len(), good.messages[0].body.len()),
+            (good.error, good.complete().len(), good.messages[0].body.len()),
             (None, 1, times)
         );
-        assert_eq!(read(chunk, times + 1).fault.map(|fault| fault.status()), Some(413));
+        assert_eq!(read(chunk, times + 1).error.map(|error| error.status()), Some(413));
     }
 }
 
@@ -404,7 +404,7 @@ fn a_truncated_response_is_never_complete() {
         }
         for cut in (0..bytes.len()).filter(|cut| bytes.is_char_boundary(*cut)) {
             let read = read_responses(methods, &bytes[..cut], ALL);
-            assert!(read.fault.is_some() && read.complete().is_empty(), "{bytes:?} {cut} {read:?}");
+            assert!(read.error.is_some() && read.complete().is_empty(), "{bytes:?} {cut} {read:?}");
         }
     }
 }
@@ -428,7 +428,7 @@ fn invalid_responses_are_refused() {
     ] {
         for sizes in [ALL, &[1]] {
             let read = read_responses(&["GET"], bytes, sizes);
-            assert!(read.fault.is_some() && read.messages.is_empty(), "{bytes:?} {read:?}");
+            assert!(read.error.is_some() && read.messages.is_empty(), "{bytes:?} {read:?}");
         }
     }
 }
@@ -485,7 +485,7 @@ fn written_values_are_read_back() {
     bytes.extend(LAST_CHUNK);
     for sizes in [ALL, &[1], &[64]] {
         let read = requests(RequestReader::with_limit(Vec::new(), 4096), &bytes, sizes);
-        assert_eq!((read.messages.len(), read.fault), (1, None));
+        assert_eq!((read.messages.len(), read.error), (1, None));
         assert_eq!(read.messages[0].head, "POST /mcp?x=y (false, false, None)");
         assert_eq!(read.messages[0].fields[1], ("x".to_owned(), b"ab".to_vec()));
         assert_eq!(read.messages[0].body, body);

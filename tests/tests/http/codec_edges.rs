@@ -15,7 +15,7 @@ fn read(bytes: &str, sizes: &[usize]) -> Read {
 }
 
 fn status(read: &Read) -> Option<u16> {
-    read.fault.map(|fault| fault.status())
+    read.error.map(|error| error.status())
 }
 
 /// Copies bytes into a reader with enough room.
@@ -147,8 +147,8 @@ fn faults_describe_the_error() {
         ("GET / HTTP/3.1\r\nHost: a\r\n\r\n", "version"),
         ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", "invalid HTTP"),
     ] {
-        let fault = read(bytes, &[usize::MAX]).fault.unwrap();
-        assert!(fault.reason().contains(word) && fault.to_string() == fault.reason(), "{fault}");
+        let error = read(bytes, &[usize::MAX]).error.unwrap();
+        assert!(error.reason().contains(word) && error.to_string() == error.reason(), "{error}");
     }
 }
 
@@ -277,7 +277,7 @@ fn a_reader_uses_exactly_the_given_room() {
     assert!(RequestReader::new(Vec::new()).spare().is_empty());
     assert!(ResponseReader::new(Vec::new()).spare().is_empty());
     // Without room every head is too long.
-    assert_eq!(RequestReader::new([0; 0]).next_part().map_err(|fault| fault.status()), Err(414));
+    assert_eq!(RequestReader::new([0; 0]).next_part().map_err(|error| error.status()), Err(414));
     // Up to the limit exactly.
     for (len, limit, filled, room) in [
         (64, 65, 64, 1),
@@ -368,6 +368,6 @@ fn the_end_of_a_connection_is_the_end_of_its_last_response() {
     // In the middle of a response.
     let mut reader = ResponseReader::new([0; 64]);
     assert!(reader.expect_response("GET"));
-    let fault = reader.end_of_input().unwrap_err();
-    assert_eq!((reader.next_part().map(|_| ()), reader.end_of_input()), (Err(fault), Err(fault)));
+    let error = reader.end_of_input().unwrap_err();
+    assert_eq!((reader.next_part().map(|_| ()), reader.end_of_input()), (Err(error), Err(error)));
 }

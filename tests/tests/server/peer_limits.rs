@@ -82,7 +82,7 @@ fn b8_a_schema_with_a_duplicate_key_is_an_error() {
     let check = |schema: &str| {
         let schema = owned(schema);
         let tools = [Tool::new("t", schema.as_raw())];
-        Catalog::new().tools(&tools).check().map_err(|fault| fault.fault)
+        Catalog::new().tools(&tools).check().map_err(|error| error.reason)
     };
     let double = Err("two members of an object in a schema have the same key");
     assert_eq!(check(r#"{"type":"object","properties":{"a":{"minimum":0,"minimum":1}}}"#), double);
@@ -148,7 +148,7 @@ fn d_schema_validation_has_a_budget_and_checks_both_of_two_equal_keys() {
     let check = |schema: &str, content: &str| {
         let (schema, content) = (owned(schema), owned(content));
         let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
-        Catalog::check_structured(&tool, Some(content.as_raw())).map_err(|fault| fault.fault)
+        Catalog::check_structured(&tool, Some(content.as_raw())).map_err(|error| error.reason)
     };
     // A thousand members in the same order, three hundred in the opposite one.
     for (count, backwards) in [(1000, false), (300, true)] {

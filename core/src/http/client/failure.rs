@@ -133,9 +133,9 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\"\\n\\"}}"#,
             ),
         ] {
-            let answer = failure.json_rpc_response("7").to_string();
-            assert_eq!(answer, expected);
-            assert!(RawJson::parse(&answer).is_ok());
+            let response = failure.json_rpc_response("7").to_string();
+            assert_eq!(response, expected);
+            assert!(RawJson::parse(&response).is_ok());
         }
     }
 }

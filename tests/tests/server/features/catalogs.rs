@@ -12,7 +12,7 @@ use super::support::{Peer, REVISIONS, leaked, raw};
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 fn fault_of_tool(tool: Tool<'_>) -> Option<&'static str> {
-    Catalog::new().tools(&[tool]).check().err().map(|fault| fault.fault)
+    Catalog::new().tools(&[tool]).check().err().map(|error| error.reason)
 }
 
 #[test]
