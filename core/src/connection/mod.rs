@@ -133,7 +133,7 @@ pub enum Step<'p, E, M, O = Infallible> {
     /// Nothing is left to do until bytes are written or read, until a time, or until an outcome is
     /// handed in.
     Io {
-        /// Bytes to write, maybe none. Report how many were with [`Connection::wrote`].
+        /// Bytes to write; may be empty. Report how many were written with [`Connection::wrote`].
         write: &'p [u8],
         /// Memory to read into. It is empty after the end of the input, and while a frame waits in
         /// a full buffer for room for its response.

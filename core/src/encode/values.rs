@@ -144,9 +144,9 @@ impl<F: Fn(&mut Encoder<'_>)> Encode for With<F> {
 }
 
 /// A string that is formatted while it is written.
-pub(crate) struct Shown<'x>(pub(crate) &'x dyn fmt::Display);
+pub(crate) struct DisplayText<'x>(pub(crate) &'x dyn fmt::Display);
 
-impl Encode for Shown<'_> {
+impl Encode for DisplayText<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.display(self.0);
     }

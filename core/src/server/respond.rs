@@ -6,7 +6,7 @@ use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
 use super::subscriptions::Owner;
-use crate::encode::{Encode, Encoder, Shown, With, object};
+use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
@@ -99,13 +99,13 @@ impl Server<'_> {
             .get(request.0)
             .is_some_and(|pending| pending.revision >= Revision::V2025_11_25)
         {
-            let block = object!({ "type" = "text", "text": Shown(why) });
+            let block = object!({ "type" = "text", "text": DisplayText(why) });
             let result = object!({ "content": [&block], "isError": true });
             return self.respond_with::<dyn Encode>(request, "complete", &result, tx);
         }
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
-            object!(writer, { "code": -32602_i32, "message": Shown(why) });
+            object!(writer, { "code": -32602_i32, "message": DisplayText(why) });
             writer.put(b"}");
         })
     }

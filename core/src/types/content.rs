@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload};
 use super::{Blob, Icon, Number, ResourceContents, Text};
-use crate::encode::{Encode, Encoder, Shown, object};
+use crate::encode::{DisplayText, Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 
@@ -109,7 +109,7 @@ impl Encode for ContentBlock<'_> {
             Self::Image(content) => content.encode(to),
             Self::Audio(content) => content.encode_or_notice(to),
             Self::ResourceLink(link) if to.revision() < Revision::V2025_06_18 => {
-                Notice { text: link, annotations: link.annotations }.encode(to);
+                FallbackText { text: link, annotations: link.annotations }.encode(to);
             }
             Self::ResourceLink(link) => link.encode(to),
             Self::Resource(content) => content.encode(to),
@@ -200,7 +200,7 @@ impl AudioContent<'_> {
     /// Writes the block; for 2024-11-05 a text block that describes it.
     pub(super) fn encode_or_notice(&self, to: &mut Encoder<'_>) {
         if to.revision() < Revision::V2025_03_26 {
-            Notice { text: self, annotations: self.annotations }.encode(to);
+            FallbackText { text: self, annotations: self.annotations }.encode(to);
         } else {
             self.encode(to);
         }
@@ -301,16 +301,16 @@ names! {
 }
 
 /// A text block that replaces content that a revision does not define.
-pub(in crate::types) struct Notice<'x, 'a> {
+pub(in crate::types) struct FallbackText<'x, 'a> {
     pub(in crate::types) text: &'x dyn fmt::Display,
     pub(in crate::types) annotations: Option<Annotations<'a>>,
 }
 
-impl Encode for Notice<'_, '_> {
+impl Encode for FallbackText<'_, '_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         object!(to, {
             "type" = "text",
-            "text": Shown(self.text),
+            "text": DisplayText(self.text),
             "annotations"?: self.annotations,
         });
     }

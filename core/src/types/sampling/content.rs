@@ -8,7 +8,7 @@ use super::downgrade;
 use crate::encode::{Encode, Encoder};
 use crate::json::{RawJson, ReadError};
 use crate::lifecycle::Revision;
-use crate::types::content::Notice;
+use crate::types::content::FallbackText;
 use crate::types::macros::{encode_one_of, payload};
 use crate::types::tool::knows_structured_content;
 use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
@@ -45,7 +45,7 @@ impl Encode for SamplingMessageContentBlock<'_> {
             Self::ToolUse(content) if has_tools => content.encode(to),
             Self::ToolResult(content) if has_tools => content.encode(to),
             Self::ToolUse(_) | Self::ToolResult(_) => {
-                Notice { text: self, annotations: None }.encode(to);
+                FallbackText { text: self, annotations: None }.encode(to);
             }
             Self::Other(content) => to.raw(*content),
         }

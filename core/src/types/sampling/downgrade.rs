@@ -10,7 +10,7 @@ use super::content::{UNKNOWN, show_file};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
-use crate::types::content::Notice;
+use crate::types::content::FallbackText;
 use crate::types::{
     List, Role, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };
@@ -23,7 +23,7 @@ impl Encode for AsOneBlock<'_, '_> {
         let mut blocks = Block::all(self.0);
         match (blocks.next(), blocks.next()) {
             (Some(block), None) => block.encode(to),
-            _ => Notice { text: self, annotations: None }.encode(to),
+            _ => FallbackText { text: self, annotations: None }.encode(to),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Encode for Block<'_, '_> {
             _ => Revision::V2024_11_05,
         };
         if to.revision() < since {
-            Notice { text: self, annotations: None }.encode(to);
+            FallbackText { text: self, annotations: None }.encode(to);
         } else {
             to.raw(raw);
         }

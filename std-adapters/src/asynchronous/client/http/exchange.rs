@@ -189,11 +189,11 @@ async fn take<D: Connect>(
         Frame::Complete(bytes) => match to {
             To::Client => shared.deliver(bytes).await,
             To::ClientAsTools if exchange.has_response() => {
-                let sound = shared.with(|state| state.tools.take(bytes));
-                sound.dropped.iter().for_each(|(name, reason)| {
+                let sanitized = shared.with(|state| state.tools.take(bytes));
+                sanitized.dropped.iter().for_each(|(name, reason)| {
                     shared.report(Diagnostic::ToolDropped { name, reason })
                 });
-                shared.deliver(sound.message.as_deref().unwrap_or(bytes)).await;
+                shared.deliver(sanitized.message.as_deref().unwrap_or(bytes)).await;
             }
             To::ClientAsTools => shared.deliver(bytes).await,
             To::Us => bytes.clone_into(message),

@@ -22,7 +22,7 @@ pub(super) struct ToolTable {
 }
 
 /// A list without the tools that have invalid annotations.
-pub(super) struct Sound {
+pub(super) struct Sanitized {
     /// The new message; `None` if nothing was removed.
     pub(super) message: Option<Vec<u8>>,
     /// Names of the removed tools, with the reasons.
@@ -41,14 +41,14 @@ impl ToolTable {
     }
 
     /// Reads a page of the list of tools, as received.
-    pub(super) fn take(&mut self, message: &[u8]) -> Sound {
-        let mut sound = Sound { message: None, dropped: Vec::new() };
-        let Some(text) = std::str::from_utf8(message).ok() else { return sound };
+    pub(super) fn take(&mut self, message: &[u8]) -> Sanitized {
+        let mut sanitized = Sanitized { message: None, dropped: Vec::new() };
+        let Some(text) = std::str::from_utf8(message).ok() else { return sanitized };
         let Some(list) = RawJson::parse(text.trim())
             .ok()
             .and_then(|message| message.get("result")?.get("tools"))
         else {
-            return sound;
+            return sanitized;
         };
         let mut kept: Vec<&str> = Vec::new();
         for tool in list.elements() {
@@ -60,7 +60,7 @@ impl ToolTable {
             let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
             if let Err(reason) = check_schema(schema) {
                 self.remove(&name);
-                sound.dropped.push((name, reason));
+                sanitized.dropped.push((name, reason));
                 continue;
             }
             kept.push(tool.as_str());
@@ -72,14 +72,14 @@ impl ToolTable {
                 self.schemas.insert(name, schema.into());
             }
         }
-        if !sound.dropped.is_empty() {
+        if !sanitized.dropped.is_empty() {
             // The list is a slice of the text.
             let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
             let (before, rest) = text.split_at(at);
             let after = &rest[list.as_str().len()..];
-            sound.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
+            sanitized.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
         }
-        sound
+        sanitized
     }
 }
 
@@ -107,8 +107,8 @@ pub(super) async fn refresh<D: Connect>(
             r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
         );
         let Some(response) = ask(shared, request.as_bytes()).await else { return false };
-        let sound = shared.with(|state| state.tools.take(&response));
-        sound
+        let sanitized = shared.with(|state| state.tools.take(&response));
+        sanitized
             .dropped
             .iter()
             .for_each(|(name, reason)| shared.report(Diagnostic::ToolDropped { name, reason }));
