@@ -101,10 +101,13 @@ impl<'a> Input<'a> for bool {
 macro_rules! integers {
     ($($type:ident)*) => {$(
         impl<'a> Input<'a> for $type {
-            const RULE: Rule = Rule::Integer(&[
-                if $type::MIN == 0 { 0 } else { $type::MIN as i64 },
-                if $type::MAX as u128 > i64::MAX as u128 { i64::MAX } else { $type::MAX as i64 },
-            ]);
+            const RULE: Rule = Rule::Integer(
+                &const {
+                    let min = if $type::MIN == 0 { 0 } else { $type::MIN as i64 };
+                    let too_large = $type::MAX as u128 > i64::MAX as u128;
+                    [min, if too_large { i64::MAX } else { $type::MAX as i64 }]
+                },
+            );
             fn read(value: RawJson<'a>) -> Self {
                 value.as_i64().unwrap_or_default() as Self
             }
