@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_io::Async;
 use futures_lite::future;
-#[cfg(unix)]
 use mcp_sansio::Json;
+#[cfg(unix)]
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::{App, Context, accept, serve};
 use serde_json::json;
