@@ -1,4 +1,4 @@
-//! What attributes say: `#[input(..)]` on types and variants, `#[arg(..)]` on fields, and
+//! Parses the attributes: `#[input(..)]` on types and variants, `#[arg(..)]` on fields, and
 //! documentation.
 
 use proc_macro2::{Ident, Span};

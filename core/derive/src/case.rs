@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use syn::ext::IdentExt as _;
 use syn::{LitStr, Result};
 
-/// How the words of a Rust name are joined.
+/// A convention for joining the words of a Rust name.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Case {
     #[default]

@@ -39,7 +39,7 @@ pub struct Client<'s> {
     peer: &'s mut Peer,
 }
 
-/// What is known of the server.
+/// Facts about the server that the connection has established.
 #[derive(Debug)]
 struct Peer {
     phase: Phase,

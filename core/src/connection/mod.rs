@@ -121,7 +121,7 @@ where
     input_ended: bool,
 }
 
-/// What is to be done for a [`Connection`].
+/// The next operation of a [`Connection`], for its loop to carry out.
 #[derive(Debug)]
 #[must_use]
 pub enum Step<'p, E, M, O = Infallible> {

@@ -1,4 +1,4 @@
-//! What a handler may do while an event lives.
+//! `Turn`: the operations that a handler has while it borrows an event.
 
 use core::convert::Infallible;
 use core::fmt;

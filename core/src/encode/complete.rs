@@ -4,7 +4,7 @@ use super::{Encode, Encoder};
 use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
-/// What is added to an object while it is written.
+/// Lists the members that are added to an object while it is written.
 pub(crate) struct Additions<'e> {
     /// Members of the object itself. Fewer than 8.
     pub(crate) members: &'e [Addition<'e>],
@@ -125,7 +125,7 @@ impl Encoder<'_> {
         }
         self.state.completion.depth = 0;
         let Some(additions) = self.additions else { return };
-        // What is added is not looked at.
+        // Added members are not compared with the additions themselves.
         self.watch(0);
         if is_meta {
             self.add(additions.meta, meta);

@@ -267,7 +267,7 @@ struct Compound<'e, 'b> {
     skips: bool,
 }
 
-/// How it ends.
+/// The characters that end a compound value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Close {
     Object,
