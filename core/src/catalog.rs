@@ -1,28 +1,36 @@
 //! Tools, resources and prompts as constant data: responds to list requests and unknown names.
 
 pub(crate) mod check;
+mod entry;
+mod look_up;
 mod schema;
 
-use core::ops::Range;
+pub use entry::Entry;
+pub use schema::SchemaError;
+#[cfg(feature = "derive")]
+pub(crate) use schema::Shown;
+
+use core::fmt;
 
 use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::Method;
-use crate::message::Arguments;
 use crate::printable::Printable;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
-use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Text, Tool};
+use crate::types::CacheScope;
 use crate::uri_template;
+use entry::Kind;
+use look_up::LookUps;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
 ///
 /// ```
 /// use mcp_sansio::types::Tool;
-/// use mcp_sansio::{Catalog, RawJson};
-/// static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+/// use mcp_sansio::{Catalog, RawJson, entries};
+/// static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
 ///     "led",
 ///     RawJson::from_static(
 ///         r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
@@ -41,36 +49,40 @@ use crate::uri_template;
 /// External references are rejected: this library never fetches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog<'c> {
-    tools: &'c [Tool<'c>],
-    resources: &'c [Resource<'c>],
-    templates: &'c [ResourceTemplate<'c>],
-    prompts: &'c [Prompt<'c>],
-    writers: [Option<WritePage>; 4],
+    tools: &'c [Entry<'c>],
+    resources: &'c [Entry<'c>],
+    templates: &'c [Entry<'c>],
+    prompts: &'c [Entry<'c>],
+    check: Option<CheckArguments>,
+    look_ups: LookUps,
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
 }
 
-/// Writes a page of a list. Set together with the list, so that a program without prompts does not
-/// link the code that writes prompts.
-type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Encoder<'_>);
+/// Checks the arguments of a tool, and hands over what is wrong. Set together with the tools, so
+/// that a program whose tools are [unchecked](Catalog::unchecked) does not link the check.
+pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn fmt::Display));
 
 /// Entry of the catalog that a request is for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Target<'c> {
     /// `tools/call` of this tool.
-    Tool(&'c Tool<'c>),
+    Tool(&'c Entry<'c>),
+    /// `tools/call` with arguments that the input schema of the tool does not allow.
+    /// [`Catalog::respond`] responds, and does not return this.
+    InvalidArguments(&'c Entry<'c>),
     /// `prompts/get` of this prompt; the request has all required arguments.
-    Prompt(&'c Prompt<'c>),
+    Prompt(&'c Entry<'c>),
     /// `resources/read` of this resource.
-    Resource(&'c Resource<'c>),
+    Resource(&'c Entry<'c>),
     /// `resources/read` of a URI that this template matches; see [`Target::variable`].
-    Template(&'c ResourceTemplate<'c>),
+    Template(&'c Entry<'c>),
     /// `completion/complete` for an argument of this prompt.
-    CompletePrompt(&'c Prompt<'c>),
+    CompletePrompt(&'c Entry<'c>),
     /// `completion/complete` for a variable of this template.
-    CompleteTemplate(&'c ResourceTemplate<'c>),
+    CompleteTemplate(&'c Entry<'c>),
     /// The catalog has sent the response, a list or an error: nothing is left to do.
     Responded,
     /// A method that catalogs do not handle.
@@ -86,9 +98,7 @@ impl Target<'_> {
         uri: JsonStr<'f>,
     ) -> Option<impl Iterator<Item = char> + 'f> {
         match self {
-            Self::Template(template) => {
-                uri_template::variable(template.uri_template.as_plain()?, name, uri)
-            }
+            Self::Template(template) => uri_template::variable(template.key.as_plain()?, name, uri),
             _ => None,
         }
     }
@@ -103,43 +113,70 @@ impl<'c> Catalog<'c> {
             resources: &[],
             templates: &[],
             prompts: &[],
-            writers: [None; 4],
+            check: None,
+            look_ups: LookUps::NONE,
             page_size: usize::MAX,
             ttl_ms: 0,
             scope: CacheScope::Public,
         }
     }
 
-    /// Sets the tools.
+    /// Sets the tools. The arguments of their calls are checked: see
+    /// [`Entry::check_arguments`].
+    ///
+    /// # Panics
+    /// If an entry is no tool; in a constant it then does not compile. The other lists likewise.
     #[must_use]
-    pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
-        self.writers[0] =
-            Some(|catalog, page, to| catalog.tools.get(page).unwrap_or_default().encode(to));
+    pub const fn tools(mut self, tools: &'c [Entry<'c>]) -> Self {
+        Kind::assert_all(tools, Kind::TOOL);
+        self.check = Some(|tool, arguments, refuse| {
+            if let Err(error) = schema::check(tool.input_schema(), arguments) {
+                refuse(&error);
+            }
+        });
         Self { tools, ..self }
     }
 
-    /// Sets the resources.
+    #[cfg(feature = "derive")]
+    pub(crate) const fn checked_by(self, check: CheckArguments) -> Self {
+        Self { check: Some(check), ..self }
+    }
+
+    /// Leaves the arguments unchecked, for tools that check all of them themselves. To be called
+    /// after the tools are set.
     #[must_use]
-    pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
-        self.writers[1] =
-            Some(|catalog, page, to| catalog.resources.get(page).unwrap_or_default().encode(to));
-        Self { resources, ..self }
+    pub const fn unchecked(self) -> Self {
+        Self { check: None, ..self }
+    }
+
+    /// Sets the resources.
+    ///
+    /// # Panics
+    /// As [`tools`](Self::tools).
+    #[must_use]
+    pub const fn resources(self, resources: &'c [Entry<'c>]) -> Self {
+        Kind::assert_all(resources, Kind::RESOURCE);
+        Self { resources, look_ups: self.look_ups.of_resources(), ..self }
     }
 
     /// Sets the resource templates.
+    ///
+    /// # Panics
+    /// As [`tools`](Self::tools).
     #[must_use]
-    pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
-        self.writers[2] =
-            Some(|catalog, page, to| catalog.templates.get(page).unwrap_or_default().encode(to));
-        Self { templates, ..self }
+    pub const fn templates(self, templates: &'c [Entry<'c>]) -> Self {
+        Kind::assert_all(templates, Kind::TEMPLATE);
+        Self { templates, look_ups: self.look_ups.of_templates(), ..self }
     }
 
     /// Sets the prompts.
+    ///
+    /// # Panics
+    /// As [`tools`](Self::tools).
     #[must_use]
-    pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
-        self.writers[3] =
-            Some(|catalog, page, to| catalog.prompts.get(page).unwrap_or_default().encode(to));
-        Self { prompts, ..self }
+    pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
+        Kind::assert_all(prompts, Kind::PROMPT);
+        Self { prompts, look_ups: self.look_ups.of_prompts(), ..self }
     }
 
     /// Sets the maximum number of entries in one response. Default: all.
@@ -167,57 +204,9 @@ impl<'c> Catalog<'c> {
         check::check(self.tools, self.resources, self.templates, self.prompts)
     }
 
-    /// Checks the arguments against the first level of the tool's input schema: `type`, `enum`,
-    /// `const`, ranges, lengths, `required` and `additionalProperties`. The tool has to check
-    /// deeper levels, `$ref`, `pattern`, `format` and other keywords.
-    ///
-    /// ```
-    /// # use mcp_sansio::{Catalog, Request, SendError, Server, Target, Tx};
-    /// # fn handle(server: &mut Server, request: &Request, target: Target, tx: &mut Tx)
-    /// # -> Result<(), SendError> {
-    /// let Target::Tool(tool) = target else { return Ok(()) };
-    /// if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
-    ///     let _ = server.respond_invalid_arguments(request.handle, &fault, tx)?;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The first argument that does not.
-    pub fn check_arguments<'x>(
-        tool: &Tool<'x>,
-        arguments: &Arguments<'x>,
-    ) -> Result<(), CatalogError<'x>> {
-        schema::check(tool.input_schema, arguments.raw())
-    }
-
-    /// Checks the structured content of a result against the tool's output schema, to the same
-    /// depth as [`check_arguments`](Self::check_arguments); a tool without schema allows any
-    /// content. Servers call it before responding, clients before trusting a result.
-    ///
-    /// # Errors
-    /// The first invalid member; missing content; a schema with an unknown dialect or an external
-    /// reference, which is never fetched.
-    pub fn check_structured<'x>(
-        tool: &Tool<'x>,
-        content: Option<RawJson<'x>>,
-    ) -> Result<(), CatalogError<'x>> {
-        match (tool.output_schema, content) {
-            (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogError {
-                entry: "$ref",
-                reason: "is an external reference, which is not supported",
-            }),
-            (Some(schema), Some(content)) => schema::check(schema, content),
-            (Some(_), None) => {
-                Err(CatalogError { entry: "structuredContent", reason: "is missing" })
-            }
-            (None, _) => Ok(()),
-        }
-    }
-
-    /// Sends the response to a list request, or the error for an unknown name, URI or argument, and
-    /// returns [`Target::Responded`]. For any other request it sends nothing and returns the entry
+    /// Sends the response to a list request, or the error for an unknown name, URI or argument or
+    /// for arguments that the schema of a tool does not allow, and returns
+    /// [`Target::Responded`]. For any other request it sends nothing and returns the entry
     /// that the application has to respond for.
     ///
     /// # Errors
@@ -230,13 +219,20 @@ impl<'c> Catalog<'c> {
         tx: &mut Tx<'_>,
     ) -> Result<Target<'c>, SendError> {
         let handle = request.handle;
-        let (list, key, len) = match request.method {
-            Method::ToolsList => (0, "tools", self.tools.len()),
-            Method::ResourcesList => (1, "resources", self.resources.len()),
-            Method::ResourcesTemplatesList => (2, "resourceTemplates", self.templates.len()),
-            Method::PromptsList => (3, "prompts", self.prompts.len()),
+        let (list, key, entries) = match request.method {
+            Method::ToolsList => (0, "tools", self.tools),
+            Method::ResourcesList => (1, "resources", self.resources),
+            Method::ResourcesTemplatesList => (2, "resourceTemplates", self.templates),
+            Method::PromptsList => (3, "prompts", self.prompts),
             _ => {
                 return match self.target(request) {
+                    Ok(Target::InvalidArguments(tool)) => {
+                        let mut sent = Ok(());
+                        self.refusal(tool, request, &mut |why| {
+                            sent = server.respond_invalid_arguments(handle, why, tx);
+                        });
+                        sent.map(|()| Target::Responded)
+                    }
                     Ok(target) => Ok(target),
                     Err(error) => {
                         server.respond_error(handle, &error, tx).map(|_| Target::Responded)
@@ -244,94 +240,28 @@ impl<'c> Catalog<'c> {
                 };
             }
         };
-        let Some(start) = self.page(len, list, request.cursor()) else {
+        let Some(start) = self.page(entries.len(), list, request.cursor()) else {
             let error = RpcError::invalid_params("Invalid cursor");
             return server.respond_error(handle, &error, tx).map(|_| Target::Responded);
         };
-        let end = len.min(start.saturating_add(self.page_size));
-        let page = Page { catalog: self, list, key, start, end, is_last: end == len };
+        let end = entries.len().min(start.saturating_add(self.page_size));
+        let next = (end < entries.len()).then_some(list * LONGEST + end);
+        let entries = entries.get(start..end).unwrap_or_default();
+        let page = Page { catalog: self, key, entries, next };
         let sent = server.respond_with::<dyn Encode>(handle, "complete", &page, tx);
         sent.map(|_| Target::Responded)
     }
 
-    /// Returns the entry that a request is for, or the error to respond with.
-    ///
-    /// # Errors
-    /// The tool, prompt, argument or resource is unknown.
-    pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
-        match request.method {
-            Method::ToolsCall => {
-                let name = request.name();
-                let tool =
-                    self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
-                let tool = tool.ok_or(RpcError::invalid_params("Unknown tool"))?;
-                #[cfg(feature = "http")]
-                request.check_param_headers(tool.input_schema)?;
-                Ok(Target::Tool(tool))
-            }
-            Method::PromptsGet => {
-                let prompt = self
-                    .prompt(request.name())
-                    .ok_or(RpcError::invalid_params("Unknown prompt"))?;
-                let arguments = request.arguments();
-                let missing = any_argument(prompt, &|name, required| {
-                    required && name.as_plain().is_none_or(|name| arguments.get(name).is_none())
-                });
-                if missing {
-                    Err(RpcError::invalid_params("A required argument is missing"))
-                } else {
-                    Ok(Target::Prompt(prompt))
-                }
-            }
-            Method::ResourcesRead => {
-                let Some(uri) = request.uri() else {
-                    return Err(RpcError::invalid_params("params.uri must be a string"));
-                };
-                if let Some(resource) = self.resources.iter().find(|resource| resource.uri == uri) {
-                    return Ok(Target::Resource(resource));
-                }
-                self.template_for(uri)
-                    .map(Target::Template)
-                    .ok_or(RpcError::resource_not_found(uri))
-            }
-            Method::CompletionComplete => self.completion_target(request),
-            _ => Ok(Target::Other),
+    /// Hands over what is wrong with the arguments of a call.
+    fn refusal(
+        &self,
+        tool: &Entry<'_>,
+        request: &Request<'_>,
+        refuse: &mut dyn FnMut(&dyn fmt::Display),
+    ) {
+        if let Some(check) = self.check {
+            check(tool, request.arguments().raw(), refuse);
         }
-    }
-
-    fn completion_target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
-        let reference = request.params.get("ref").unwrap_or(RawJson::EMPTY);
-        let string = |key| reference.get(key).and_then(RawJson::as_string);
-        let argument =
-            request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
-        let (target, known) = if string("type").is_some_and(|kind| kind == "ref/prompt") {
-            let prompt =
-                self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
-            let known =
-                any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
-            (Target::CompletePrompt(prompt), known)
-        } else {
-            let template = string("uri").and_then(|uri| {
-                self.templates.iter().find(|template| template.uri_template == uri)
-            });
-            let template = template.ok_or(RpcError::invalid_params("Unknown resource template"))?;
-            let pattern = template.uri_template.as_plain().unwrap_or_default();
-            (
-                Target::CompleteTemplate(template),
-                argument.is_some_and(|name| uri_template::has_variable(pattern, name)),
-            )
-        };
-        if known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
-    }
-
-    fn prompt(&self, name: Option<JsonStr<'_>>) -> Option<&'c Prompt<'c>> {
-        self.prompts.iter().find(|prompt| name.is_some_and(|name| prompt.name == name))
-    }
-
-    fn template_for(&self, uri: JsonStr<'_>) -> Option<&'c ResourceTemplate<'c>> {
-        self.templates.iter().find(|t| {
-            t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri))
-        })
     }
 
     /// Returns the start of the page. A cursor is the number of entries before the page, plus an
@@ -355,50 +285,25 @@ impl<'c> Catalog<'c> {
 /// A page of a list.
 struct Page<'x> {
     catalog: &'x Catalog<'x>,
-    list: usize,
     key: &'static str,
-    start: usize,
-    end: usize,
-    is_last: bool,
+    entries: &'x [Entry<'x>],
+    /// The cursor of the next page.
+    next: Option<usize>,
 }
 
 impl Encode for Page<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let Self { catalog, .. } = self;
         to.begin_object();
-        if to.key(self.key) {
-            match catalog.writers.get(self.list) {
-                Some(Some(write)) => write(catalog, self.start..self.end, to),
-                _ => to.raw(const { RawJson::from_static("[]") }),
-            }
-        }
-        if !self.is_last {
-            let cursor = Decimal::new((self.list * LONGEST + self.end) as u64, false);
-            to.member("nextCursor", cursor.as_str());
+        to.member(self.key, self.entries);
+        if let Some(next) = self.next {
+            to.member("nextCursor", Decimal::new(next as u64, false).as_str());
         }
         if to.revision().is_modern() {
-            to.member("ttlMs", &catalog.ttl_ms);
-            to.member("cacheScope", &catalog.scope);
+            to.member("ttlMs", &self.catalog.ttl_ms);
+            to.member("cacheScope", &self.catalog.scope);
         }
         to.end_object();
     }
-}
-
-/// Whether `is` returns true for the name and the required flag of any argument. Received JSON is
-/// not read as a type: its deserializer would be linked.
-fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
-    let Some(arguments) = prompt.arguments else { return false };
-    arguments
-        .as_slice()
-        .unwrap_or_default()
-        .iter()
-        .any(|argument| is(argument.name, argument.required == Some(true)))
-        || arguments.as_json().unwrap_or(RawJson::NULL).elements().any(|argument| {
-            let name = argument.get("name").and_then(RawJson::as_string).map(Text::from_json);
-            name.is_some_and(|name| {
-                is(name, argument.get("required").and_then(RawJson::as_bool) == Some(true))
-            })
-        })
 }
 
 impl Default for Catalog<'_> {
@@ -407,17 +312,17 @@ impl Default for Catalog<'_> {
     }
 }
 
-/// Error of [`Catalog::check`], [`Catalog::check_arguments`] or [`Catalog::check_structured`].
+/// Error of [`Catalog::check`].
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogError<'c> {
-    /// The name or URI of the entry, or the name of the argument as it was written.
+    /// The name or URI of the entry.
     pub entry: &'c str,
     /// The rule that it breaks.
     pub reason: &'static str,
 }
 
-impl core::fmt::Display for CatalogError<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Display for CatalogError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", Printable::new(self.entry), self.reason)
     }
 }

@@ -49,6 +49,13 @@ pub(crate) struct Slot {
     pub(crate) serial: u32,
 }
 
+impl Slot {
+    /// Returns whether the entry was made after the other one.
+    pub(crate) fn is_after(self, other: Self) -> bool {
+        (1..1 << 31).contains(&self.serial.wrapping_sub(other.serial))
+    }
+}
+
 /// An entry that has an id.
 pub(crate) trait Keyed {
     /// The content of an entry that was never used: all zeros.
@@ -112,20 +119,19 @@ impl<T: Keyed> GrowingTable<T> {
         }
     }
 
-    /// Returns the table with two free entries, or as many as the limit allows: one for a request,
-    /// and one that `subscriptions/listen` leaves to others.
+    /// Returns the table with this number of free entries, or as many as the limit allows.
     #[inline]
-    pub(crate) fn table(&mut self) -> Table<'_, T> {
-        if usize::from(self.head.len) + 2 > self.places.len() {
-            self.grow();
+    pub(crate) fn table(&mut self, free: usize) -> Table<'_, T> {
+        if usize::from(self.head.len) + free > self.places.len() {
+            self.grow(free);
         }
         let places = Places { head: &mut self.head, all: &mut self.places };
         Table { places, entries: &mut self.entries }
     }
 
     #[cold]
-    fn grow(&mut self) {
-        let len = (usize::from(self.head.len) + 2).min(self.limit.into());
+    fn grow(&mut self, free: usize) {
+        let len = (usize::from(self.head.len) + free).min(self.limit.into());
         self.places.resize(len.max(self.places.len()), Place::FREE);
         self.entries.resize_with(self.places.len(), || T::EMPTY);
     }
@@ -411,12 +417,12 @@ mod tests {
         let mut state = GrowingTable::<Named>::new(5);
         let ids = ["10", "20", "30", "40", "50"];
         let slots = ids.map(|id| {
-            let mut table = state.table();
+            let mut table = state.table(2);
             assert!(!table.is_full());
             insert(&mut table, 7, None, id).expect("there is room")
         });
         assert_eq!(slots.map(|slot| slot.index), [0, 1, 2, 3, 4]);
-        let mut table = state.table();
+        let mut table = state.table(2);
         assert!(table.is_full() && insert(&mut table, 7, None, "60").is_none());
         assert!(table.remove(slots[3]).is_some() && table.remove(slots[1]).is_some());
         let again =

@@ -32,6 +32,7 @@ mod rx;
 mod server;
 mod storage;
 mod time;
+mod tool_result;
 mod trace;
 mod tx;
 #[cfg(feature = "derive")]
@@ -41,14 +42,14 @@ mod uri_template;
 mod violation;
 mod words;
 
-pub use catalog::{Catalog, CatalogError, Target};
+pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;
 pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
     ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
-pub use connection::{Connection, Memory, Outcome, Step, Turn};
+pub use connection::{Connection, Machine, Memory, Outcome, Step, Turn};
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
 pub use encode::{Encode, Encoder, Json, to_slice};
@@ -69,5 +70,6 @@ pub use server::{
 pub use server::{GrowingServerState, OwnedRequest};
 pub use storage::Storage;
 pub use time::Instant;
+pub use tool_result::{OrToolError, ToolError, ToolOutput, ToolResult};
 pub use tx::{Tx, TxBuffer};
 pub use violation::Violation;

@@ -120,7 +120,11 @@ impl<'e> RpcError<'e> {
         Self {
             code: ErrorCode::MissingClientCapability,
             message: "The request needs a client capability that was not declared",
-            data: Data::Required(required, ClientFeatures::encode),
+            data: Data::Required(required, |required, to| {
+                to.begin_object();
+                required.write_members(Revision::LATEST, to);
+                to.end_object();
+            }),
         }
     }
 

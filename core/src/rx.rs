@@ -184,7 +184,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 
     /// Returns whether the last byte received belongs to a line that has not ended.
-    fn is_mid_line(&self) -> bool {
+    #[must_use]
+    pub fn is_mid_line(&self) -> bool {
         let last = self.end.checked_sub(1).and_then(|last| self.storage.bytes().get(last));
         self.unfinished() > 0 && last != Some(&b'\n')
     }

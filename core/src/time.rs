@@ -35,10 +35,10 @@ impl Instant {
     #[cfg_attr(small, inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
-        let ms = duration
-            .as_secs()
-            .saturating_mul(1000)
-            .saturating_add(duration.subsec_nanos().div_ceil(1_000_000) as u64);
+        if duration.as_secs() >= u64::MAX / 1000 {
+            return Self::NEVER;
+        }
+        let ms = duration.as_secs() * 1000 + duration.subsec_nanos().div_ceil(1_000_000) as u64;
         Self(self.0.saturating_add(ms))
     }
 

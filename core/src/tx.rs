@@ -17,8 +17,8 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     tail: usize,
     /// The frame whose beginning has been written and whose end has not.
     open: Option<OpenFrame>,
-    /// Where the next part of the open frame begins.
-    path: Path,
+    /// Where the next part of the open frame begins. `None` is written by one store.
+    path: Option<Path>,
     framing: Framing,
     limit: usize,
     storage: S,
@@ -38,15 +38,7 @@ impl<S: Storage> TxBuffer<S> {
     /// parts.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self {
-            head: 0,
-            tail: 0,
-            open: None,
-            path: Path::START,
-            framing: Framing::Lines,
-            limit,
-            storage,
-        }
+        Self { head: 0, tail: 0, open: None, path: None, framing: Framing::Lines, limit, storage }
     }
 
     /// Changes the framing, which is lines by default.
@@ -130,6 +122,11 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
+    /// Forgets the pending bytes and the open frame, for the next peer.
+    pub fn clear(&mut self) {
+        (self.head, self.tail, self.open) = (0, 0, None);
+    }
+
     /// Returns whether nothing is pending and no frame is open.
     #[must_use]
     pub fn is_idle(&self) -> bool {
@@ -206,10 +203,7 @@ impl Tx<'_> {
             return Err(SendError::NotAllowed(NotAllowed::OutOfOrder));
         }
         if self.storage.bytes().len() - self.tail < json.len() {
-            let (head, tail) = (self.head, self.tail);
-            storage::move_down(self.storage.bytes_mut(), head, tail, 0);
-            self.tail -= head;
-            self.head = 0;
+            self.move_down();
             storage::grow(&mut self.storage, (self.tail + json.len()).min(self.limit), self.limit);
         }
         let tail = self.tail;
@@ -280,10 +274,27 @@ impl Tx<'_> {
 
     /// Abandons the open frame, if the application sends it. Returns whether it did.
     pub(crate) fn abandon_application(&mut self) -> Result<bool, SendError> {
-        if !self.open.is_some_and(|open| open.writer_id.is_application()) {
+        if self.open.is_some_and(|open| open.writer_id.is_application()) {
+            self.abandon_any()
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// Abandons the open frame. Returns whether there was one.
+    pub(crate) fn abandon_any(&mut self) -> Result<bool, SendError> {
+        if self.open.is_none() {
             return Ok(false);
         }
         self.abandon_open().map(|()| true)
+    }
+
+    /// Abandons a frame whose beginning has been sent and which nothing goes on with. Returns
+    /// whether there was one. A streamed frame awaits the data of its source.
+    pub(crate) fn abandon_orphan(&mut self) -> bool {
+        self.head == self.tail
+            && self.open.is_some_and(|open| open.mode == WriteMode::Repeated)
+            && self.abandon_open().is_ok()
     }
 
     fn abandon_open(&mut self) -> Result<(), SendError> {
@@ -301,6 +312,14 @@ impl Tx<'_> {
             self.open = open;
         }
         result
+    }
+
+    /// Moves the pending bytes to the front.
+    fn move_down(&mut self) {
+        let (head, tail) = (self.head, self.tail);
+        storage::move_down(self.storage.bytes_mut(), head, tail, 0);
+        self.tail -= head;
+        self.head = 0;
     }
 
     fn write(
@@ -330,13 +349,18 @@ impl Tx<'_> {
             _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
         // A frame that fits is written without looking for places to go on from.
-        let mut path = (sent > 0).then_some(self.path);
+        let mut is_tracked = sent > 0;
+        if is_tracked {
+            // A piece ends where the buffer does; without room it would be written to its end.
+            self.move_down();
+        }
         loop {
             let len = self.storage.bytes().len();
             let fixed = self.head == 0 && !(self.storage.can_grow() && len < self.limit);
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
-            let mut tracker = path.map(|path| Tracker::new(path, fixed));
+            let mut tracker =
+                is_tracked.then(|| Tracker::new(self.path.unwrap_or(Path::START), fixed));
             let mut writer = Encoder::new(out, sent, revision);
             if let Some(tracker) = &mut tracker {
                 writer.track(tracker);
@@ -348,7 +372,7 @@ impl Tx<'_> {
             if part != FramePart::Begin {
                 delimiters.write_end(&mut writer);
             }
-            let next = path.map(|path| writer.end_piece(path));
+            writer.end_piece();
             let (total, status) = (writer.position(), writer.status());
             match writer.is_invalid() {
                 // The written part cannot be taken back. Its line ends here; otherwise no other
@@ -372,10 +396,7 @@ impl Tx<'_> {
                 None => {}
             }
             if self.head > 0 {
-                let (head, tail) = (self.head, self.tail);
-                storage::move_down(self.storage.bytes_mut(), head, tail, 0);
-                self.tail -= head;
-                self.head = 0;
+                self.move_down();
                 continue;
             }
             if !fixed
@@ -393,13 +414,13 @@ impl Tx<'_> {
             if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
-            let Some(next) = next else {
-                path = Some(Path::START);
+            let Some(tracker) = tracker else {
+                (self.path, is_tracked) = (None, true);
                 continue;
             };
             self.tail = len;
             self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
-            self.path = next;
+            self.path = Some(tracker.path);
             self.framing.written(writer_id.is_response(), status, false);
             return Err(SendError::Full);
         }
@@ -519,5 +540,5 @@ enum FramePart {
     End,
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;

@@ -1,7 +1,7 @@
 //! Serves any number of TCP clients in one thread, with readiness events of the operating system:
 //! no adapter, no async.
 //!
-//! `cargo run --bin poll-server 127.0.0.1:8080`
+//! `cargo run --bin poll-server 127.0.0.1:8080 60`: calls end after 60 s, the default.
 //!
 //! Nothing here waits but `poll`. A client that does not read its responses is not read from either
 //! once its buffers are full; slow tools run in threads of their own, and their outcomes come back
@@ -19,14 +19,16 @@ use mcp_sansio_examples::small::{self, Reply, Session};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 
-struct Client {
+struct Client<'c> {
     stream: TcpStream,
-    session: Session,
+    session: Session<'c>,
+    /// The time of the next timeout.
+    until: Option<mcp_sansio::Instant>,
 }
 
 /// When to continue with a client.
 enum Next {
-    /// When its socket is ready again, or a tool has an outcome.
+    /// When its socket is ready again, a tool has an outcome, or a call times out.
     Wait,
     /// After the other clients have had their turn.
     Again,
@@ -36,7 +38,7 @@ enum Next {
 /// The outcome of a slow tool.
 type Done = (Token, RequestHandle, Reply);
 
-impl Client {
+impl Client<'_> {
     fn turn(
         &mut self,
         now: mcp_sansio::Instant,
@@ -50,7 +52,8 @@ impl Client {
                     }
                 }
                 Step::Again => {}
-                Step::Io { write, mut read, .. } => {
+                Step::Io { write, mut read, until } => {
+                    self.until = until;
                     let room = read.spare();
                     let got = if room.is_empty() { None } else { ready(self.stream.read(room))? };
                     read.commit(got.unwrap_or(0));
@@ -82,7 +85,10 @@ fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 }
 
 fn main() -> io::Result<()> {
-    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let seconds = arguments.next().map_or(Ok(60), |text| text.parse()).map_err(io::Error::other);
+    let config = small::config(Duration::from_secs(seconds?));
     let mut listener = TcpListener::bind(address.parse().map_err(io::Error::other)?)?;
     eprintln!("poll-server: listening on {}", listener.local_addr()?);
     let mut poll = Poll::new()?;
@@ -97,13 +103,19 @@ fn main() -> io::Result<()> {
             let _ = waker.wake();
         });
     };
-    let (mut clients, mut busy) = (HashMap::new(), VecDeque::new());
+    let (mut clients, mut busy) = (HashMap::<Token, Client<'_>>::new(), VecDeque::new());
     let (mut events, mut accepted, begun) = (Events::with_capacity(256), TOOLS.0, Instant::now());
+    let now = || mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
     loop {
-        // Does not wait while clients have more to do.
-        poll.poll(&mut events, if busy.is_empty() { None } else { Some(Duration::ZERO) })?;
+        // Does not wait while clients have more to do. Many clients need an ordered list of times.
+        let earliest = clients.values().filter_map(|client| client.until).min();
+        let until = if busy.is_empty() { earliest } else { Some(now()) };
+        let wait = until.map(|due| due.as_millis().saturating_sub(now().as_millis()));
+        poll.poll(&mut events, wait.map(Duration::from_millis))?;
         busy.extend(events.iter().map(|event| event.token()));
-        let now = mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
+        let now = now();
+        let is_due = |client: &Client<'_>| client.until.is_some_and(|due| due <= now);
+        busy.extend(clients.iter().filter(|entry| is_due(entry.1)).map(|entry| *entry.0));
         for token in std::mem::take(&mut busy) {
             if token == LISTENER {
                 while let Some((mut stream, _)) = ready(listener.accept())? {
@@ -111,7 +123,8 @@ fn main() -> io::Result<()> {
                     let token = Token(accepted);
                     let interest = Interest::READABLE | Interest::WRITABLE;
                     poll.registry().register(&mut stream, token, interest)?;
-                    clients.insert(token, Client { stream, session: small::session() });
+                    let session = small::session(&config);
+                    clients.insert(token, Client { stream, session, until: None });
                 }
             } else if token == TOOLS {
                 for (token, request, reply) in outcomes.try_iter() {

@@ -8,25 +8,33 @@ use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Connection, Outcome, OwnedRequest, RawJson, RequestHandle, RxBuffer, SendError,
     Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Turn, Tx, TxBuffer,
+    entries,
 };
 
 /// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
 /// long as they like: they leave in pieces of 512 bytes.
-pub type Session = Connection<'static, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
+pub type Session<'c> = Connection<'c, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
 
 /// Creates a connection.
 #[must_use]
-pub fn session() -> Session {
+pub fn session<'c>(config: &'c ServerConfig<'c>) -> Session<'c> {
     let rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
-    Connection::new(&CONFIG, ServerState::new(), rx, TxBuffer::new([0; 512]))
+    Connection::new(config, ServerState::new(), rx, TxBuffer::new([0; 512]))
+}
+
+/// Returns the configuration of a server whose calls take no longer than that.
+#[must_use]
+pub const fn config(timeout: Duration) -> ServerConfig<'static> {
+    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS)
+        .request_timeout(timeout)
 }
 
 /// The outcome of a request. Owns its data, so that it can wait until the client reads.
 pub enum Reply {
-    /// What the catalog responds: a list, or that there is no such tool.
+    /// Response of the catalog: a list, or that there is no such tool, or that it does not take
+    /// these arguments.
     Catalog(OwnedRequest),
     Text(String),
-    InvalidArguments(String),
 }
 
 impl Outcome<Server<'_>> for Reply {
@@ -39,7 +47,6 @@ impl Outcome<Server<'_>> for Reply {
         match self {
             Self::Catalog(request) => CATALOG.respond(server, &request.as_request(), tx).map(drop),
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
-            Self::InvalidArguments(why) => server.respond_invalid_arguments(request, why, tx),
         }
     }
 }
@@ -67,11 +74,11 @@ pub fn handle(event: &ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>, Reply>) -
     let Ok(Target::Tool(tool)) = CATALOG.target(request) else {
         return hand_in(turn, request.handle, Reply::Catalog(request.into()));
     };
-    if tool.name == "wait" {
+    if tool.key == "wait" {
         let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
         return Some(Job { request: request.handle, seconds });
     }
-    let text = if tool.name == "add" {
+    let text = if tool.key == "add" {
         number("a").zip(number("b")).map(|(a, b)| (a + b).to_string())
     } else {
         let times = number("times").unwrap_or(1.0).clamp(0.0, 1e6) as usize;
@@ -80,11 +87,7 @@ pub fn handle(event: &ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>, Reply>) -
             .and_then(RawJson::as_string)
             .map(|text| text.to_string().repeat(times))
     };
-    let reply = text.map_or_else(
-        || Reply::InvalidArguments("the arguments do not match the schema".to_owned()),
-        Reply::Text,
-    );
-    hand_in(turn, request.handle, reply)
+    hand_in(turn, request.handle, Reply::Text(text.unwrap_or_default()))
 }
 
 /// Hands in the only outcome of a request, for which there is always a place.
@@ -97,10 +100,7 @@ fn hand_in(
     None
 }
 
-static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS);
-
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"integer"}},"required":["text"]}"#))
         .description("Echoes the text, so many times"),
     Tool::new(

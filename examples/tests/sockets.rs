@@ -221,6 +221,24 @@ fn a_slow_tool_of_poll_server_delays_nothing_else() {
 }
 
 #[test]
+fn a_tool_of_poll_server_that_takes_too_long_times_out() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0", "1"]);
+    let mut clients = [server.connect(), server.connect()];
+    for (id, client) in (1..).zip(&mut clients) {
+        client.send(id, "tools/call", json!({"name": "wait", "arguments": {"seconds": 3}}));
+    }
+    // Nothing else happens meanwhile.
+    for (id, client) in (1..).zip(&mut clients) {
+        let response = client.next();
+        assert_eq!(response["id"], id);
+        assert_eq!(response["error"]["message"], "The request timed out", "{response}");
+    }
+    // The outcome comes too late.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert_eq!(text(&clients[0].call(3, "add", json!({"a": 1, "b": 2}))), "3");
+}
+
+#[test]
 fn an_answer_of_poll_server_may_be_longer_than_all_buffers() {
     let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
     let mut client = server.connect();

@@ -13,7 +13,7 @@ use mcp_sansio::{
     CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant,
     NotAllowed, RawJson, SendError, Violation,
 };
-use mcp_sansio_adapters::embedded::{Client, ClientContext, ClientHandler, Error};
+use mcp_sansio_adapters::embedded::{Client, ClientHandler, Error, Turn};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
@@ -171,7 +171,11 @@ fn connecting_to_a_server_of_another_era_fails_with_the_reason() {
 #[test]
 fn a_known_modern_server_is_not_probed() {
     let (mut house, port) = house(64, vec![("tools/call", text("at once"))]);
-    house.context().client().set_era(Some(mcp_sansio::Era::Modern));
+    let known = house.send(|client, _, _| {
+        client.set_era(Some(mcp_sansio::Era::Modern));
+        Ok(())
+    });
+    assert_eq!(known, Ok(()));
     assert_eq!(house.connect(|_| ()), Ok(None));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("at once".to_owned()));
     assert!(port.is_through());
@@ -291,18 +295,32 @@ fn a_response_that_is_too_long_ends_its_call() {
 
 #[test]
 fn an_end_is_an_error() {
-    let (mut house, port) = house(64, modern([("tools/call", String::new())]));
+    let (mut house, port) =
+        house(64, modern([("tools/call", String::new()), ("tools/call", text("again"))]));
     open(&mut house);
     port.0.borrow_mut().has_ended = true;
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::ConnectionClosed));
+    let not_open = Err(Error::NotSent(SendError::NotAllowed(NotAllowed::NotOpen)));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), not_open);
+    assert_eq!(house.run_for(Duration::from_secs(1)), Err(Error::ConnectionClosed));
+    // The port brings the server again, whose era is known.
+    port.0.borrow_mut().has_ended = false;
+    house.port().reset();
+    assert_eq!(house.connect(|_| ()), Ok(None));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("again".to_owned()));
+    assert!(port.is_through());
+}
+
+#[test]
+fn errors_of_the_port_end_a_call() {
+    let (mut house, port) = house(64, modern([("tools/call", String::new())]));
+    open(&mut house);
     port.0.borrow_mut().is_deaf = true;
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::WriteZero));
     port.0.borrow_mut().is_deaf = false;
     port.fails(ErrorKind::ConnectionReset);
-    assert_eq!(
-        house.run_for(Duration::from_secs(1)),
-        Err(Error::Io(Fault(ErrorKind::ConnectionReset)))
-    );
+    let reset = Err(Error::Io(Fault(ErrorKind::ConnectionReset)));
+    assert_eq!(house.run_for(Duration::from_secs(1)), reset);
 }
 
 #[test]
@@ -315,11 +333,11 @@ fn changes_are_attended_to() {
     assert_eq!(NOW.get(), 3000);
 }
 
-impl ClientHandler<Port, 64, 2> for Notes {
+impl ClientHandler<Port> for Notes {
     fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        session: &mut ClientContext<'_, Port, 64, 2>,
+        turn: &mut Turn<'_, Port, mcp_sansio::Client<'_>>,
     ) -> Result<(), Error<Fault>> {
         self.events.push(match event {
             ClientEvent::Progress { .. } => "progress".to_owned(),
@@ -328,7 +346,7 @@ impl ClientHandler<Port, 64, 2> for Notes {
             ClientEvent::Violation(violation) => format!("{violation:?}"),
             ClientEvent::Request(request) => {
                 let roots = RawJson::from_static(r#"{"roots":[]}"#);
-                session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
+                turn.send(|client, tx| client.respond_raw(request.handle, roots, tx))?;
                 "request".to_owned()
             }
             other => format!("{other:?}"),

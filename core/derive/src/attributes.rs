@@ -8,7 +8,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{
     Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitBool, LitStr, Meta, Path, Result, Token,
-    UnOp,
+    Type, UnOp,
 };
 
 use crate::case::Case;
@@ -65,6 +65,7 @@ pub(crate) struct ToolOptions {
     pub(crate) title: Option<LitStr>,
     /// Setters of `ToolAnnotations`, with their values.
     pub(crate) hints: Vec<(Ident, bool)>,
+    pub(crate) returns: Option<Type>,
     pub(crate) flatten: Option<Ident>,
 }
 
@@ -72,10 +73,11 @@ impl ToolOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
-                     `open_world`, `flatten`";
+                     `open_world`, `returns = Type`, `flatten`";
         each(attributes, "tool", known, |key, meta| match key {
             "name" => once(&mut options.name, meta, string),
             "title" => once(&mut options.title, meta, string),
+            "returns" => once(&mut options.returns, meta, value),
             "flatten" => once(&mut options.flatten, meta, flag),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;

@@ -1,4 +1,5 @@
-//! `#[derive(Input)]` on enums: one of several strings, or one of several objects.
+//! `#[derive(Input)]` on enums: one of several strings, or one of several objects; what
+//! `#[derive(Output)]` shares with it.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -7,10 +8,28 @@ use syn::{DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 
 use crate::Target;
 use crate::attributes::{TypeOptions, VariantOptions};
-use crate::members::Members;
+use crate::members::{Members, Trait};
 
 pub(crate) fn input(item: &DeriveInput, data: &DataEnum, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
+    let variants = variants(item, data, &options)?;
+    match &options.tag {
+        Some(tag) => tagged(&options, tag, &variants, target),
+        None => strings(&options, &variants, target),
+    }
+}
+
+pub(crate) struct Variant<'v> {
+    pub(crate) variant: &'v syn::Variant,
+    pub(crate) options: VariantOptions,
+    pub(crate) name: String,
+}
+
+pub(crate) fn variants<'v>(
+    item: &'v DeriveInput,
+    data: &'v DataEnum,
+    options: &TypeOptions,
+) -> Result<Vec<Variant<'v>>> {
     if data.variants.is_empty() {
         return Err(Error::new_spanned(&item.ident, "an enum without variants has no values"));
     }
@@ -24,24 +43,11 @@ pub(crate) fn input(item: &DeriveInput, data: &DataEnum, target: &Target) -> Res
         }
         variants.push(Variant { variant, options: own, name });
     }
-    match &options.tag {
-        Some(tag) => tagged(&options, tag, &variants, target),
-        None => strings(&options, &variants, target),
-    }
+    Ok(variants)
 }
 
-struct Variant<'v> {
-    variant: &'v syn::Variant,
-    options: VariantOptions,
-    name: String,
-}
-
-/// Implements `Input` for an enum of names.
-fn strings(
-    options: &TypeOptions,
-    variants: &[Variant<'_>],
-    target: &Target,
-) -> Result<TokenStream> {
+/// Checks an enum of names.
+pub(crate) fn check_names(options: &TypeOptions, variants: &[Variant<'_>]) -> Result<()> {
     for Variant { variant, .. } in variants {
         if !matches!(variant.fields, Fields::Unit) {
             return Err(Error::new_spanned(
@@ -55,9 +61,19 @@ fn strings(
             return Err(Error::new_spanned(discriminant, "remove the number of this variant"));
         }
     }
-    if let Some(open) = &options.open {
-        return Err(Error::new(open.span(), "`open` is for objects"));
+    match &options.open {
+        Some(open) => Err(Error::new(open.span(), "`open` is for objects")),
+        None => Ok(()),
     }
+}
+
+/// Implements `Input` for an enum of names.
+fn strings(
+    options: &TypeOptions,
+    variants: &[Variant<'_>],
+    target: &Target,
+) -> Result<TokenStream> {
+    check_names(options, variants)?;
     let Target { lifetime, ty, .. } = target;
     let description = &options.description;
     let names = variants.iter().map(|variant| &variant.name);
@@ -81,6 +97,90 @@ fn strings(
     })
 }
 
+/// Code for an enum of objects.
+pub(crate) struct Objects {
+    /// An expression of type `Rule`.
+    pub(crate) rule: TokenStream,
+    /// An expression of type `Docs`.
+    pub(crate) docs: TokenStream,
+    /// The members of each variant, or the one type that has them.
+    pub(crate) contents: Vec<Contents>,
+}
+
+pub(crate) enum Contents {
+    /// Fields of the variant.
+    Members(Members),
+    /// A struct, as the trait.
+    Struct(TokenStream),
+}
+
+impl Objects {
+    pub(crate) fn new(
+        options: &TypeOptions,
+        tag: &LitStr,
+        variants: &[Variant<'_>],
+        derived: Trait<'_>,
+    ) -> Result<Self> {
+        let (mut objects, mut docs, mut contents) = (vec![], vec![], vec![]);
+        for Variant { variant, options: own, .. } in variants {
+            let description = &own.description;
+            let members = match &variant.fields {
+                Fields::Named(fields) => {
+                    Members::new(&fields.named, options.rename_all.unwrap_or_default(), derived)?
+                }
+                Fields::Unit => Members::NONE,
+                Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                    let inner = &fields.unnamed[0].ty;
+                    let of_type = derived.of(inner);
+                    let description = Some(description).filter(|text| !text.is_empty()).into_iter();
+                    objects.push(quote_spanned!(inner.span()=>
+                        ::mcp_sansio::typed::Rule::object(#of_type::RULE)
+                    ));
+                    docs.push(quote!(
+                        ::mcp_sansio::typed::Docs {
+                            #(description: #description,)*
+                            ..#of_type::DOCS
+                        }
+                    ));
+                    contents.push(Contents::Struct(of_type));
+                    continue;
+                }
+                Fields::Unnamed(fields) => {
+                    let message = "a variant of an object has named fields, or one struct";
+                    return Err(Error::new_spanned(fields, message));
+                }
+            };
+            let inner = members.docs();
+            objects.push(members.object(options.open.is_some()));
+            docs.push(quote!(::mcp_sansio::typed::Docs {
+                description: #description,
+                inner: #inner,
+                ..::mcp_sansio::typed::Docs::NONE
+            }));
+            contents.push(Contents::Members(members));
+        }
+        let names = variants.iter().map(|variant| &variant.name);
+        let description = &options.description;
+        let rule = quote! {
+            ::mcp_sansio::typed::Rule::OneOf(&const {
+                ::mcp_sansio::typed::OneOf::new(
+                    #tag,
+                    &[#(#names),*],
+                    &const { [#(#objects),*] },
+                )
+            })
+        };
+        let docs = quote! {
+            ::mcp_sansio::typed::Docs {
+                description: #description,
+                inner: &const { [#(#docs),*] },
+                ..::mcp_sansio::typed::Docs::NONE
+            }
+        };
+        Ok(Self { rule, docs, contents })
+    }
+}
+
 /// Implements `Input` for an enum of objects.
 fn tagged(
     options: &TypeOptions,
@@ -88,67 +188,33 @@ fn tagged(
     variants: &[Variant<'_>],
     target: &Target,
 ) -> Result<TokenStream> {
-    let Target { lifetime, ty, ty_static } = target;
-    let (mut objects, mut docs, mut values, mut count) = (vec![], vec![], vec![], 0);
-    for Variant { variant, options: own, .. } in variants {
+    let Target { lifetime, ty, ty_static, .. } = target;
+    let Objects { rule, docs, contents } =
+        Objects::new(options, tag, variants, Trait::Input(lifetime))?;
+    let (mut values, mut count) = (vec![], 0);
+    for (Variant { variant, .. }, contents) in variants.iter().zip(&contents) {
         let ident = &variant.ident;
-        let description = &own.description;
-        let members = match &variant.fields {
-            Fields::Named(fields) => {
-                Members::new(&fields.named, options.rename_all.unwrap_or_default(), lifetime)?
+        values.push(match contents {
+            Contents::Members(members) => {
+                count = count.max(members.count);
+                members.build(&quote!(Self::#ident))
             }
-            Fields::Unit => Members::NONE,
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                let inner = &fields.unnamed[0].ty;
-                let input = quote!(<#inner as ::mcp_sansio::typed::Input<#lifetime>>);
-                let description = Some(description).filter(|text| !text.is_empty()).into_iter();
-                objects.push(quote_spanned!(inner.span()=>
-                    ::mcp_sansio::typed::Rule::object(#input::RULE)
-                ));
-                docs.push(quote!(
-                    ::mcp_sansio::typed::Docs { #(description: #description,)* ..#input::DOCS }
-                ));
-                values.push(quote!(Self::#ident(#input::read(value))));
-                continue;
-            }
-            Fields::Unnamed(fields) => {
-                let message = "a variant that is read from JSON has named fields, or one struct";
-                return Err(Error::new_spanned(fields, message));
-            }
-        };
-        count = count.max(members.count);
-        let inner = members.docs();
-        objects.push(members.object(options.open.is_some()));
-        docs.push(quote!(::mcp_sansio::typed::Docs {
-            description: #description,
-            inner: #inner,
-            ..::mcp_sansio::typed::Docs::NONE
-        }));
-        values.push(members.build(&quote!(Self::#ident)));
+            Contents::Struct(of_type) => quote!(Self::#ident(#of_type::read(value))),
+        });
     }
-    let names = variants.iter().map(|variant| &variant.name);
     let arms = arms(values.into_iter());
-    let description = &options.description;
     Ok(quote! {
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
-            const RULE: ::mcp_sansio::typed::Rule =
-                ::mcp_sansio::typed::Rule::OneOf(&const {
-                    ::mcp_sansio::typed::OneOf::new(
-                        #tag,
-                        &[#(#names),*],
-                        &const { [#(#objects),*] },
-                    )
-                });
-            const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
-                description: #description,
-                inner: &const { [#(#docs),*] },
-                ..::mcp_sansio::typed::Docs::NONE
-            };
+            const RULE: ::mcp_sansio::typed::Rule = #rule;
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                match ::mcp_sansio::typed::find_variant(&const { Self::RULE }, value, &mut members)
-                {
+                match ::mcp_sansio::typed::find_variant(
+                    &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
+                    value,
+                    &mut members,
+                ) {
                     #(#arms)*
                 }
             }

@@ -5,6 +5,7 @@ mod attributes;
 mod case;
 mod enums;
 mod members;
+mod output;
 mod structs;
 mod tools;
 
@@ -17,6 +18,13 @@ use syn::{Data, DeriveInput, Error, GenericParam, Lifetime, Result, parse_macro_
 #[proc_macro_derive(Input, attributes(input, arg))]
 pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), expand_input)
+}
+
+/// Implements `Output`, `Encode` and, unless it is an enum of names or a newtype, `OutputObject`:
+/// see the trait `mcp_sansio::typed::Output`.
+#[proc_macro_derive(Output, attributes(input, arg))]
+pub fn output(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand(&parse_macro_input!(item as DeriveInput), output::output)
 }
 
 /// Implements `Tools` for an enum whose variants are tools: see the trait
@@ -33,7 +41,10 @@ fn expand(
     let code = macro_of(item).map(|body| {
         // The options are the user's expressions, in casts and calls that lints complain about.
         quote! {
-            #[allow(clippy::all, clippy::pedantic, clippy::restriction, trivial_numeric_casts)]
+            #[allow(
+                clippy::all, clippy::pedantic, clippy::restriction,
+                trivial_numeric_casts, unused_variables,
+            )]
             const _: () = { #body };
         }
     });
@@ -55,6 +66,8 @@ fn expand_input(item: &DeriveInput) -> Result<TokenStream> {
 struct Target {
     /// The lifetime of the JSON text: that of the type, or a new one.
     lifetime: Lifetime,
+    /// The parameters of an `impl` for the type: its lifetime, or nothing.
+    generics: TokenStream,
     /// The type with its lifetime.
     ty: TokenStream,
     /// The type with `'static`, for constants without parameters.
@@ -73,7 +86,8 @@ impl Target {
                 GenericParam::Lifetime(param) => {
                     return Err(Error::new_spanned(
                         param,
-                        "a type that is read from JSON has one lifetime: that of the JSON text",
+                        "a type has one lifetime: that of the JSON text that it is read from, or of \
+                         the data that it is written from",
                     ));
                 }
                 GenericParam::Type(_) | GenericParam::Const(_) => {
@@ -86,10 +100,14 @@ impl Target {
             }
         }
         Ok(match lifetime {
-            Some(lifetime) => {
-                Self { ty: quote!(#ident<#lifetime>), ty_static: quote!(#ident<'static>), lifetime }
-            }
+            Some(lifetime) => Self {
+                generics: quote!(<#lifetime>),
+                ty: quote!(#ident<#lifetime>),
+                ty_static: quote!(#ident<'static>),
+                lifetime,
+            },
             None => Self {
+                generics: TokenStream::new(),
                 lifetime: Lifetime::new("'json", proc_macro2::Span::mixed_site()),
                 ty: quote!(#ident),
                 ty_static: quote!(#ident),

@@ -1,17 +1,41 @@
 //! The members of an object: named fields of a struct or of a variant.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Error, Expr, ExprLit, Field, Lifetime, Lit, Result, Token};
+use syn::{Error, Expr, ExprLit, Field, Lifetime, Lit, LitStr, Result, Token, Type};
 
 use crate::attributes::{Bounds, FieldOptions, fraction, known_format};
 use crate::case::Case;
 
+/// The trait that is derived, and implemented by the types of the members.
+#[derive(Clone, Copy)]
+pub(crate) enum Trait<'t> {
+    /// `Input`, of text with this lifetime.
+    Input(&'t Lifetime),
+    Output,
+}
+
+impl Trait<'_> {
+    /// Returns a type as this trait.
+    pub(crate) fn of(self, ty: &Type) -> TokenStream {
+        let span = ty.span();
+        match self {
+            Self::Input(lifetime) => {
+                quote_spanned!(span=> <#ty as ::mcp_sansio::typed::Input<#lifetime>>)
+            }
+            Self::Output => quote_spanned!(span=> <#ty as ::mcp_sansio::typed::Output>),
+        }
+    }
+}
+
 /// Code for the members of an object.
 pub(crate) struct Members {
     pub(crate) count: usize,
+    /// Names of the fields, and of the members.
+    idents: Vec<Ident>,
+    names: Vec<String>,
     /// Expressions of type `Member`.
     rules: Vec<TokenStream>,
     /// Expressions of type `Docs`.
@@ -21,23 +45,27 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    pub(crate) const NONE: Self =
-        Self { count: 0, rules: Vec::new(), docs: Vec::new(), fields: Vec::new() };
+    pub(crate) const NONE: Self = Self {
+        count: 0,
+        idents: Vec::new(),
+        names: Vec::new(),
+        rules: Vec::new(),
+        docs: Vec::new(),
+        fields: Vec::new(),
+    };
 
     pub(crate) fn new(
         fields: &Punctuated<Field, Token![,]>,
         case: Case,
-        lifetime: &Lifetime,
+        derived: Trait<'_>,
     ) -> Result<Self> {
         let mut members = Self { count: fields.len(), ..Self::NONE };
         for (place, field) in fields.iter().enumerate() {
-            let code = MemberCode::new(field, lifetime)?;
-            let ident = &field.ident;
-            let name = match (&code.options.name, ident) {
-                (Some(name), _) => name.value(),
-                (None, Some(ident)) => case.of(ident),
-                (None, None) => return Err(Error::new_spanned(field, "a member needs a name")),
+            let code = MemberCode::new(field, derived)?;
+            let Some(ident) = &field.ident else {
+                return Err(Error::new_spanned(field, "a member needs a name"));
             };
+            let name = code.options.name.as_ref().map_or_else(|| case.of(ident), LitStr::value);
             let (rule, optional, docs) = (&code.rule, &code.optional, &code.docs);
             members.rules.push(quote!(::mcp_sansio::typed::Member {
                 name: #name,
@@ -47,6 +75,8 @@ impl Members {
             members.docs.push(quote!(#docs));
             let read = code.read(quote!(members[#place]));
             members.fields.push(quote!(#ident: #read));
+            members.idents.push(ident.clone());
+            members.names.push(name);
         }
         Ok(members)
     }
@@ -68,12 +98,24 @@ impl Members {
         let fields = &self.fields;
         quote!(#path { #(#fields),* })
     }
+
+    /// A pattern for the fields, and statements that write them to the encoder `to`.
+    pub(crate) fn write(&self) -> [TokenStream; 2] {
+        let Self { idents, names, .. } = self;
+        // No name of a field may hide the encoder.
+        let values: Vec<_> = (0..self.count).map(|place| format_ident!("member{place}")).collect();
+        [
+            quote!({ #(#idents: #values),* }),
+            quote!(#(::mcp_sansio::typed::write_member(to, #names, #values);)*),
+        ]
+    }
 }
 
 /// Code for a field.
 pub(crate) struct MemberCode<'f> {
-    field: &'f Field,
-    lifetime: &'f Lifetime,
+    ty: &'f Type,
+    /// The type as the trait.
+    pub(crate) of_type: TokenStream,
     pub(crate) options: FieldOptions,
     pub(crate) rule: TokenStream,
     optional: TokenStream,
@@ -81,21 +123,24 @@ pub(crate) struct MemberCode<'f> {
 }
 
 impl<'f> MemberCode<'f> {
-    pub(crate) fn new(field: &'f Field, lifetime: &'f Lifetime) -> Result<Self> {
-        let options = FieldOptions::parse(&field.attrs)?;
-        let ty = &field.ty;
-        let input = quote_spanned!(ty.span()=> <#ty as ::mcp_sansio::typed::Input<#lifetime>>);
+    pub(crate) fn new(field: &'f Field, derived: Trait<'_>) -> Result<Self> {
+        let mut options = FieldOptions::parse(&field.attrs)?;
+        if matches!(derived, Trait::Output) {
+            // Only arguments are repeated in header fields.
+            options.header = None;
+        }
+        let of_type = derived.of(&field.ty);
         let optional =
-            if options.default.is_some() { quote!(true) } else { quote!(#input::OPTIONAL) };
-        let rule = rule(quote!(#input::RULE), &options)?;
-        let docs = docs(quote!(#input::DOCS), &rule, &options);
-        Ok(Self { field, lifetime, options, rule, optional, docs })
+            if options.default.is_some() { quote!(true) } else { quote!(#of_type::OPTIONAL) };
+        let rule = rule(quote!(#of_type::RULE), &options)?;
+        let docs = docs(quote!(#of_type::DOCS), &rule, &options);
+        Ok(Self { ty: &field.ty, of_type, options, rule, optional, docs })
     }
 
     /// An expression that reads the value of the field.
     pub(crate) fn read(&self, value: TokenStream) -> TokenStream {
-        let Self { field: Field { ty, .. }, lifetime, options, .. } = self;
-        let read = quote!(<#ty as ::mcp_sansio::typed::Input<#lifetime>>::read(#value));
+        let Self { ty, of_type, options, .. } = self;
+        let read = quote!(#of_type::read(#value));
         match &options.default {
             None => read,
             Some(default) => {

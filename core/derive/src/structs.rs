@@ -6,33 +6,62 @@ use syn::{DeriveInput, Error, Fields, Result};
 
 use crate::Target;
 use crate::attributes::TypeOptions;
-use crate::members::{MemberCode, Members};
+use crate::members::{MemberCode, Members, Trait};
 
 pub(crate) fn input(item: &DeriveInput, fields: &Fields, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
-    if let Some(tag) = &options.tag {
-        return Err(Error::new(tag.span(), "`tag` is for enums"));
+    match Contents::new(fields, &options, Trait::Input(&target.lifetime))? {
+        Contents::Members(members) => Ok(object(&options, &members, target)),
+        Contents::Newtype(member) => Ok(newtype(&options, &member, target)),
     }
-    match fields {
-        Fields::Named(fields) => {
-            let case = options.rename_all.unwrap_or_default();
-            let members = Members::new(&fields.named, case, &target.lifetime)?;
-            Ok(object(&options, &members, target))
+}
+
+/// Parts of a struct.
+pub(crate) enum Contents<'f> {
+    Members(Members),
+    /// One field without a name.
+    Newtype(Box<MemberCode<'f>>),
+}
+
+impl<'f> Contents<'f> {
+    pub(crate) fn new(
+        fields: &'f Fields,
+        options: &TypeOptions,
+        derived: Trait<'_>,
+    ) -> Result<Self> {
+        if let Some(tag) = &options.tag {
+            return Err(Error::new(tag.span(), "`tag` is for enums"));
         }
-        Fields::Unit => Ok(object(&options, &Members::NONE, target)),
-        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-            newtype(&options, &fields.unnamed[0], target)
+        match fields {
+            Fields::Named(fields) => {
+                let case = options.rename_all.unwrap_or_default();
+                Members::new(&fields.named, case, derived).map(Self::Members)
+            }
+            Fields::Unit => Ok(Self::Members(Members::NONE)),
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                let member = MemberCode::new(&fields.unnamed[0], derived)?;
+                let named = [&member.options.name, &member.options.header, &member.options.title];
+                if let Some(named) = named.into_iter().flatten().next() {
+                    return Err(Error::new(named.span(), "this option is for named fields"));
+                }
+                match &member.options.default {
+                    Some(default) => {
+                        Err(Error::new_spanned(default, "`default` is for named fields"))
+                    }
+                    None => Ok(Self::Newtype(Box::new(member))),
+                }
+            }
+            Fields::Unnamed(fields) => Err(Error::new_spanned(
+                fields,
+                "a struct has named fields, or one field without a name",
+            )),
         }
-        Fields::Unnamed(fields) => Err(Error::new_spanned(
-            fields,
-            "a struct that is read from JSON has named fields, or one field without a name",
-        )),
     }
 }
 
 /// Implements the traits for an object.
-pub(crate) fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
-    let Target { lifetime, ty, ty_static } = target;
+fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
+    let Target { lifetime, ty, ty_static, .. } = target;
     let count = members.count;
     let description = &options.description;
     let object = members.object(options.open.is_some());
@@ -50,7 +79,7 @@ pub(crate) fn object(options: &TypeOptions, members: &Members, target: &Target) 
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
                 ::mcp_sansio::typed::find_members(
-                    const { Self::RULE.object() },
+                    const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE.object() },
                     value,
                     &mut members,
                 );
@@ -83,19 +112,11 @@ pub(crate) fn object(options: &TypeOptions, members: &Members, target: &Target) 
 }
 
 /// Implements `Input` for a type that is written as its only field, with the restrictions of that.
-fn newtype(options: &TypeOptions, field: &syn::Field, target: &Target) -> Result<TokenStream> {
-    let Target { lifetime, ty, ty_static } = target;
-    let member = MemberCode::new(field, lifetime)?;
-    let named = [&member.options.name, &member.options.header, &member.options.title];
-    if let Some(named) = named.into_iter().flatten().next() {
-        return Err(Error::new(named.span(), "this option is for named fields"));
-    }
-    if let Some(default) = &member.options.default {
-        return Err(Error::new_spanned(default, "`default` is for named fields"));
-    }
+fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> TokenStream {
+    let Target { lifetime, ty, ty_static, .. } = target;
     let (rule, docs, read) = (&member.rule, &member.docs, member.read(quote!(value)));
     let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
-    Ok(quote! {
+    quote! {
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
             const RULE: ::mcp_sansio::typed::Rule = #rule;
@@ -107,5 +128,5 @@ fn newtype(options: &TypeOptions, field: &syn::Field, target: &Target) -> Result
         }
         const _: ::mcp_sansio::typed::Rule =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::RULE;
-    })
+    }
 }

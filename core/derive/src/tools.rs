@@ -34,6 +34,8 @@ struct Code {
     structs: TokenStream,
     /// Expressions of type `Tool`.
     tools: Vec<TokenStream>,
+    /// Expressions of type `&Rule`.
+    rules: Vec<TokenStream>,
     names: Vec<String>,
     /// Expressions that read the calls; `arguments` is their JSON.
     reads: Vec<TokenStream>,
@@ -75,12 +77,21 @@ impl Code {
         let hints = options.hints.iter().map(|(hint, value)| quote!(.#hint(#value)));
         let annotations = (!options.hints.is_empty())
             .then(|| quote!(.annotations(::mcp_sansio::types::ToolAnnotations::new()#(#hints)*)));
+        let output = options.returns.iter().map(|ty| {
+            quote_spanned!(ty.span()=>
+                .output_schema(<#ty as ::mcp_sansio::typed::OutputObject>::SCHEMA)
+            )
+        });
         self.tools.push(quote! {
             ::mcp_sansio::types::Tool::new(#name, #input::SCHEMA)
                 #(.title(#title))*
                 .description(#description)
+                #(#output)*
                 #annotations
         });
+        self.rules.push(quote!(
+            &const { <#arguments as ::mcp_sansio::typed::Input<'static>>::RULE }
+        ));
         self.names.push(name);
         self.reads.push(quote! {
             ::mcp_sansio::typed::InputObject::parse(arguments).map(#make)
@@ -119,7 +130,7 @@ impl Code {
     }
 
     fn implementation(&self, target: &Target) -> TokenStream {
-        let Self { structs, tools, names, reads, .. } = self;
+        let Self { structs, tools, rules, names, reads, .. } = self;
         let Target { lifetime, ty, .. } = target;
         let count = reads.len();
         let flattened: Vec<_> = self
@@ -162,10 +173,14 @@ impl Code {
         };
         quote! {
             #structs
-            const OWN: &[::mcp_sansio::types::Tool<'static>] = &[#(#tools),*];
-            const TOOLS: &[&[::mcp_sansio::types::Tool<'static>]] = &[
+            const OWN: &[::mcp_sansio::Entry<'static>] = ::mcp_sansio::entries![#(#tools),*];
+            const TOOLS: &[&[::mcp_sansio::Entry<'static>]] = &[
                 OWN,
                 #(#flattened::TOOLS),*
+            ];
+            const RULES: &[&[&::mcp_sansio::typed::Rule]] = &[
+                &[#(#rules),*],
+                #(#flattened::RULES),*
             ];
             const HASHES: &[&[u32]] = &[
                 &[#(::mcp_sansio::typed::hash(#names)),*],
@@ -173,17 +188,17 @@ impl Code {
             ];
             const COUNT: usize =
                 #count #(+ #flattened::TOOLS.len())*;
-            const ALL_TOOLS: &[::mcp_sansio::types::Tool<'static>] =
-                &::mcp_sansio::typed::join::<_, COUNT>(
-                    ::mcp_sansio::types::Tool::new("", ::mcp_sansio::RawJson::EMPTY),
-                    TOOLS,
-                );
+            const ALL_TOOLS: &[::mcp_sansio::Entry<'static>] =
+                &::mcp_sansio::typed::join::<_, COUNT>(::mcp_sansio::Entry::EMPTY, TOOLS);
+            const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
+                &::mcp_sansio::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
             const ALL_HASHES: &[u32] = &::mcp_sansio::typed::join::<_, COUNT>(0, HASHES);
             const _: () = ::mcp_sansio::typed::assert_distinct(ALL_HASHES);
 
             #[automatically_derived]
             impl<#lifetime> ::mcp_sansio::typed::Tools<#lifetime> for #ty {
-                const TOOLS: &'static [::mcp_sansio::types::Tool<'static>] = ALL_TOOLS;
+                const TOOLS: &'static [::mcp_sansio::Entry<'static>] = ALL_TOOLS;
+                const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = ALL_RULES;
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
                     place: usize,

@@ -1,31 +1,30 @@
 //! Checks of a catalog that need no server.
 
-use crate::catalog::CatalogError;
 use crate::catalog::schema::is_known_dialect;
+use crate::catalog::{CatalogError, Entry};
 use crate::json::RawJson;
-use crate::types::{Prompt, Resource, ResourceTemplate, Text, Tool};
+use crate::types::Text;
 
 pub(crate) fn check<'c>(
-    tools: &'c [Tool<'c>],
-    resources: &'c [Resource<'c>],
-    templates: &'c [ResourceTemplate<'c>],
-    prompts: &'c [Prompt<'c>],
+    tools: &'c [Entry<'c>],
+    resources: &'c [Entry<'c>],
+    templates: &'c [Entry<'c>],
+    prompts: &'c [Entry<'c>],
 ) -> Result<(), CatalogError<'c>> {
     for (at, tool) in tools.iter().enumerate() {
-        let reason = |reason| {
-            Err(CatalogError { entry: tool.name.as_plain().unwrap_or("(a tool)"), reason })
-        };
-        if !is_tool_name(tool.name) {
+        let reason =
+            |reason| Err(CatalogError { entry: tool.key.as_plain().unwrap_or("(a tool)"), reason });
+        if !is_tool_name(tool.key) {
             return reason("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
         }
-        if tools.iter().take(at).any(|other| other.name == tool.name) {
+        if tools.iter().take(at).any(|other| other.key == tool.key) {
             return reason("two tools have this name");
         }
-        if let Err(found) = check_schema(tool.input_schema) {
+        if let Err(found) = check_schema(tool.input_schema()) {
             return reason(found);
         }
         if tool
-            .input_schema
+            .input_schema()
             .get("type")
             .and_then(RawJson::as_string)
             .is_none_or(|kind| kind != "object")
@@ -33,34 +32,31 @@ pub(crate) fn check<'c>(
             return reason("the type of an input schema must be object");
         }
         #[cfg(feature = "http")]
-        if let Err(found) = crate::param_headers::check_schema(tool.input_schema) {
+        if let Err(found) = crate::param_headers::check_schema(tool.input_schema()) {
             return reason(found);
         }
-        if let Some(found) = tool.output_schema.and_then(|schema| check_schema(schema).err()) {
+        if let Some(found) = tool.output_schema().and_then(|schema| check_schema(schema).err()) {
             return reason(found);
         }
     }
     for (at, resource) in resources.iter().enumerate() {
         let reason = |reason| {
-            Err(CatalogError { entry: resource.uri.as_plain().unwrap_or("(a resource)"), reason })
+            Err(CatalogError { entry: resource.key.as_plain().unwrap_or("(a resource)"), reason })
         };
-        if !resource.uri.as_plain().is_some_and(is_uri) {
+        if !resource.key.as_plain().is_some_and(is_uri) {
             return reason(
                 "a resource URI must have a scheme and only characters that RFC 3986 allows",
             );
         }
-        if resources.iter().take(at).any(|other| other.uri == resource.uri) {
+        if resources.iter().take(at).any(|other| other.key == resource.key) {
             return reason("two resources have this URI");
         }
     }
     for (at, template) in templates.iter().enumerate() {
         let reason = |reason| {
-            Err(CatalogError {
-                entry: template.uri_template.as_plain().unwrap_or("(a template)"),
-                reason,
-            })
+            Err(CatalogError { entry: template.key.as_plain().unwrap_or("(a template)"), reason })
         };
-        let Some(pattern) = template.uri_template.as_plain() else {
+        let Some(pattern) = template.key.as_plain() else {
             return reason("a template may not contain JSON escapes");
         };
         if !crate::uri_template::is_valid(pattern) {
@@ -75,18 +71,18 @@ pub(crate) fn check<'c>(
                 "a template must have a scheme and only characters that RFC 3986 allows",
             );
         }
-        if templates.iter().take(at).any(|other| other.uri_template == template.uri_template) {
+        if templates.iter().take(at).any(|other| other.key == template.key) {
             return reason("two templates are the same");
         }
     }
     for (at, prompt) in prompts.iter().enumerate() {
         let reason = |reason| {
-            Err(CatalogError { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), reason })
+            Err(CatalogError { entry: prompt.key.as_plain().unwrap_or("(a prompt)"), reason })
         };
-        if prompt.name.as_plain().is_some_and(str::is_empty) {
+        if prompt.key.as_plain().is_some_and(str::is_empty) {
             return reason("a prompt must have a name");
         }
-        if prompts.iter().take(at).any(|other| other.name == prompt.name) {
+        if prompts.iter().take(at).any(|other| other.key == prompt.key) {
             return reason("two prompts have this name");
         }
     }

@@ -7,7 +7,7 @@ use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revisions};
 use crate::types::meta::check_declared;
-use crate::types::{Implementation, LoggingLevel};
+use crate::types::{DeclaredExtensions, Implementation, LoggingLevel};
 
 /// Name, capabilities and time limits of a client. Shared by all connections; usually a `const`
 /// or `static`.
@@ -29,7 +29,7 @@ pub struct ClientConfig<'c> {
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
     /// The object `capabilities.extensions` (2025-06-18 on).
-    pub extensions: Option<RawJson<'c>>,
+    pub extensions: Option<DeclaredExtensions<'c>>,
     /// Supported revisions. Default: all.
     pub revisions: Revisions,
     /// Values of `resultType` that extensions add; results of other types are invalid (2026-07-28,
@@ -104,7 +104,7 @@ impl<'c> ClientConfig<'c> {
     /// # Errors
     /// The first mistake.
     pub fn check(&self) -> Result<(), ConfigError> {
-        check_declared(self.experimental, self.extensions)
+        check_declared(self.experimental, self.extensions.map(|declared| declared.as_json()))
     }
 
     /// Leaves the words out of the errors with which the client itself rejects requests of a
@@ -126,7 +126,7 @@ impl<'c> ClientConfig<'c> {
     /// Sets [`extensions`](Self::extensions).
     #[must_use]
     pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
-        self.extensions = Some(extensions);
+        self.extensions = Some(DeclaredExtensions::new(extensions));
         self
     }
 

@@ -89,14 +89,14 @@ impl GrowingClientState {
     /// limit allows. Each view of a state must have the same configuration.
     #[inline]
     pub fn client<'s>(&'s mut self, config: &'s ClientConfig<'s>) -> Client<'s> {
-        let calls = self.calls.table();
+        let calls = self.calls.table(2);
         if self.abandoned_ids.len() < calls.capacity() {
             self.abandoned_ids.resize(calls.capacity(), 0);
         }
         Client {
             config,
             calls,
-            requests: self.requests.table(),
+            requests: self.requests.table(2),
             abandoned_ids: AbandonedIds(&mut self.abandoned_ids),
             peer: &mut self.peer,
         }

@@ -6,7 +6,7 @@ mod role;
 mod turn;
 
 pub use outcome::Outcome;
-pub use role::Memory;
+pub use role::{Machine, Memory};
 pub use turn::Turn;
 
 use core::convert::Infallible;
@@ -116,6 +116,8 @@ where
     frames: Pace,
     /// When to repeat the handling of the timeout that found no room.
     timeouts: Pace,
+    /// Whether the open frame is that of a timeout.
+    is_timing_out: bool,
     /// Whether the next message is a request for which the table has no entry.
     awaits_entry: bool,
     input_ended: bool,
@@ -162,6 +164,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             outcomes: Outcomes::new(),
             frames: Pace::NEW,
             timeouts: Pace::NEW,
+            is_timing_out: false,
             awaits_entry: false,
             input_ended: false,
         }
@@ -169,33 +172,65 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
 
     /// Returns what is to be done next. First the outcomes that were handed in are written, then
     /// timeouts are handled, then frames.
+    ///
+    /// A frame that a turn has begun must be gone on with before: if nothing else is left to be
+    /// written, it is broken off, as [`Server::fail`](crate::Server::fail) does, so that others can
+    /// be written. The request or the call is as if it had not begun.
     pub fn next(&mut self, now: Instant) -> Step<'_, T::Event<'_>, T::Machine<'_>, O>
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
+        self.step(now, true)
+    }
+
+    /// Returns what is to be done next, as [`next`](Self::next) does, but begins no timeout: for a
+    /// loop that comes late, since the response that a timeout waits for may have been received.
+    /// Once there is nothing but [`Step::Io`], `next` handles the timeouts.
+    pub fn catch_up(&mut self, now: Instant) -> Step<'_, T::Event<'_>, T::Machine<'_>, O>
+    where
+        O: for<'m> Outcome<T::Machine<'m>>,
+    {
+        self.step(now, false)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        now: Instant,
+        begins_timeouts: bool,
+    ) -> Step<'_, T::Event<'_>, T::Machine<'_>, O>
+    where
+        O: for<'m> Outcome<T::Machine<'m>>,
+    {
         let waits = self.send_outcomes();
-        let Self { config, memory, rx, tx, outcomes, frames, timeouts, .. } = self;
+        let Self { config, memory, rx, tx, outcomes, frames, timeouts, is_timing_out, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
         let spare = if self.input_ended { spare.without_memory() } else { spare };
         let mut event = None;
         // A frame that has begun is continued whatever the time is.
-        let is_due = T::poll_timeout(&machine).is_some_and(|due| due <= now);
+        let is_due = begins_timeouts && machine.poll_timeout().is_some_and(|due| due <= now);
         if (is_due || timeouts.is_blocked()) && timeouts.is_worth_it(tx) {
-            match held(tx, waits, |tx| T::handle_timeout(&mut machine, now, tx)) {
+            let was_mid_frame = tx.is_mid_frame();
+            match held(tx, waits, |tx| machine.handle_timeout(now, tx)) {
                 Ok(found) => {
                     timeouts.done();
                     event = found;
                 }
-                Err(_) => timeouts.found_no_room(tx),
+                Err(_) => {
+                    timeouts.found_no_room(tx);
+                    *is_timing_out |= !was_mid_frame;
+                }
             }
+            *is_timing_out &= tx.is_mid_frame();
         }
-        self.awaits_entry &= T::is_full(&machine);
+        self.awaits_entry &= machine.is_full();
         match messages {
-            _ if event.is_some() => {}
+            // The handler of an event could not send in the middle of a timeout's frame.
+            _ if event.is_some() || *is_timing_out => {}
             Some(mut messages) if !self.awaits_entry && frames.is_worth_it(tx) => {
                 messages.await_entries();
-                match held(tx, waits, |tx| T::next_event(&mut machine, now, &mut messages, tx)) {
+                match held(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
                     Ok(Some(found)) => {
                         frames.done();
                         event = Some(found);
@@ -216,9 +251,9 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             None if self.input_ended
                 && tx.is_idle()
                 && outcomes.is_empty()
-                && !T::is_awaited(&machine) =>
+                && !machine.is_awaited() =>
             {
-                match T::end(&mut machine) {
+                match machine.end() {
                     None => return Step::Closed,
                     found => event = found,
                 }
@@ -226,10 +261,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             _ => {}
         }
         match event {
-            Some(event) => {
-                Step::Event(event, Turn { machine, tx, spare, outcomes, fail: T::fail, now })
-            }
-            None => Step::Io { write: tx.pending(), read: spare, until: T::poll_timeout(&machine) },
+            Some(event) => Step::Event(event, Turn { machine, tx, spare, outcomes, now }),
+            // It would keep all others from being written.
+            None if Tx::abandon_orphan(tx) => Step::Again,
+            None => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
         }
     }
 
@@ -244,15 +279,37 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         self.input_ended = true;
     }
 
+    /// Resets the connection for the next peer: forgets requests, calls and outcomes, and all bytes
+    /// that were not handled or not written. No event reports the end of calls.
+    pub fn reset(&mut self) {
+        self.memory.machine(self.config).close();
+        self.rx.clear();
+        self.tx.clear();
+        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
+        outcomes.clear();
+        (self.frames, self.timeouts) = (Pace::NEW, Pace::NEW);
+        (self.is_timing_out, self.awaits_entry, self.input_ended) = (false, false, false);
+    }
+
     /// Hands in the outcome of a request, which is sent by the next calls of [`next`](Self::next),
     /// however long it is. If it is not valid, the request gets an internal error (-32603).
     ///
     /// # Errors
-    /// Returns the outcome if the request has one already, or if its entry in the table is not
-    /// among the first `N`.
+    /// Returns the outcome if the request has one already, if a later request in its entry of the
+    /// table has one, or if that entry is not among the first `N`.
     pub fn answer(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
         let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
         outcomes.keep(request, outcome)
+    }
+
+    /// Returns whether a message, a timeout or an outcome waits for room in the output buffer,
+    /// which a loop leaves to it before it begins anything of its own.
+    #[must_use]
+    pub fn waits_for_room(&self) -> bool {
+        self.frames.is_blocked()
+            || self.timeouts.is_blocked()
+            || self.outcomes.is_blocked()
+            || self.tx.is_mid_frame()
     }
 
     /// Returns what comes with an event, for everything that no event has caused: calls, progress,
@@ -261,7 +318,17 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let Self { config, memory, rx, tx, outcomes, input_ended, .. } = self;
         let (machine, spare) = (memory.machine(config), rx.next_messages_and_spare().1);
         let spare = if *input_ended { spare.without_memory() } else { spare };
-        Turn { machine, tx, spare, outcomes, now, fail: T::fail }
+        Turn { machine, tx, spare, outcomes, now }
+    }
+
+    /// Returns the machine, for its state.
+    pub fn machine(&mut self) -> T::Machine<'_> {
+        self.memory.machine(self.config)
+    }
+
+    /// Returns the output buffer, for its state, or to replace it for the next peer.
+    pub const fn tx(&mut self) -> &mut TxBuffer<W> {
+        &mut self.tx
     }
 
     /// Returns the receive buffer, to report lost bytes or to end a line.
@@ -278,7 +345,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             return false;
         }
         let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
-        outcomes.send(&mut self.memory.machine(self.config), &mut self.tx, T::fail)
+        outcomes.send(&mut self.memory.machine(self.config), &mut self.tx)
     }
 }
 

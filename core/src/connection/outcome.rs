@@ -2,9 +2,11 @@
 
 use core::convert::Infallible;
 
+use super::Machine;
 use super::pace::Pace;
 use crate::error::SendError;
 use crate::handle::RequestHandle;
+use crate::server::is_response_open;
 use crate::tx::Tx;
 
 /// The outcome of a request: a result, an error, or input that is required first. `M` is
@@ -60,12 +62,25 @@ impl<M> Outcome<M> for Infallible {
     }
 }
 
+/// The outcome of a function that can fail.
+impl<M, T: Outcome<M>, E: Outcome<M>> Outcome<M> for Result<T, E> {
+    fn send(
+        &self,
+        machine: &mut M,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match self {
+            Ok(outcome) => outcome.send(machine, request, tx),
+            Err(outcome) => outcome.send(machine, request, tx),
+        }
+    }
+}
+
 /// The outcomes that are not sent yet: at most one for each entry of the table of requests.
 #[derive(Debug)]
 pub(super) struct Outcomes<S: ?Sized> {
     len: usize,
-    /// Index of the outcome that found no room: it is sent before others.
-    sending: Option<usize>,
     pace: Pace,
     kept: S,
 }
@@ -79,16 +94,17 @@ pub(super) struct Kept<O> {
     is_invalid: bool,
 }
 
-/// Ends a request with an internal error.
-pub(super) type Fail<M> = fn(&mut M, RequestHandle, &mut Tx<'_>) -> Result<(), SendError>;
-
 impl<O, const N: usize> Outcomes<[Option<Kept<O>>; N]> {
     pub(super) const fn new() -> Self {
-        Self { len: 0, sending: None, pace: Pace::NEW, kept: [const { None }; N] }
+        Self { len: 0, pace: Pace::NEW, kept: [const { None }; N] }
     }
 
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    pub(super) const fn is_blocked(&self) -> bool {
+        self.pace.is_blocked()
     }
 }
 
@@ -98,7 +114,8 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
         let Some(place) = self.kept.get_mut(usize::from(request.0.index)) else {
             return Err(outcome);
         };
-        if place.as_ref().is_some_and(|kept| kept.request == request) {
+        // That of an earlier request comes too late.
+        if place.as_ref().is_some_and(|kept| !request.0.is_after(kept.request.0)) {
             return Err(outcome);
         }
         // One of an earlier request in that entry would not be sent any more.
@@ -108,8 +125,13 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
         Ok(())
     }
 
+    pub(super) fn clear(&mut self) {
+        self.kept.fill_with(|| None);
+        (self.len, self.pace) = (0, Pace::NEW);
+    }
+
     /// Sends outcomes while there is room. Returns whether one waits.
-    pub(super) fn send<M>(&mut self, machine: &mut M, tx: &mut Tx<'_>, fail: Fail<M>) -> bool
+    pub(super) fn send<M: Machine>(&mut self, machine: &mut M, tx: &mut Tx<'_>) -> bool
     where
         O: Outcome<M>,
     {
@@ -117,7 +139,7 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
         if size_of::<Option<O>>() == 0 {
             return false;
         }
-        while let Some(index) = self.sending.or_else(|| self.oldest())
+        while let Some(index) = self.next(tx)
             && let Some(place) = self.kept.get_mut(index)
             && let Some(kept) = place
         {
@@ -125,13 +147,12 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
                 return true;
             }
             let sent = if kept.is_invalid {
-                fail(machine, kept.request, tx)
+                machine.fail(kept.request, tx)
             } else {
                 kept.outcome.send(machine, kept.request, tx)
             };
             match sent {
                 Err(SendError::Full) => {
-                    self.sending = Some(index);
                     self.pace.found_no_room(tx);
                     return true;
                 }
@@ -139,7 +160,6 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
                 _ => {
                     *place = None;
                     self.len -= 1;
-                    self.sending = None;
                 }
             }
             self.pace.done();
@@ -147,11 +167,15 @@ impl<O> Outcomes<[Option<Kept<O>>]> {
         false
     }
 
-    /// Returns the index of the outcome whose request came first.
-    fn oldest(&self) -> Option<usize> {
-        let serial = |(index, kept): (usize, &Option<Kept<O>>)| {
-            kept.as_ref().map(|kept| (kept.request.0.serial, index))
+    /// Returns the index of the outcome whose frame has begun, otherwise of the one whose request
+    /// came first.
+    fn next(&self, tx: &Tx<'_>) -> Option<usize> {
+        let order = |(index, kept): (usize, &Option<Kept<O>>)| {
+            kept.as_ref().map(|kept| {
+                let slot = kept.request.0;
+                (!is_response_open(tx, slot), slot.serial, index)
+            })
         };
-        self.kept.iter().enumerate().filter_map(serial).min().map(|(_, index)| index)
+        self.kept.iter().enumerate().filter_map(order).min().map(|(.., index)| index)
     }
 }

@@ -14,21 +14,29 @@ use crate::time::Instant;
 use crate::tx::Tx;
 
 /// The memory of a [`Connection`](super::Connection)'s machine: a state of a server or of a client,
-/// of any size.
+/// of any size, or a `&mut` of one.
 pub trait Memory: Sealed {
     /// [`ServerConfig`] or [`ClientConfig`].
     type Config<'c>;
     /// [`Server`] or [`Client`].
-    type Machine<'s>;
+    type Machine<'s>: for<'f> Machine<Event<'f> = Self::Event<'f>>
+    where
+        Self: 's;
     /// [`ServerEvent`] or [`ClientEvent`].
     type Event<'f>;
 
     /// Returns the machine, which is a view of the memory.
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s>;
+}
+
+/// A [`Server`] or a [`Client`].
+pub trait Machine: Sealed {
+    /// [`ServerEvent`] or [`ClientEvent`].
+    type Event<'f>;
 
     #[doc(hidden)]
     fn next_event<'f>(
-        machine: &mut Self::Machine<'_>,
+        &mut self,
         now: Instant,
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
@@ -36,155 +44,165 @@ pub trait Memory: Sealed {
 
     #[doc(hidden)]
     fn handle_timeout<'f>(
-        machine: &mut Self::Machine<'_>,
+        &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
     ) -> Result<Option<Self::Event<'f>>, SendError>;
 
     #[doc(hidden)]
-    fn poll_timeout(machine: &Self::Machine<'_>) -> Option<Instant>;
+    fn poll_timeout(&self) -> Option<Instant>;
 
     /// Returns whether a further request has to wait.
     #[doc(hidden)]
-    fn is_full(machine: &Self::Machine<'_>) -> bool;
+    fn is_full(&self) -> bool;
 
     /// Ends a request with an internal error, also if its response has begun.
     #[doc(hidden)]
-    fn fail(
-        machine: &mut Self::Machine<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError>;
+    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError>;
 
     /// Returns whether the peer awaits a response from the application.
     #[doc(hidden)]
-    fn is_awaited(machine: &Self::Machine<'_>) -> bool;
+    fn is_awaited(&self) -> bool;
 
     /// Returns an event that the end of the connection causes, until there is none.
     #[doc(hidden)]
-    fn end<'f>(machine: &mut Self::Machine<'_>) -> Option<Self::Event<'f>>;
+    fn end<'f>(&mut self) -> Option<Self::Event<'f>>;
+
+    /// Forgets the peer.
+    #[doc(hidden)]
+    fn close(&mut self);
 }
 
-macro_rules! server {
-    ($({$($size:tt)*} $state:ty),+) => {$(
+impl Machine for Server<'_> {
+    type Event<'f> = ServerEvent<'f>;
+
+    fn next_event<'f>(
+        &mut self,
+        now: Instant,
+        messages: &mut Messages<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        self.next_event(now, messages, tx)
+    }
+
+    fn handle_timeout<'f>(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        self.handle_timeout(now, tx)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.poll_timeout()
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full()
+    }
+
+    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        self.fail(request, &RpcError::internal(INVALID), tx)
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.is_awaited()
+    }
+
+    fn end<'f>(&mut self) -> Option<ServerEvent<'f>> {
+        None
+    }
+
+    fn close(&mut self) {
+        self.close();
+    }
+}
+
+impl Machine for Client<'_> {
+    type Event<'f> = ClientEvent<'f>;
+
+    fn next_event<'f>(
+        &mut self,
+        now: Instant,
+        messages: &mut Messages<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        self.next_event(now, messages, tx)
+    }
+
+    fn handle_timeout<'f>(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        self.handle_timeout(now, tx)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.poll_timeout()
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn fail(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        self.respond_error(request, &RpcError::internal(INVALID), tx)
+    }
+
+    fn is_awaited(&self) -> bool {
+        false
+    }
+
+    fn end<'f>(&mut self) -> Option<ClientEvent<'f>> {
+        self.close()
+    }
+
+    fn close(&mut self) {
+        while self.close().is_some() {}
+    }
+}
+
+macro_rules! memory {
+    ({$($size:tt)*} $state:ty: $config:ident, $machine:ident, $event:ident, $view:ident) => {
         impl<$($size)*> Memory for $state {
-            type Config<'c> = ServerConfig<'c>;
-            type Machine<'s> = Server<'s>;
-            type Event<'f> = ServerEvent<'f>;
+            type Config<'c> = $config<'c>;
+            type Machine<'s> = $machine<'s>;
+            type Event<'f> = $event<'f>;
 
-            fn machine<'s, 'c: 's>(&'s mut self, config: &'s ServerConfig<'c>) -> Server<'s> {
-                self.server(config)
-            }
-
-            fn next_event<'f>(
-                server: &mut Server<'_>,
-                now: Instant,
-                messages: &mut Messages<'f>,
-                tx: &mut Tx<'_>,
-            ) -> Result<Option<ServerEvent<'f>>, SendError> {
-                server.next_event(now, messages, tx)
-            }
-
-            fn handle_timeout<'f>(
-                server: &mut Server<'_>,
-                now: Instant,
-                tx: &mut Tx<'_>,
-            ) -> Result<Option<ServerEvent<'f>>, SendError> {
-                server.handle_timeout(now, tx)
-            }
-
-            fn poll_timeout(server: &Server<'_>) -> Option<Instant> {
-                server.poll_timeout()
-            }
-
-            fn is_full(server: &Server<'_>) -> bool {
-                server.is_full()
-            }
-
-            fn fail(
-                server: &mut Server<'_>,
-                request: RequestHandle,
-                tx: &mut Tx<'_>,
-            ) -> Result<(), SendError> {
-                server.fail(request, &RpcError::internal(INVALID), tx)
-            }
-
-            fn is_awaited(server: &Server<'_>) -> bool {
-                server.is_awaited()
-            }
-
-            fn end<'f>(_: &mut Server<'_>) -> Option<ServerEvent<'f>> {
-                None
+            fn machine<'s, 'c: 's>(&'s mut self, config: &'s $config<'c>) -> $machine<'s> {
+                self.$view(config)
             }
         }
 
         impl<$($size)*> Sealed for $state {}
-    )+};
+    };
 }
 
-macro_rules! client {
-    ($({$($size:tt)*} $state:ty),+) => {$(
-        impl<$($size)*> Memory for $state {
-            type Config<'c> = ClientConfig<'c>;
-            type Machine<'s> = Client<'s>;
-            type Event<'f> = ClientEvent<'f>;
+memory!({const N: usize, const S: usize} ServerState<N, S>:
+    ServerConfig, Server, ServerEvent, server);
+memory!({const N: usize} ClientState<N>: ClientConfig, Client, ClientEvent, client);
+#[cfg(feature = "alloc")]
+memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server);
+#[cfg(feature = "alloc")]
+memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client);
 
-            fn machine<'s, 'c: 's>(&'s mut self, config: &'s ClientConfig<'c>) -> Client<'s> {
-                self.client(config)
-            }
+impl<T: Memory> Memory for &mut T {
+    type Config<'c> = T::Config<'c>;
+    type Machine<'s>
+        = T::Machine<'s>
+    where
+        Self: 's;
+    type Event<'f> = T::Event<'f>;
 
-            fn next_event<'f>(
-                client: &mut Client<'_>,
-                now: Instant,
-                messages: &mut Messages<'f>,
-                tx: &mut Tx<'_>,
-            ) -> Result<Option<ClientEvent<'f>>, SendError> {
-                client.next_event(now, messages, tx)
-            }
-
-            fn handle_timeout<'f>(
-                client: &mut Client<'_>,
-                now: Instant,
-                tx: &mut Tx<'_>,
-            ) -> Result<Option<ClientEvent<'f>>, SendError> {
-                client.handle_timeout(now, tx)
-            }
-
-            fn poll_timeout(client: &Client<'_>) -> Option<Instant> {
-                client.poll_timeout()
-            }
-
-            fn is_full(_: &Client<'_>) -> bool {
-                false
-            }
-
-            fn fail(
-                client: &mut Client<'_>,
-                request: RequestHandle,
-                tx: &mut Tx<'_>,
-            ) -> Result<(), SendError> {
-                client.respond_error(request, &RpcError::internal(INVALID), tx)
-            }
-
-            fn is_awaited(_: &Client<'_>) -> bool {
-                false
-            }
-
-            fn end<'f>(client: &mut Client<'_>) -> Option<ClientEvent<'f>> {
-                client.close()
-            }
-        }
-
-        impl<$($size)*> Sealed for $state {}
-    )+};
+    fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s> {
+        T::machine(self, config)
+    }
 }
 
-server!({const N: usize, const S: usize} ServerState<N, S>);
-client!({const N: usize} ClientState<N>);
-#[cfg(feature = "alloc")]
-server!({} GrowingServerState);
-#[cfg(feature = "alloc")]
-client!({} GrowingClientState);
+impl<T: Memory> Sealed for &mut T {}
+impl Sealed for Server<'_> {}
+impl Sealed for Client<'_> {}
 
 mod sealed {
     pub trait Sealed {}

@@ -3,7 +3,8 @@
 use core::convert::Infallible;
 use core::fmt;
 
-use super::outcome::{Fail, Kept, Outcome, Outcomes};
+use super::Machine;
+use super::outcome::{Kept, Outcome, Outcomes};
 use crate::encode::Encode;
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
@@ -25,11 +26,10 @@ pub struct Turn<'p, M, O = Infallible> {
     pub(super) tx: &'p mut Tx<'p>,
     pub(super) spare: Spare<'p>,
     pub(super) outcomes: &'p mut Outcomes<[Option<Kept<O>>]>,
-    pub(super) fail: Fail<M>,
     pub(super) now: Instant,
 }
 
-impl<'p, M, O> Turn<'p, M, O> {
+impl<'p, M: Machine, O> Turn<'p, M, O> {
     /// Returns the time of the step.
     #[must_use]
     pub const fn now(&self) -> Instant {
@@ -38,8 +38,9 @@ impl<'p, M, O> Turn<'p, M, O> {
 
     /// Returns the machine and its output, for one attempt of anything. It may also be repeated in
     /// a later turn. A frame that has begun
-    /// ([`TxBuffer::is_mid_frame`](crate::TxBuffer::is_mid_frame)) must be gone on with: by the
-    /// same call, or by an outcome of the same request that writes the same.
+    /// ([`TxBuffer::is_mid_frame`](crate::TxBuffer::is_mid_frame)) must be gone on with by the same
+    /// call, each time before [`Connection::next`](super::Connection::next) is called, or by an
+    /// outcome of the same request that writes the same. Otherwise it is broken off.
     pub const fn parts(&mut self) -> (&mut M, &mut Tx<'p>) {
         (&mut self.machine, self.tx)
     }
@@ -86,13 +87,27 @@ impl<'p, M, O> Turn<'p, M, O> {
                 Err(SendError::Full) if !self.tx.pending().is_empty() => {}
                 result => return result.map_err(E::from),
             }
-            while !self.tx.pending().is_empty() {
-                let written = pump(self.tx.pending(), &mut self.spare)?;
-                self.tx.advance(written);
-            }
+            self.drain(&mut pump)?;
             // One of them may be in the middle of its frame.
-            self.outcomes.send(&mut self.machine, self.tx, self.fail);
+            self.outcomes.send(&mut self.machine, self.tx);
         }
+    }
+
+    /// Writes all pending bytes with `pump`, as [`send`](Self::send) does. For long work, so that
+    /// the peer gets them before it is done.
+    ///
+    /// # Errors
+    /// Those of `pump`.
+    #[cfg_attr(small, inline(never))]
+    pub fn drain<E>(
+        &mut self,
+        mut pump: impl FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
+    ) -> Result<(), E> {
+        while !self.tx.pending().is_empty() {
+            let written = pump(self.tx.pending(), &mut self.spare)?;
+            self.tx.advance(written);
+        }
+        Ok(())
     }
 }
 

@@ -56,6 +56,8 @@ impl Encoder<'_> {
     pub(crate) fn completed<T: Encode + ?Sized>(&mut self, value: &T, additions: &Additions<'_>) {
         let mut inner = Encoder {
             out: self.out,
+            #[cfg(not(small))]
+            escaped: self.escaped,
             additions: Some(additions),
             tracker: self.tracker.as_deref_mut(),
             state: self.state,
@@ -70,6 +72,8 @@ impl Encoder<'_> {
         let outer = self.state.completion;
         let mut inner = Encoder {
             out: self.out,
+            #[cfg(not(small))]
+            escaped: self.escaped,
             additions: None,
             tracker: self.tracker.as_deref_mut(),
             state: self.state,

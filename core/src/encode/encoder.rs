@@ -18,6 +18,10 @@ use crate::lifecycle::Revision;
 /// end.
 pub struct Encoder<'b> {
     pub(super) out: &'b mut [u8],
+    /// The window, while all that is written is the inside of a string: `out` is empty then, so
+    /// that no fast path copies anything without escaping it. Otherwise empty.
+    #[cfg(not(small))]
+    pub(super) escaped: &'b mut [u8],
     pub(super) additions: Option<&'b Additions<'b>>,
     pub(super) tracker: Option<&'b mut Tracker>,
     pub(super) state: State,
@@ -36,6 +40,8 @@ pub(super) struct State {
     /// Depth up to which names are looked at.
     watched: u32,
     pub(super) completion: Completion,
+    /// Whether all that is written is the inside of a string.
+    pub(super) is_escaped: bool,
     /// Whether an object or array has just been opened, so that no comma is needed.
     pub(super) is_first: bool,
     revision: Revision,
@@ -46,15 +52,21 @@ pub(super) struct State {
 
 /// The revisions that define a member.
 #[derive(Clone, Copy)]
-pub(crate) struct Gate(u8);
+pub(crate) struct Gate(pub(crate) u8);
 
 impl Gate {
+    pub(crate) const ALL: Self = Self(0x1f);
+
     pub(crate) const fn since(revision: Revision) -> Self {
-        Self(u8::MAX << revision as u8)
+        Self(Self::ALL.0 << revision as u8 & Self::ALL.0)
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     pub(crate) const fn until(revision: Revision) -> Self {
-        Self(!(Self::since(revision).0 << 1))
+        Self(Self::ALL.0 & !(Self::since(revision).0 << 1))
     }
 
     pub(crate) const fn only(revision: Revision) -> Self {
@@ -66,6 +78,8 @@ impl<'b> Encoder<'b> {
     pub(crate) fn new(out: &'b mut [u8], from: usize, revision: Revision) -> Self {
         Self {
             out,
+            #[cfg(not(small))]
+            escaped: &mut [],
             additions: None,
             tracker: None,
             state: State {
@@ -74,6 +88,7 @@ impl<'b> Encoder<'b> {
                 depth: 0,
                 watched: 0,
                 completion: Completion::NOTHING,
+                is_escaped: false,
                 is_first: true,
                 revision,
                 invalid: None,
@@ -191,8 +206,9 @@ impl<'b> Encoder<'b> {
             return false;
         }
         self.separate();
-        self.display(name);
-        self.put(b":");
+        self.put(b"\"");
+        self.put_escaped_display(name);
+        self.put(b"\":");
         true
     }
 
@@ -276,10 +292,13 @@ impl<'b> Encoder<'b> {
     }
 
     /// Writes a string that is formatted while it is written.
+    ///
+    /// It is formatted once for each piece of a frame, up to the end of the piece: the bytes are
+    /// not copied again, but there is a call for each text that it is made of. A text that has
+    /// changed meanwhile ends the frame as [`InvalidPayload::Changed`], unless all that was sent of
+    /// it has kept its length, and its last bytes their values.
     pub fn display(&mut self, text: &dyn fmt::Display) {
-        self.put(b"\"");
-        self.put_escaped_display(text);
-        self.put(b"\"");
+        self.put_display_string(text);
     }
 
     /// Writes JSON text, with line breaks replaced by spaces, because a frame is one line.

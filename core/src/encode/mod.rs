@@ -19,5 +19,5 @@ pub(crate) use object::object;
 pub use owned::OwnedJson;
 pub(crate) use path::{Path, Tracker};
 pub use serde_value::Json;
-pub(crate) use values::{Base64, DisplayText, With};
+pub(crate) use values::{Base64, DisplayText, JsonText, With, is_object};
 pub use values::{Encode, to_slice};

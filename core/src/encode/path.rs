@@ -4,15 +4,20 @@
 //! before the path are left out, and the inside of a long text is begun where the last piece ended.
 
 use super::Encoder;
+use super::encoder::Gate;
 use crate::error::InvalidPayload;
 
 /// Number of nested objects and arrays on a path. Of a value that is nested more deeply, the part
 /// below is written from its beginning again for each piece.
-const LEVELS: usize = 8;
+const LEVELS: usize = if cfg!(small) { 5 } else { 8 };
 
 /// Length in bytes of the parts of a long text: at most one is written again for each piece. A
 /// multiple of 3, for base64.
 const PART: usize = 240;
+
+/// Minimum number of bytes that a piece writes again of a text and compares, so that the rest of a
+/// text that has changed does not begin in the middle of a character.
+const COMPARED: usize = 4;
 
 /// The place at which the next piece of a frame goes on.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +63,7 @@ impl Path {
 
 /// The state of a piece that is written.
 pub(crate) struct Tracker {
-    path: Path,
+    pub(crate) path: Path,
     /// Number of members so far, of each open object.
     counts: [usize; LEVELS],
     /// Number of places of the path that are reached again; all of them on new ground.
@@ -81,6 +86,14 @@ impl Tracker {
     fn is_on_new_ground(&self) -> bool {
         self.reached == self.path.len && !self.awaits_text
     }
+}
+
+/// A text that is written in parts.
+pub(super) struct Parts {
+    /// Number of bytes of the text so far, including those that are left out.
+    offset: usize,
+    /// Number of bytes that are left out, because they have been sent.
+    skipped: usize,
 }
 
 impl<'b> Encoder<'b> {
@@ -161,8 +174,43 @@ impl<'b> Encoder<'b> {
 
     /// Writes a long text, part by part, each with `write`.
     pub(super) fn in_parts(&mut self, text: &[u8], write: fn(&mut Self, &[u8])) {
+        let mut parts = self.begin_parts();
+        self.put_parts(&mut parts, text, write);
+    }
+
+    /// Writes JSON text that was [rendered](crate::types::rendered), without the parts that the
+    /// revision does not define.
+    #[cfg_attr(small, inline(never))]
+    pub(crate) fn rendered(&mut self, text: &str) {
+        let text = text.as_bytes();
+        let in_parts = self.is_long(text.len());
+        let mut offset = if in_parts { self.begin_parts().skipped } else { 0 };
+        // A text goes on inside of a part that is written.
+        let mut is_written = true;
+        while let Some(rest) = text.get(offset..)
+            && let Some(first) = rest.first()
+        {
+            if begins_gated(first) {
+                is_written = self.knows(Gate(*first));
+                offset += 1;
+                continue;
+            }
+            let part = rest.get(..PART).filter(|_| in_parts).unwrap_or(rest);
+            let part = part.get(..gate_at(part)).unwrap_or_default();
+            if is_written {
+                if in_parts && !self.begin_part(offset) {
+                    return;
+                }
+                self.put(part);
+            }
+            offset += part.len();
+        }
+    }
+
+    /// Begins a text of any length, or goes on where the last piece ended inside of it.
+    pub(super) fn begin_parts(&mut self) -> Parts {
         let (depth, from) = (self.state.depth as usize, self.state.from);
-        let mut offset = 0;
+        let mut skipped = 0;
         if let Some(tracker) = &mut self.tracker
             && tracker.awaits_text
             && tracker.reached == depth
@@ -170,21 +218,49 @@ impl<'b> Encoder<'b> {
         {
             let Place { index, position } = tracker.path.text;
             tracker.awaits_text = false;
-            offset = index;
+            skipped = index;
             self.state.at = position.wrapping_sub(from);
         }
-        for part in text.get(offset..).unwrap_or_default().chunks(PART) {
-            let (position, is_behind) = (self.position(), self.is_behind_window());
-            let Some(tracker) = &mut self.tracker else { return };
-            if is_behind && tracker.stops {
-                return;
+        Parts { offset: 0, skipped }
+    }
+
+    /// Writes the next bytes of a text, each part of them with `write`. Returns `false` if no more
+    /// fits.
+    pub(super) fn put_parts(
+        &mut self,
+        parts: &mut Parts,
+        text: &[u8],
+        write: fn(&mut Self, &[u8]),
+    ) -> bool {
+        let sent = parts.skipped.saturating_sub(parts.offset).min(text.len());
+        parts.offset += sent;
+        let mut rest = text.get(sent..).unwrap_or_default();
+        while !rest.is_empty() {
+            let begun = parts.offset % PART;
+            if begun == 0 && !self.begin_part(parts.offset) {
+                return false;
             }
-            if !is_behind && depth == tracker.path.len && tracker.is_on_new_ground() {
-                tracker.path.text = Place { index: offset, position };
-            }
+            let (part, after) = rest.split_at_checked(PART - begun).unwrap_or((rest, &[]));
             write(self, part);
-            offset += part.len();
+            parts.offset += part.len();
+            rest = after;
         }
+        true
+    }
+
+    /// Begins a part of a text. Returns `false` if no more fits.
+    fn begin_part(&mut self, index: usize) -> bool {
+        let (depth, position) = (self.state.depth as usize, self.position());
+        let (is_behind, room) = (self.is_behind_window(), self.window_len());
+        let compared = position.wrapping_sub(self.state.from).saturating_add(COMPARED.min(room));
+        let Some(tracker) = &mut self.tracker else { return true };
+        if is_behind && tracker.stops {
+            return false;
+        }
+        if compared <= room && depth == tracker.path.len && tracker.is_on_new_ground() {
+            tracker.path.text = Place { index, position };
+        }
+        true
     }
 
     /// Whether a text of this length is written in parts.
@@ -202,32 +278,51 @@ impl<'b> Encoder<'b> {
         }
     }
 
-    /// Ends a piece: checks that what was written again is the same, and returns where the next
-    /// piece goes on.
-    pub(crate) fn end_piece(&mut self, resumed: Path) -> Path {
+    /// Ends a piece: checks that what was written again is the same. The tracker's path is then
+    /// that of the next piece.
+    pub(crate) fn end_piece(&mut self) {
         let (position, from) = (self.position(), self.state.from);
-        let Some(tracker) = &self.tracker else { return resumed };
-        let is_same =
-            tracker.is_on_new_ground() && position >= from && tracker.hash == resumed.hash;
-        let mut path = tracker.path;
-        path.hash = match path.position().checked_sub(from) {
+        let Some(tracker) = &mut self.tracker else { return };
+        let resumed = tracker.path.hash;
+        let is_same = tracker.is_on_new_ground() && position >= from && tracker.hash == resumed;
+        tracker.path.hash = match tracker.path.position().checked_sub(from) {
             Some(start) => hash(HASH_START, self.out.get(start..).unwrap_or_default()),
-            None => hash(resumed.hash, self.out),
+            None => hash(resumed, self.out),
         };
         if !is_same {
             self.invalid(InvalidPayload::Changed);
         }
-        path
     }
 
     fn level(&self) -> usize {
         (self.state.depth as usize).wrapping_sub(1)
     }
 
+    fn window_len(&self) -> usize {
+        #[cfg(not(small))]
+        return self.out.len() + self.escaped.len();
+        #[cfg(small)]
+        self.out.len()
+    }
+
     /// Whether the next byte is behind the window, and not its first one.
     fn is_behind_window(&self) -> bool {
-        self.position() > self.state.from + self.out.len()
+        self.position() > self.state.from + self.window_len()
     }
+}
+
+/// Whether a byte of a rendered text is the gate of a part.
+fn begins_gated(byte: &u8) -> bool {
+    *byte < b' ' && *byte != b'\t'
+}
+
+/// Returns the offset of the next gate, or the end. Folds over blocks of fixed size are vectorized.
+fn gate_at(text: &[u8]) -> usize {
+    let hit = |block: &[u8; 64]| block.iter().fold(false, |hit, byte| hit | begins_gated(byte));
+    let blocks = if cfg!(small) { &[] } else { text.as_chunks().0 };
+    let start = 64 * blocks.iter().take_while(|block| !hit(block)).count();
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.iter().position(begins_gated).unwrap_or(rest.len())
 }
 
 /// Zero, so that an empty buffer is all zeros.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Encoder;
+use super::{Encoder, Path, Tracker};
 use crate::error::{InvalidPayload, SendError};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
@@ -95,6 +95,45 @@ integers! {
     signed i64: i8 i16 i32 i64;
 }
 
+impl Encode for usize {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.unsigned(*self as u64);
+    }
+}
+
+impl Encode for isize {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.signed(*self as i64);
+    }
+}
+
+macro_rules! floats {
+    ($($type:ident)*) => {$(
+        /// JSON has neither infinity nor NaN: they are invalid.
+        impl Encode for $type {
+            fn encode(&self, to: &mut Encoder<'_>) {
+                if !self.is_finite() {
+                    return to.invalid(InvalidPayload::Serialize);
+                }
+                // Debug writes large numbers with an exponent.
+                to.put_display(&format_args!("{self:?}"));
+            }
+        }
+    )*};
+}
+
+floats! { f32 f64 }
+
+/// `None` is `null`; a member that is to be left out is not written.
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Some(value) => value.encode(to),
+            None => to.null(),
+        }
+    }
+}
+
 impl<T: Encode> Encode for [T] {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_array();
@@ -134,6 +173,13 @@ impl Encode for alloc::string::String {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl Encode for alloc::borrow::Cow<'_, str> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.string(self);
+    }
+}
+
 /// A value that a function writes.
 pub(crate) struct With<F>(pub(crate) F);
 
@@ -152,6 +198,15 @@ impl Encode for DisplayText<'_> {
     }
 }
 
+/// A value, as a string of its JSON text.
+pub(crate) struct JsonText<'x>(pub(crate) &'x dyn Encode);
+
+impl Encode for JsonText<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.put_json_string(self.0);
+    }
+}
+
 /// Bytes, as a base64 string.
 pub(crate) struct Base64<'a>(pub(crate) &'a [u8]);
 
@@ -161,6 +216,17 @@ impl Encode for Base64<'_> {
         to.put_base64(self.0);
         to.put(b"\"");
     }
+}
+
+/// Whether the JSON text of a value begins as that of an object. Only its first byte is written:
+/// what follows is left out, as what is behind the window of a piece.
+pub(crate) fn is_object(value: &dyn Encode, revision: Revision) -> bool {
+    let mut first = [0];
+    let mut tracker = Tracker::new(Path::START, true);
+    let mut encoder = Encoder::new(&mut first, 0, revision);
+    encoder.track(&mut tracker);
+    value.encode(&mut encoder);
+    first == *b"{"
 }
 
 /// Writes `value` into `out`, omitting members that `revision` does not define, and returns the

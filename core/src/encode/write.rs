@@ -1,8 +1,9 @@
 //! Bytes into the window: text, strings, JSON, base64.
 
-use core::fmt;
+use core::{fmt, mem};
 
-use super::Encoder;
+use super::path::Parts;
+use super::{Encode, Encoder};
 use crate::bytes::copy;
 use crate::error::InvalidPayload;
 use crate::json::{encode_base64, is_clean, is_clean_key, skip_clean};
@@ -18,6 +19,10 @@ impl Encoder<'_> {
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) {
+        #[cfg(small)]
+        if self.state.is_escaped {
+            return self.put_inside(bytes);
+        }
         match self.room(bytes.len()) {
             Some(room) => copy(bytes, room),
             None => self.put_partly(bytes),
@@ -62,6 +67,10 @@ impl Encoder<'_> {
     #[cold]
     #[inline(never)]
     fn put_partly(&mut self, bytes: &[u8]) {
+        #[cfg(not(small))]
+        if self.state.is_escaped {
+            return self.put_inside(bytes);
+        }
         let position = self.position();
         let sent = self.state.from.saturating_sub(position).min(bytes.len());
         let rest = bytes.get(sent..).unwrap_or_default();
@@ -79,7 +88,7 @@ impl Encoder<'_> {
     #[cfg_attr(not(small), inline)]
     #[cfg_attr(small, inline(never))]
     pub(super) fn separate(&mut self) {
-        if !core::mem::take(&mut self.state.is_first) {
+        if !mem::take(&mut self.state.is_first) {
             self.put(b",");
         }
     }
@@ -88,7 +97,7 @@ impl Encoder<'_> {
     /// rarely need an escape: inlined, this is one copy of constant length.
     #[cfg_attr(not(small), inline(always))]
     pub(super) fn put_key(&mut self, name: &str) {
-        let is_first = core::mem::take(&mut self.state.is_first);
+        let is_first = mem::take(&mut self.state.is_first);
         match (is_first, is_clean_key(name.as_bytes())) {
             (true, true) => self.put_between(b"\"", name.as_bytes(), b"\":"),
             (false, true) => self.put_between(b",\"", name.as_bytes(), b"\":"),
@@ -102,6 +111,33 @@ impl Encoder<'_> {
         self.put(if is_first { b"\"" } else { b",\"" });
         self.put_escaped(name.as_bytes());
         self.put(b"\":");
+    }
+
+    /// Writes a string that is the JSON text of a value. The text is not kept anywhere: a frame in
+    /// pieces goes on inside of it. A value that does so itself is invalid.
+    pub(crate) fn put_json_string(&mut self, value: &dyn Encode) {
+        if self.state.is_escaped {
+            return self.invalid(InvalidPayload::Serialize);
+        }
+        self.put(b"\"");
+        self.set_escaped(true);
+        value.encode(self);
+        self.set_escaped(false);
+        self.put(b"\"");
+    }
+
+    /// Writes a part of a JSON text that is the inside of a string.
+    #[inline(never)]
+    fn put_inside(&mut self, bytes: &[u8]) {
+        self.set_escaped(false);
+        self.put_escaped(bytes);
+        self.set_escaped(true);
+    }
+
+    fn set_escaped(&mut self, is_escaped: bool) {
+        self.state.is_escaped = is_escaped;
+        #[cfg(not(small))]
+        mem::swap(&mut self.out, &mut self.escaped);
     }
 
     /// Writes a string, quoted and escaped.
@@ -209,25 +245,52 @@ impl Encoder<'_> {
 
     /// Writes a value whose formatted text needs no escaping.
     pub(crate) fn put_display(&mut self, value: &dyn fmt::Display) {
-        self.format(value, |encoder, text| encoder.put(text));
+        self.format(value, None, Self::put);
     }
 
-    /// Writes a formatted value as the inside of a string, escaped.
-    pub(crate) fn put_escaped_display(&mut self, value: &dyn fmt::Display) {
-        self.format(value, Self::put_escaped);
+    /// Writes a formatted value as the name of a member, without the quotes.
+    pub(super) fn put_escaped_display(&mut self, value: &dyn fmt::Display) {
+        self.format(value, None, Self::put_escaped);
     }
 
-    fn format(&mut self, value: &dyn fmt::Display, put: fn(&mut Self, &[u8])) {
-        struct Sink<'w, 'b>(&'w mut Encoder<'b>, fn(&mut Encoder<'b>, &[u8]));
-        impl fmt::Write for Sink<'_, '_> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                (self.1)(self.0, text.as_bytes());
-                Ok(())
-            }
-        }
-        if fmt::write(&mut Sink(self, put), format_args!("{value}")).is_err() {
+    /// Writes a formatted value as a string. For each piece it is formatted from its beginning, but
+    /// what has been sent is skipped, and what does not fit ends it.
+    pub(super) fn put_display_string(&mut self, value: &dyn fmt::Display) {
+        self.put(b"\"");
+        let parts = self.tracker.is_some().then(|| self.begin_parts());
+        self.format(value, parts, Self::put_escaped);
+        self.put(b"\"");
+    }
+
+    fn format(
+        &mut self,
+        value: &dyn fmt::Display,
+        parts: Option<Parts>,
+        put: fn(&mut Self, &[u8]),
+    ) {
+        let mut sink = Sink { to: self, parts, put, is_full: false };
+        if fmt::write(&mut sink, format_args!("{value}")).is_err() && !sink.is_full {
             self.invalid(InvalidPayload::Serialize);
         }
+    }
+}
+
+/// Writes what a value formats.
+struct Sink<'w, 'b> {
+    to: &'w mut Encoder<'b>,
+    parts: Option<Parts>,
+    put: fn(&mut Encoder<'b>, &[u8]),
+    is_full: bool,
+}
+
+impl fmt::Write for Sink<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let Some(parts) = &mut self.parts else {
+            (self.put)(self.to, text.as_bytes());
+            return Ok(());
+        };
+        self.is_full = !self.to.put_parts(parts, text.as_bytes(), self.put);
+        if self.is_full { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

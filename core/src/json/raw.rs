@@ -8,7 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use super::de::{ReadError, Reader};
 use super::foreign::RAW;
 use super::number;
-use super::scan::{SyntaxError, byte, has_duplicate_key, skip_string, skip_value, skip_whitespace};
+use super::scan::{
+    SyntaxError, byte, has_duplicate_key, has_member, skip_string, skip_value, skip_whitespace,
+};
 use super::string::{JsonStr, same_text};
 use crate::printable::Printable;
 
@@ -97,6 +99,11 @@ impl<'f> RawJson<'f> {
     #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
         self.0.starts_with('{')
+    }
+
+    /// Whether the value is an object with `"type": "object"`, both written without escapes.
+    pub(crate) const fn is_object_schema(self) -> bool {
+        has_member(self.0.as_bytes(), b"\"type\"", b"\"object\"")
     }
 
     /// Whether the value is an array.

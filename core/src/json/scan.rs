@@ -189,6 +189,28 @@ const fn object_has_duplicate_key(text: &[u8], open: usize) -> bool {
     false
 }
 
+/// Whether scanned text is an object with this member, both parts written alike.
+pub(crate) const fn has_member(text: &[u8], key: &[u8], value: &[u8]) -> bool {
+    let mut at = skip_whitespace(text, 1);
+    while byte(text, at) == b'"' {
+        if begins_with(text, at, key)
+            && let Ok(start) = skip_key(text, at)
+        {
+            return begins_with(text, start, value);
+        }
+        at = next_key(text, at);
+    }
+    false
+}
+
+const fn begins_with(text: &[u8], at: usize, part: &[u8]) -> bool {
+    let mut i = 0;
+    while i < part.len() && byte(text, at + i) == part[i] {
+        i += 1;
+    }
+    i == part.len()
+}
+
 /// Returns the start of the key after the member at `key`, or the end of the text if that was the
 /// last one.
 const fn next_key(text: &[u8], key: usize) -> usize {

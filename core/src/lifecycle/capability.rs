@@ -1,7 +1,7 @@
 //! Capabilities as bit sets: one row each, with the revisions that define it.
 
 use super::revision::Revision;
-use crate::encode::{Encoder, object};
+use crate::encode::Encoder;
 use crate::json::{JsonStr, RawJson};
 
 /// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
@@ -97,36 +97,38 @@ bit_set! {
 }
 
 impl ClientFeatures {
+    const ROWS: [Row; 8] = [
+        Row("roots", Kind::Capability, Self::ROOTS.0),
+        Row("listChanged", Kind::Flag, Self::ROOTS_LIST_CHANGED.0),
+        Row("sampling", Kind::Capability, Self::SAMPLING.0),
+        Row("tools", Kind::Object, Self::SAMPLING_TOOLS.0),
+        Row("context", Kind::Object, Self::SAMPLING_CONTEXT.0),
+        Row("elicitation", Kind::Capability, Self::ELICITATION_FORM.0 | Self::ELICITATION_URL.0),
+        Row("form", Kind::Object, Self::ELICITATION_FORM.0),
+        Row("url", Kind::Object, Self::ELICITATION_URL.0),
+    ];
+
     /// Reads a `ClientCapabilities` object by the rules of `revision`.
     #[must_use]
     pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
-        let mut set = Self::NONE;
-        let has = |value: RawJson<'_>, member| value.get(member).is_some_and(RawJson::is_object);
-        for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
-            if key == "roots" {
-                let list_changed = value.get("listChanged").and_then(RawJson::as_bool);
-                let with_changes = list_changed == Some(true);
-                set = set.with(if with_changes { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
-            } else if key == "sampling" {
-                set = set.with(Self::SAMPLING);
-                if has(value, "tools") {
-                    set = set.with(Self::SAMPLING_TOOLS);
-                }
-                if has(value, "context") {
-                    set = set.with(Self::SAMPLING_CONTEXT);
-                }
-            } else if key == "elicitation" {
-                // Before 2025-11-25 there is one mode, whatever the members are.
-                let url = revision >= Revision::V2025_11_25 && has(value, "url");
-                if !url || value.get("form").is_some() {
-                    set = set.with(Self::ELICITATION_FORM);
-                }
-                if url {
-                    set = set.with(Self::ELICITATION_URL);
-                }
+        let mut set = Self(read_rows(&Self::ROWS, declared));
+        if set.contains(Self::ELICITATION_FORM) {
+            let modes = declared.get("elicitation").unwrap_or(RawJson::EMPTY);
+            // Before 2025-11-25 there is one mode, whatever the members are.
+            let url = revision >= Revision::V2025_11_25
+                && modes.get("url").is_some_and(RawJson::is_object);
+            if !url {
+                set = set.without(Self::ELICITATION_URL);
+            } else if modes.get("form").is_none() {
+                set = set.without(Self::ELICITATION_FORM);
             }
         }
         set.known_in(revision)
+    }
+
+    /// Writes the members of a `ClientCapabilities` object.
+    pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
+        write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
     }
 
     /// Returns the capability that a request to the client needs; `None` for a method that no
@@ -144,26 +146,6 @@ impl ClientFeatures {
         } else {
             None
         }
-    }
-
-    /// Writes the set as a `ClientCapabilities` object, for the data of a missing-capability error.
-    pub(crate) fn encode(self, to: &mut Encoder<'_>) {
-        let object = |bit| self.contains(bit).then_some(RawJson::EMPTY);
-        let sampling = object!({
-            "tools"?: object(Self::SAMPLING_TOOLS),
-            "context"?: object(Self::SAMPLING_CONTEXT),
-        });
-        let elicitation = object!({
-            "form"?: object(Self::ELICITATION_FORM),
-            "url"?: object(Self::ELICITATION_URL),
-        });
-        let has_elicitation =
-            self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL);
-        object!(to, {
-            "roots"?: object(Self::ROOTS),
-            "sampling"?: self.contains(Self::SAMPLING).then_some(sampling),
-            "elicitation"?: has_elicitation.then_some(elicitation),
-        });
     }
 }
 
@@ -188,5 +170,103 @@ bit_set! {
         COMPLETIONS = 1 << 7, V2025_03_26..=V2026_07_28;
         /// `logging`.
         LOGGING = 1 << 8, V2024_11_05..=V2026_07_28;
+    }
+}
+
+impl ServerFeatures {
+    const ROWS: [Row; 9] = [
+        Row("tools", Kind::Capability, Self::TOOLS.0),
+        Row("listChanged", Kind::Flag, Self::TOOLS_LIST_CHANGED.0),
+        Row("resources", Kind::Capability, Self::RESOURCES.0),
+        Row("subscribe", Kind::Flag, Self::RESOURCES_SUBSCRIBE.0),
+        Row("listChanged", Kind::Flag, Self::RESOURCES_LIST_CHANGED.0),
+        Row("prompts", Kind::Capability, Self::PROMPTS.0),
+        Row("listChanged", Kind::Flag, Self::PROMPTS_LIST_CHANGED.0),
+        Row("completions", Kind::Capability, Self::COMPLETIONS.0),
+        Row("logging", Kind::Capability, Self::LOGGING.0),
+    ];
+
+    /// Whether a client can subscribe to changes.
+    pub(crate) const fn has_changes(self) -> bool {
+        self.contains(Self::TOOLS_LIST_CHANGED)
+            || self.contains(Self::RESOURCES_SUBSCRIBE)
+            || self.contains(Self::RESOURCES_LIST_CHANGED)
+            || self.contains(Self::PROMPTS_LIST_CHANGED)
+    }
+
+    /// Reads a `ServerCapabilities` object.
+    pub(crate) fn read(declared: RawJson<'_>) -> Self {
+        Self(read_rows(&Self::ROWS, declared))
+    }
+
+    /// Writes the members of a `ServerCapabilities` object.
+    pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
+        write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
+    }
+}
+
+/// A member of a capabilities object, or of the capability in the row above it, with its bits.
+struct Row(&'static str, Kind, u16);
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// An object, whose members are the rows below.
+    Capability,
+    /// `true`, if declared.
+    Flag,
+    /// An empty object. Since 2025-11-25.
+    Object,
+}
+
+/// Reads an object once, and each capability in it once: most declare few of them.
+fn read_rows(rows: &[Row], declared: RawJson<'_>) -> u16 {
+    let mut set = 0;
+    for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
+        let mut rest = rows.iter();
+        let Some(Row(_, _, bits)) =
+            rest.find(|Row(name, kind, _)| *kind == Kind::Capability && key == **name)
+        else {
+            continue;
+        };
+        set |= bits;
+        for (key, value) in value.members() {
+            for Row(name, kind, bits) in rest.clone() {
+                match kind {
+                    Kind::Capability => break,
+                    Kind::Flag if key == **name && value.as_str() == "true" => set |= bits,
+                    Kind::Object if key == **name && value.is_object() => set |= bits,
+                    _ => {}
+                }
+            }
+        }
+    }
+    set
+}
+
+/// Writes the members that `set` contains; of a capability, any of its bits.
+fn write_rows(rows: &[Row], set: u16, revision: Revision, to: &mut Encoder<'_>) {
+    let mut is_open = false;
+    for Row(name, kind, bits) in rows {
+        match kind {
+            Kind::Capability => {
+                if is_open {
+                    to.end_object();
+                }
+                is_open = set & bits != 0 && to.key(name);
+                if is_open {
+                    to.begin_object();
+                }
+            }
+            Kind::Flag if is_open && set & bits == *bits => {
+                to.member(name, const { &RawJson::from_static("true") });
+            }
+            Kind::Object if is_open && set & bits == *bits && revision >= Revision::V2025_11_25 => {
+                to.member(name, &RawJson::EMPTY);
+            }
+            _ => {}
+        }
+    }
+    if is_open {
+        to.end_object();
     }
 }

@@ -3,12 +3,13 @@
 
 use core::fmt;
 use core::ops::ControlFlow;
+use core::time::Duration;
 
 use super::Server;
 use super::event::ServerEvent;
 use super::params::{COMPLETION, RESOURCE, Rule};
 use super::refusal::respond_empty;
-use super::subscriptions::{subscribe, unsubscribe};
+use super::subscriptions::{GRANTS, Grants, subscribe, unsubscribe};
 use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::RawJson;
@@ -26,6 +27,7 @@ pub(super) struct CapabilityHooks {
     pub(super) subscribe: Option<HandleRequest>,
     pub(super) unsubscribe: Option<HandleRequest>,
     pub(super) set_level: Option<HandleRequest>,
+    pub(super) grants: Option<&'static Grants>,
 }
 
 /// Responds to a request of a session.
@@ -50,6 +52,13 @@ impl<T: fmt::Debug, F> fmt::Debug for Linked<T, F> {
     }
 }
 
+/// Code for timeouts of requests.
+#[derive(Clone, Copy)]
+pub(super) struct RequestTimeout {
+    pub(super) deadline: fn(Instant, Duration) -> Instant,
+    pub(super) handle: HandleTimeout,
+}
+
 /// Handles the next timeout of a kind; [`Continue`](ControlFlow::Continue) if none is due.
 pub(super) type HandleTimeout =
     fn(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<TimedOut, SendError>;
@@ -65,6 +74,23 @@ pub(super) type Reconnect = fn(
     &Envelope<'_>,
     &Tx<'_>,
 ) -> Result<Option<ServerEvent<'static>>, SendError>;
+
+/// Code for deadlines: linked by the settings and the calls that have one.
+pub(super) struct Timers {
+    pub(super) next: fn(&Server<'_>) -> Option<Instant>,
+    pub(super) handle: fn(
+        &mut Server<'_>,
+        Instant,
+        &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError>,
+}
+
+impl Timers {
+    pub(super) const ALL: &Self = &Self {
+        next: |server| server.next_deadline(),
+        handle: |server, now, tx| server.handle_deadline(now, tx),
+    };
+}
 
 /// Code for pings.
 #[derive(Clone, Copy)]
@@ -84,6 +110,7 @@ pub(super) type CallResponse = for<'f> fn(
 
 /// Code for calls that are open: linked by the functions that make one.
 pub(super) struct CallHooks {
+    pub(super) timers: &'static Timers,
     pub(super) response: CallResponse,
     pub(super) time_out: HandleTimeout,
     pub(super) cancel_nested: fn(&mut Server<'_>, Slot),
@@ -93,6 +120,7 @@ pub(super) struct CallHooks {
 
 impl CallHooks {
     pub(super) const ALL: &Self = &Self {
+        timers: Timers::ALL,
         response: |server, now, id, outcome, tx| server.call_response(now, id, outcome, tx),
         time_out: |server, now, tx| server.time_out_call(now, tx),
         cancel_nested: |server, parent| server.cancel_nested(parent),
@@ -116,6 +144,7 @@ impl CapabilityHooks {
             subscribe: if subscribes { Some(subscribe) } else { None },
             unsubscribe: if subscribes { Some(unsubscribe) } else { None },
             set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },
+            grants: if capabilities.has_changes() { Some(&GRANTS) } else { None },
         }
     }
 }

@@ -36,12 +36,18 @@ impl Server<'_> {
         if !matches!(envelope.first_byte(Member::Params), 0 | b'{') {
             return Err(refuse(Violation::InvalidParams.into()));
         }
+        // Matched instead of mapped: the compiler moves the results once.
         let (capabilities, log_level) = if modern {
-            self.check_modern(method, envelope, in_batch, transport)
+            match self.check_modern(method, envelope, in_batch, transport) {
+                Ok(checked) => checked,
+                Err(refusal) => return Err(refuse(refusal)),
+            }
         } else {
-            self.check_legacy(method, in_batch).map(|capabilities| (capabilities, None))
-        }
-        .map_err(refuse)?;
+            match self.check_legacy(method, in_batch) {
+                Ok(capabilities) => (capabilities, None),
+                Err(refusal) => return Err(refuse(refusal)),
+            }
+        };
         let token = envelope.value(Member::ProgressToken);
         let token = match token.map(|token| Id::parse(token.as_str())) {
             Some(None) => {

@@ -2,14 +2,17 @@
 
 use core::time::Duration;
 
-use super::capability_hooks::{CapabilityHooks, HandleTimeout, KeepAlive, Linked, Reconnect};
+use super::capability_hooks::{
+    CapabilityHooks, KeepAlive, Linked, Reconnect, RequestTimeout, Timers,
+};
 use super::extensions;
 use super::refusal::Refusal;
 use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerFeatures};
+use crate::time::Instant;
 use crate::types::meta::{check_declared, is_valid_extension_id};
-use crate::types::{CacheScope, Implementation, LoggingLevel};
+use crate::types::{CacheScope, DeclaredExtensions, Implementation, LoggingLevel};
 
 /// Identity, capabilities and timeouts of a server. Shared by all connections; usually a `const` or
 /// `static`.
@@ -32,7 +35,7 @@ pub struct ServerConfig<'c> {
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
     /// The object `capabilities.extensions` (2025-06-18 on): extensions that the server supports.
-    pub extensions: Option<RawJson<'c>>,
+    pub extensions: Option<DeclaredExtensions<'c>>,
     pub(super) client_extensions: &'static [&'static str],
     /// Function pointer, so that the code is linked only if there are client extensions.
     pub(super) read_extensions: Option<fn(RawJson<'_>, &'static [&'static str]) -> u16>,
@@ -48,7 +51,8 @@ pub struct ServerConfig<'c> {
     pub discover_ttl_ms: u64,
     /// Whether shared caches may store it, too. Default: [`CacheScope::Public`].
     pub discover_scope: CacheScope,
-    pub(super) request_timeout: Option<Linked<Duration, HandleTimeout>>,
+    pub(super) timers: Linked<(), Option<&'static Timers>>,
+    pub(super) request_timeout: Option<Linked<Duration, RequestTimeout>>,
     /// Time after which a call without a response is cancelled, unless it sets its own. Default: 60
     /// s.
     pub call_timeout: Duration,
@@ -83,6 +87,7 @@ impl<'c> ServerConfig<'c> {
             send_server_info: true,
             discover_ttl_ms: 0,
             discover_scope: CacheScope::Public,
+            timers: Linked { value: (), code: None },
             request_timeout: None,
             call_timeout: Duration::from_secs(60),
             ping_interval: None,
@@ -101,7 +106,7 @@ impl<'c> ServerConfig<'c> {
     /// # Errors
     /// The first error found. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), ConfigError> {
-        check_declared(self.experimental, self.extensions)?;
+        check_declared(self.experimental, self.extensions.map(|declared| declared.as_json()))?;
         if self.client_extensions.len() > MAX_EXTENSIONS {
             return Err(ConfigError::TooManyExtensions);
         }
@@ -149,7 +154,7 @@ impl<'c> ServerConfig<'c> {
     /// Sets [`extensions`](Self::extensions).
     #[must_use]
     pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
-        self.extensions = Some(extensions);
+        self.extensions = Some(DeclaredExtensions::new(extensions));
         self
     }
 
@@ -207,7 +212,11 @@ impl<'c> ServerConfig<'c> {
     /// of the request is open. Default: none.
     #[must_use]
     pub const fn request_timeout(mut self, timeout: Duration) -> Self {
-        let code: HandleTimeout = |server, now, tx| server.time_out_request(now, tx);
+        let code = RequestTimeout {
+            deadline: Instant::saturating_add,
+            handle: |server, now, tx| server.time_out_request(now, tx),
+        };
+        self.timers.code = Some(Timers::ALL);
         self.request_timeout = Some(Linked { value: timeout, code });
         self
     }
@@ -226,6 +235,7 @@ impl<'c> ServerConfig<'c> {
             due: |server| server.ping_due(),
             ping: |server, now, tx| server.ping(now, tx),
         };
+        self.timers.code = Some(Timers::ALL);
         self.ping_interval = Some(Linked { value: interval, code });
         self
     }

@@ -3,14 +3,14 @@
 use super::event::ServerEvent;
 use super::refusal::{Refusal, refuse, write_result};
 use super::{Phase, Server, Session};
-use crate::encode::{Encode, Encoder};
+use crate::encode::{Encode, Encoder, With, object};
 use crate::error::SendError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::write_response_head;
 use crate::tx::{Tx, WriterId};
-use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
+use crate::types::ServerCapabilities;
 
 impl<'s> Server<'s> {
     /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
@@ -39,11 +39,14 @@ impl<'s> Server<'s> {
                 },
             };
         let config = self.config;
-        let mut result = InitializeResult::new(revision, self.capabilities(), config.info);
-        result.instructions = config.instructions.map(Text::new);
         tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
-            result.encode(writer);
+            object!(writer, {
+                "protocolVersion": revision.as_str(),
+                "capabilities": self.capabilities(),
+                "serverInfo": config.info,
+                "instructions"?: config.instructions,
+            });
             writer.put(b"}")
         })?;
         let capabilities = ClientFeatures::read(declared, revision);
@@ -67,10 +70,16 @@ impl<'s> Server<'s> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let config = self.config;
-        let mut result = DiscoverResult::new(config.revisions, self.capabilities())
-            .ttl_ms(config.discover_ttl_ms)
-            .cache_scope(config.discover_scope);
-        result.instructions = config.instructions.map(Text::new);
+        let versions = With(|to: &mut Encoder<'_>| {
+            to.array(config.revisions.iter().map(Revision::as_str));
+        });
+        let result = object!({
+            "supportedVersions": versions,
+            "capabilities": self.capabilities(),
+            "instructions"?: config.instructions,
+            "ttlMs": config.discover_ttl_ms,
+            "cacheScope": config.discover_scope,
+        });
         tx.frame(WriterId::AUTOMATIC_RESPONSE, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
             write_result::<dyn Encode>(config, writer, "complete", &result);

@@ -1,6 +1,6 @@
 //! Timeouts, keep-alive pings, closing, and peers that restart on the same stream.
 
-use super::capability_hooks::TimedOut;
+use super::capability_hooks::{TimedOut, Timers};
 use super::event::ServerEvent;
 use super::inflight::{CallKind, RequestKind};
 use super::respond::is_response_open;
@@ -22,10 +22,7 @@ impl Server<'_> {
     /// never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.requests.earliest(), self.calls.earliest(), self.next_ping()]
-            .into_iter()
-            .flatten()
-            .min()
+        (self.timers()?.next)(self)
     }
 
     /// Handles one timeout that is due and returns its event. Call it until it returns `None`.
@@ -33,6 +30,28 @@ impl Server<'_> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
     pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+        match self.timers() {
+            Some(timers) => (timers.handle)(self, now, tx),
+            None => Ok(None),
+        }
+    }
+
+    fn timers(&self) -> Option<&'static Timers> {
+        self.config.timers.code.or(self.peer.calls.map(|calls| calls.timers))
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        [self.requests.earliest(), self.calls.earliest(), self.next_ping()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(super) fn handle_deadline(
         &mut self,
         now: Instant,
         tx: &mut Tx<'_>,
@@ -45,7 +64,7 @@ impl Server<'_> {
         {
             return (keep_alive.ping)(self, now, tx).map(|()| None);
         }
-        let requests = self.config.request_timeout.map(|timeout| timeout.code);
+        let requests = self.config.request_timeout.map(|timeout| timeout.code.handle);
         if let Some(time_out) = requests
             && tx.has_open()
             && self.requests.slots().any(|slot| is_expiring(slot, tx))

@@ -30,6 +30,7 @@ pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
 pub use requests::ClientRequest;
+pub(crate) use respond::is_response_open;
 #[cfg(feature = "alloc")]
 pub use state::GrowingServerState;
 pub use state::{ServerMemory, ServerState};

@@ -98,17 +98,20 @@ impl<'c> Server<'c> {
                             )?
                         }
                         Ok(context) => {
-                            let event = self.handle_internally(
-                                id,
-                                method,
-                                context.revision,
-                                &envelope.params(),
-                                messages.transport(),
-                                tx,
-                            )?;
-                            // A call writes at most one frame, so it returns between the messages
-                            // of a batch.
-                            event.or(messages.in_batch().then_some(ServerEvent::Pinged))
+                            let (revision, transport) = (context.revision, messages.transport());
+                            match self
+                                .handle_internally(id, method, revision, envelope, transport, tx)?
+                            {
+                                // A call writes at most one frame, so it returns between the
+                                // messages of a batch.
+                                None if messages.in_batch() => Some(ServerEvent::Pinged),
+                                // Moving a large event that is not there costs as much as one.
+                                None => {
+                                    messages.advance(next);
+                                    continue;
+                                }
+                                event => event,
+                            }
                         }
                         Err((revision, refusal)) => refuse(
                             self.config,
@@ -188,12 +191,12 @@ impl<'c> Server<'c> {
         id: Id<'f>,
         method: Method<'f>,
         revision: Revision,
-        params: &Params<'f>,
+        envelope: &Envelope<'f>,
         transport: TransportContext<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         match method {
-            Method::Initialize => self.initialize(id, params, tx),
+            Method::Initialize => self.initialize(id, &envelope.params(), tx),
             Method::ServerDiscover => self.discover(id, tx),
             Method::LoggingSetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
                 let features = &self.config.features;
@@ -204,9 +207,11 @@ impl<'c> Server<'c> {
                 };
                 // `check_request` already rejected methods of undeclared capabilities.
                 let Some(respond) = respond else { return Ok(None) };
-                respond(self, id, revision, params, tx)
+                respond(self, id, revision, &envelope.params(), tx)
             }
-            Method::SubscriptionsListen => self.listen(id, params, transport.exchange(), tx),
+            Method::SubscriptionsListen => {
+                self.listen(id, &envelope.params(), transport.exchange(), tx)
+            }
             Method::Shutdown => {
                 respond_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown))
             }
@@ -223,7 +228,7 @@ impl<'c> Server<'c> {
         transport: TransportContext<'_>,
     ) -> Option<Slot> {
         let timeout = self.config.request_timeout;
-        let deadline = timeout.map(|timeout| now.saturating_add(timeout.value));
+        let deadline = timeout.map(|timeout| (timeout.code.deadline)(now, timeout.value));
         let (slot, pending) = self.requests.insert(context.hash, deadline)?;
         pending.begin(id, context.revision, RequestKind::Request, transport.exchange());
         pending.capabilities = context.capabilities;

@@ -6,7 +6,7 @@ use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
 use super::subscriptions::Owner;
-use crate::encode::{DisplayText, Encode, Encoder, With, object};
+use crate::encode::{DisplayText, Encode, Encoder, JsonText, With, is_object, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
@@ -14,7 +14,7 @@ use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{Tx, WriterId};
-use crate::types::{ElicitUrlParams, TextContent, knows_structured_content};
+use crate::types::{ElicitUrlParams, knows_structured_content};
 
 impl Server<'_> {
     /// Responds with a result: a type of [`types`](crate::types), or any type that serializes as a
@@ -61,7 +61,8 @@ impl Server<'_> {
     }
 
     /// Responds to `tools/call` with `structuredContent`, and with the same JSON as a text block
-    /// for models and for clients of revisions without structured content.
+    /// for models and for clients of revisions without structured content. Before 2026-07-28
+    /// structured content is an object; any other value is only written as text then.
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
@@ -72,9 +73,43 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let result = With(|to: &mut Encoder<'_>| {
-            let content = knows_structured_content(&data, to.revision()).then_some(data);
+            let content = to.knows(knows_structured_content(&data)).then_some(data);
+            let block = object!({ "type" = "text", "text": data.as_str() });
             object!(to, {
-                "content": [TextContent::new(data.as_str())],
+                "content": [&block],
+                "structuredContent"? since V2025_06_18: content,
+            });
+        });
+        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
+    }
+
+    /// Responds as [`respond_structured`](Self::respond_structured) with a value that describes
+    /// itself: once as the text, once as the structured content. No copy of the text is made, so it
+    /// may be longer than any buffer.
+    ///
+    /// # Errors
+    /// As [`respond`](Self::respond).
+    pub fn respond_output<T: Encode + ?Sized>(
+        &mut self,
+        request: RequestHandle,
+        output: &T,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        self.respond_output_dyn(request, &output, tx)
+    }
+
+    fn respond_output_dyn(
+        &mut self,
+        request: RequestHandle,
+        output: &dyn Encode,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let result = With(|to: &mut Encoder<'_>| {
+            let revision = to.revision();
+            let content = (revision.is_modern() || is_object(output, revision)).then_some(output);
+            let block = object!({ "type" = "text", "text": JsonText(output) });
+            object!(to, {
+                "content": [block],
                 "structuredContent"? since V2025_06_18: content,
             });
         });
@@ -83,7 +118,7 @@ impl Server<'_> {
 
     /// Responds to `tools/call` that the arguments are invalid: from 2025-11-25 on with a result
     /// with `isError`, so that the model can correct itself, before with error -32602. `why` is the
-    /// error of [`Catalog::check_arguments`](crate::Catalog::check_arguments), or text of the
+    /// error of [`Entry::check_arguments`](crate::Entry::check_arguments), or text of the
     /// handler.
     ///
     /// # Errors
@@ -99,15 +134,26 @@ impl Server<'_> {
             .get(request.0)
             .is_some_and(|pending| pending.revision >= Revision::V2025_11_25)
         {
-            let block = object!({ "type" = "text", "text": DisplayText(why) });
-            let result = object!({ "content": [&block], "isError": true });
-            return self.respond_with::<dyn Encode>(request, "complete", &result, tx);
+            return self.respond_text(request, why, true, tx);
         }
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             object!(writer, { "code": -32602_i32, "message": DisplayText(why) });
             writer.put(b"}");
         })
+    }
+
+    /// Responds to `tools/call` with one text block.
+    pub(crate) fn respond_text(
+        &mut self,
+        request: RequestHandle,
+        text: &dyn fmt::Display,
+        is_error: bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let block = object!({ "type" = "text", "text": DisplayText(text) });
+        let result = object!({ "content": [&block], "isError"?: is_error.then_some(true) });
+        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
     /// Responds with an error.
@@ -189,6 +235,21 @@ impl Server<'_> {
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
         let write = |id: &str, writer: &mut Encoder<'_>| write_error(writer, Some(id), error);
         self.respond_as::<dyn Response>(replacement_key(request.0), request, tx, &write)
+    }
+
+    /// Ends the line that is partly in `tx` (after [`SendError::Full`], where
+    /// [`is_mid_frame`](crate::TxBuffer::is_mid_frame)) when nothing will finish it: it is cut off
+    /// there, and the client ignores it as invalid JSON. A response is still owed. Does nothing
+    /// when no line is open.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
+    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        // The line may be a call, whose id must not be used for another one.
+        if tx.abandon_any()? {
+            self.peer.calls_made = self.peer.calls_made.saturating_add(1);
+        }
+        Ok(())
     }
 
     /// Writes a result and closes the request.
@@ -295,6 +356,6 @@ pub(super) fn subscription_key(slot: Slot) -> WriterId {
 
 /// Returns whether a response to the request in this slot is partly written. It is then finished,
 /// even if the request was cancelled; the peer ignores it.
-pub(super) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
+pub(crate) fn is_response_open(tx: &Tx<'_>, slot: Slot) -> bool {
     tx.is_open(key(slot)) || tx.is_open(replacement_key(slot)) || tx.is_open(subscription_key(slot))
 }

@@ -89,8 +89,9 @@ impl GrowingServerState {
         }
     }
 
-    /// Returns the server, whose tables have room for one more request and one more call, if the
-    /// limit allows. Each view of a state must have the same configuration.
+    /// Returns the server, whose tables have room for one more request and, in a session, for
+    /// eight more calls, if the limits allow. Each view of a state must have the same
+    /// configuration.
     #[inline]
     pub fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {
         // One message may subscribe to many URIs, so this table does not grow by and by.
@@ -101,13 +102,19 @@ impl GrowingServerState {
         }
         Server {
             config,
-            requests: self.requests.table(),
-            calls: self.calls.table(),
+            // One for a request, and one that `subscriptions/listen` leaves to others.
+            requests: self.requests.table(2),
+            calls: self.calls.table(if self.peer.session.is_some() { CALLS_OF_A_VIEW } else { 0 }),
             subscriptions: Subscriptions(&mut self.subscriptions),
             peer: &mut self.peer,
         }
     }
 }
+
+/// Number of calls that an application can make with one view, for example while it handles an
+/// event.
+#[cfg(feature = "alloc")]
+const CALLS_OF_A_VIEW: usize = 8;
 
 /// The memory of a server: a [`ServerState`] of any size, or a growing one.
 pub trait ServerMemory: private::Sealed {

@@ -5,7 +5,7 @@ use super::event::ServerEvent;
 use super::inflight::RequestKind;
 use super::refusal::{refuse, respond_empty, write_result};
 use super::respond::{key, subscription_key};
-use crate::encode::{Encode, Encoder, object};
+use crate::encode::{Encode, Encoder, With, object};
 use crate::error::{NotAllowed, SendError};
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::inflight::Slot;
@@ -78,10 +78,12 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
-        let (kinds, uris) = Kinds::read(filter, self.config.capabilities());
+        let grants = self.config.features.grants;
+        let declared = self.config.capabilities();
+        let kinds = grants.map_or(Kinds(0), |grants| (grants.read)(filter, declared));
         let slot = match self.peer.acknowledging {
             Some(slot) => slot,
-            None => match self.open_listen(id, kinds, uris, exchange) {
+            None => match self.open_listen(id, kinds, filter, exchange) {
                 Some(slot) => slot,
                 None => {
                     let refusal = Violation::TooManyRequests.into();
@@ -89,10 +91,17 @@ impl Server<'_> {
                 }
             },
         };
-        let granted =
-            Granted { kinds, uris, owner: Owner::listen(slot), subscribed: &self.subscriptions };
+        let owner = Owner::listen(slot);
+        let granted = Granted { kinds, filter, owner, subscribed: &self.subscriptions };
+        let notifications = With(|to: &mut Encoder<'_>| {
+            to.begin_object();
+            if let Some(grants) = grants {
+                (grants.write)(&granted, to);
+            }
+            to.end_object();
+        });
         let meta = SubscriptionMeta(RawJson::scanned(id.as_str()));
-        let params = object!({ "notifications": granted, "_meta": meta });
+        let params = object!({ "notifications": notifications, "_meta": meta });
         let sent = tx.frame(subscription_key(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params);
         });
@@ -116,7 +125,7 @@ impl Server<'_> {
         &mut self,
         id: Id<'_>,
         kinds: Kinds,
-        uris: RawJson<'_>,
+        filter: RawJson<'_>,
         exchange: ExchangeId,
     ) -> Option<Slot> {
         let open = self
@@ -130,13 +139,10 @@ impl Server<'_> {
         }
         let (slot, pending) = self.requests.insert(id.hash(), None)?;
         pending.begin(id, Revision::LATEST, RequestKind::Listen(kinds), exchange);
-        if kinds.contains(Kinds::UPDATES) {
-            // The acknowledgement lists the URIs in the table, and is serialized again for each
-            // part of it that is written.
-            let short = |uri: &JsonStr<'_>| uri.as_json().len() <= MAX_URI;
-            for uri in uris.elements().filter_map(RawJson::as_string).filter(short) {
-                self.subscriptions.insert(Owner::listen(slot), hash_text(uri));
-            }
+        if kinds.contains(Kinds::UPDATES)
+            && let Some(grants) = self.config.features.grants
+        {
+            (grants.subscribe)(&mut self.subscriptions, Owner::listen(slot), filter);
         }
         Some(slot)
     }
@@ -193,9 +199,9 @@ impl Kinds {
         self.0 & bit.0 != 0
     }
 
-    /// Returns the part of a filter that the declared capabilities allow, and its URIs. Its types
-    /// have been checked.
-    fn read(filter: RawJson<'_>, declared: ServerFeatures) -> (Self, RawJson<'_>) {
+    /// Returns the part of a filter that the declared capabilities allow. Its types have been
+    /// checked.
+    fn read(filter: RawJson<'_>, declared: ServerFeatures) -> Self {
         let mut kinds = Self(0);
         for (bit, key) in Self::FLAGS {
             let on = filter.get(key).and_then(RawJson::as_bool);
@@ -203,13 +209,10 @@ impl Kinds {
                 kinds.0 |= bit.0;
             }
         }
-        let Some(uris) = filter.get("resourceSubscriptions") else {
-            return (kinds, RawJson::EMPTY);
-        };
-        if declared.contains(ServerFeatures::RESOURCES_SUBSCRIBE) {
+        if filter.get(URIS).is_some() && declared.contains(ServerFeatures::RESOURCES_SUBSCRIBE) {
             kinds.0 |= Self::UPDATES.0;
         }
-        (kinds, uris)
+        kinds
     }
 
     /// Returns the capability for notifications of this kind.
@@ -287,34 +290,55 @@ const FREE: u64 = 0;
 /// acknowledged.
 const MAX_URI: usize = 4096;
 
+/// Grants of `subscriptions/listen`: code that only a server with changes to report links.
+#[derive(Debug)]
+pub(super) struct Grants {
+    read: fn(RawJson<'_>, ServerFeatures) -> Kinds,
+    subscribe: fn(&mut Subscriptions<'_>, Owner, RawJson<'_>),
+    write: fn(&Granted<'_>, &mut Encoder<'_>),
+}
+
+pub(super) const GRANTS: Grants = Grants {
+    read: Kinds::read,
+    // The acknowledgement lists the URIs in the table, and is serialized again for each part of it
+    // that is written.
+    subscribe: |subscriptions, owner, filter| {
+        for uri in uris(filter).filter(|uri| uri.as_json().len() <= MAX_URI) {
+            subscriptions.insert(owner, hash_text(uri));
+        }
+    },
+    write: |granted, to| {
+        for (_, key) in Kinds::FLAGS.into_iter().filter(|(bit, _)| granted.kinds.contains(*bit)) {
+            to.member(key, &true);
+        }
+        if granted.kinds.contains(Kinds::UPDATES) {
+            to.member(URIS, &GrantedUris(granted));
+        }
+    },
+};
+
 /// The acknowledged part of a filter: capability declared, and room in the table.
 struct Granted<'x> {
     kinds: Kinds,
-    uris: RawJson<'x>,
+    filter: RawJson<'x>,
     owner: Owner,
     subscribed: &'x Subscriptions<'x>,
-}
-
-impl Encode for Granted<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let on = |bit| self.kinds.contains(bit).then_some(true);
-        object!(to, {
-            "toolsListChanged"?: on(Kinds::TOOLS),
-            "promptsListChanged"?: on(Kinds::PROMPTS),
-            "resourcesListChanged"?: on(Kinds::RESOURCES),
-            "resourceSubscriptions"?: on(Kinds::UPDATES).map(|_| GrantedUris(self)),
-        });
-    }
 }
 
 struct GrantedUris<'x>(&'x Granted<'x>);
 
 impl Encode for GrantedUris<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let Granted { uris, owner, subscribed, .. } = self.0;
-        let uris = uris.elements().filter_map(RawJson::as_string);
-        to.array(uris.filter(|uri| subscribed.contains(*owner, hash_text(*uri))));
+        let Granted { filter, owner, subscribed, .. } = self.0;
+        to.array(uris(*filter).filter(|uri| subscribed.contains(*owner, hash_text(*uri))));
     }
+}
+
+/// The member of a filter with the URIs of resources.
+const URIS: &str = "resourceSubscriptions";
+
+fn uris(filter: RawJson<'_>) -> impl Iterator<Item = JsonStr<'_>> + Clone {
+    filter.get(URIS).unwrap_or(RawJson::EMPTY).elements().filter_map(RawJson::as_string)
 }
 
 /// A `_meta` with the id of a subscription.

@@ -4,7 +4,7 @@ use core::cell::Cell;
 use std::{format, string::String, vec, vec::Vec};
 
 use super::*;
-use crate::encode::{Addition, Additions, Base64, Encode, Json, With};
+use crate::encode::{Addition, Additions, Base64, DisplayText, Encode, Json, With};
 use crate::error::InvalidPayload;
 use crate::json::RawJson;
 
@@ -412,6 +412,10 @@ impl Encode for Deep {
         to.member("iterator", &With(|to: &mut Encoder<'_>| to.array((0..60_u16).map(|n| n * n))));
         to.member("serde", &Json((vec![vec![5; 30]; 4], Some("\t".repeat(260)), [1.5, 2.5])));
         to.member("bytes", &Base64(&[9; 500]));
+        to.member(
+            "formatted",
+            &DisplayText(&format_args!("{}{:?}", "\u{1f}".repeat(290), [7; 99])),
+        );
         if to.key("nested") {
             (0..12).for_each(|_| {
                 to.begin_array();
@@ -464,6 +468,50 @@ fn a_value_goes_on_at_its_element_in_pieces_of_any_size() {
     }
 }
 
+/// Sends a value that changes after `change` pieces. Returns whether it was noticed; otherwise what
+/// was sent is JSON.
+fn is_noticed<T: Encode>(size: usize, value: &T, counter: &Cell<usize>, change: usize) -> bool {
+    let mut pieces = 0;
+    counter.set(0);
+    let result = sent(size, value, || {
+        pieces += 1;
+        counter.set(usize::from(pieces >= change));
+    });
+    match result {
+        Err(error) => assert_eq!(error, SendError::Invalid(InvalidPayload::Changed)),
+        Ok(ref sent) => {
+            let text = std::str::from_utf8(sent).expect("UTF-8");
+            assert!(RawJson::parse(text).is_ok(), "{size} {change}");
+        }
+    }
+    result.is_err()
+}
+
+#[test]
+fn a_text_that_is_formatted_differently_between_two_pieces_is_noticed() {
+    /// The first bytes of it change, its last ones, or its length.
+    struct Formatted<'x>(&'x Cell<usize>, fn(usize) -> String);
+    impl Encode for Formatted<'_> {
+        fn encode(&self, to: &mut Encoder<'_>) {
+            to.begin_object();
+            to.member("text", &DisplayText(&format_args!("{}é", (self.1)(self.0.get()))));
+            to.end_object();
+        }
+    }
+    let counter = Cell::new(0);
+    for size in (1..300).step_by(7) {
+        // More than the shorter text has been sent, and less than the longer one.
+        for change in (60 / size + 1..900 / size).step_by(1 + 60 / size) {
+            let shorter = Formatted(&counter, |n| "é".repeat(500 - n * 490));
+            assert!(is_noticed(size, &shorter, &counter, change), "{size} {change}");
+            let other = Formatted(&counter, |n| if n == 0 { "\\" } else { "7" }.repeat(500));
+            assert!(is_noticed(size, &other, &counter, change), "{size} {change}");
+            let shifted = Formatted(&counter, |n| "x".repeat(n) + &"€\n".repeat(200));
+            is_noticed(size, &shifted, &counter, change);
+        }
+    }
+}
+
 #[test]
 fn a_value_that_changes_between_two_pieces_is_noticed() {
     struct Sensor<'x>(&'x Cell<usize>);
@@ -478,21 +526,11 @@ fn a_value_that_changes_between_two_pieces_is_noticed() {
             to.end_object();
         }
     }
+    let counter = Cell::new(0);
     for size in (8..200).step_by(11) {
         for change in 1..30 {
-            let (value, mut pieces) = (Cell::new(0), 0);
-            let result = sent(size, &Sensor(&value), || {
-                pieces += 1;
-                value.set(usize::from(pieces >= change));
-            });
-            match result {
-                Err(error) => assert_eq!(error, SendError::Invalid(InvalidPayload::Changed)),
-                // Between two elements a value may change: what is sent is still JSON.
-                Ok(sent) => assert!(
-                    RawJson::parse(std::str::from_utf8(&sent).unwrap()).is_ok(),
-                    "{size} {change}"
-                ),
-            }
+            // Between two elements a value may change.
+            is_noticed(size, &Sensor(&counter), &counter, change);
         }
     }
 }

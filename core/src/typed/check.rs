@@ -15,7 +15,7 @@ pub(super) trait Report {
     fn fault(&mut self, path: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()>;
 }
 
-/// What is wrong at a path.
+/// Fault at a path.
 #[derive(Clone, Copy)]
 pub(super) enum Fault<'x> {
     /// The value breaks the rule.

@@ -3,13 +3,13 @@
 use super::rule::{MAX_TYPE_DEPTH, Member, Object, Rule};
 use crate::json::RawJson;
 
-/// What a schema says beside the [`Rule`]. Only the compiler reads it: a program contains nothing
+/// Words of a schema beside the [`Rule`]. Only the compiler reads it: a program contains nothing
 /// of it but the text of the schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Docs {
     /// Name for people; empty if there is none.
     pub title: &'static str,
-    /// What the value means, for the model; empty if that is not said.
+    /// Meaning of the value, for the model; empty if that is not said.
     pub description: &'static str,
     /// The value of a missing member.
     pub default: Default,

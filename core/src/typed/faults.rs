@@ -1,4 +1,4 @@
-//! What is wrong with a value, in words by which a model can correct itself.
+//! Faults of a value, in words by which a model can correct itself.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -6,6 +6,7 @@ use core::ops::ControlFlow;
 
 use super::check::{Check, Cursor, Fault, Path, Report, Step};
 use super::rule::{Object, Rule};
+use crate::catalog::Shown;
 use crate::json::{Decimal, RawJson};
 use crate::printable::Printable;
 
@@ -180,18 +181,9 @@ impl Words<'_, '_> {
         }
     }
 
-    /// Writes the value, or its type if it is long.
     fn found(&mut self, value: RawJson<'_>) -> fmt::Result {
         self.put(", is ")?;
-        if value.is_object() {
-            self.put("an object")
-        } else if value.is_array() {
-            self.put("an array")
-        } else if value.as_str().len() <= LONGEST_VALUE {
-            fmt::Debug::fmt(&value, self.f)
-        } else {
-            self.put(if value.is_number() { "a long number" } else { "a longer string" })
-        }
+        fmt::Display::fmt(&Shown(value), self.f)
     }
 
     /// Writes what a rule accepts.
@@ -278,6 +270,3 @@ impl Words<'_, '_> {
         self.put(if count == 1 { "" } else { "s" })
     }
 }
-
-/// Maximum length of a value that is shown, in bytes of JSON.
-const LONGEST_VALUE: usize = 42;

@@ -27,7 +27,7 @@ use crate::types::{Number, Text};
 pub trait Input<'a>: Sized {
     /// The values that the type accepts.
     const RULE: Rule;
-    /// What the schema says beside the rule.
+    /// The words of the schema beside the rule.
     const DOCS: Docs = Docs::NONE;
     /// Whether a member of this type may be missing or null.
     const OPTIONAL: bool = false;

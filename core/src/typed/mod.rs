@@ -1,10 +1,11 @@
-//! Arguments as types: `#[derive(Input)]` makes a constant JSON Schema of a struct, checks
-//! arguments against it, and reads them. Needs the feature `derive`.
+//! Arguments and results as types: `#[derive(Input)]` makes a constant JSON Schema of a struct,
+//! checks arguments against it, and reads them; [`#[derive(Output)]`](Output) makes the schema of
+//! results, and writes them. Needs the feature `derive`.
 //!
 //! ```
 //! use mcp_sansio::types::{Text, Tool};
 //! use mcp_sansio::typed::{Array, Input, InputObject};
-//! use mcp_sansio::{Catalog, RawJson};
+//! use mcp_sansio::{Catalog, RawJson, entries};
 //!
 //! #[derive(Input)]
 //! struct Query<'a> {
@@ -24,7 +25,7 @@
 //!     Exact,
 //! }
 //!
-//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new("query", Query::SCHEMA)]);
+//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("query", Query::SCHEMA)]);
 //!
 //! let arguments = RawJson::parse(r#"{"sql": "SELECT 1", "tags": ["a", "b"]}"#).unwrap();
 //! let query = Query::parse(arguments).unwrap();
@@ -42,9 +43,9 @@
 //! ```
 //!
 //! All tools of a server are one enum, which derives [`Tools`]: from it the catalog is made, and
-//! its values are the checked calls. For a single tool a handler calls
-//! [`parse`](InputObject::parse) with [`request.arguments().raw()`](crate::Arguments::raw), and
-//! hands [`Faults`] to
+//! its values are the checked calls, which [`Catalog::call`](crate::Catalog::call) reads. For a
+//! single tool a handler calls [`parse`](InputObject::parse) with
+//! [`request.arguments().raw()`](crate::Arguments::raw), and hands [`Faults`] to
 //! [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
 //!
 //! The schema is text that the compiler writes. The check is one function for all types, which
@@ -128,22 +129,26 @@ mod docs;
 mod faults;
 mod format;
 mod input;
+mod output;
 mod rule;
 mod tools;
 
-pub use mcp_sansio_derive::{Input, Tools};
+pub use mcp_sansio_derive::{Input, Output, Tools};
 
 pub use docs::{Default, Docs};
 pub use faults::{Faults, MAX_FAULTS};
 pub use format::Format;
 pub use input::{Array, Input, InputObject};
+pub use output::{Output, OutputObject};
 pub use rule::{MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf, Rule};
-pub use tools::Tools;
+pub use tools::{Called, Tools};
 
 // For the code that the macros write.
 #[doc(hidden)]
 pub use docs::{schema, schema_bytes, schema_len};
 #[doc(hidden)]
 pub use input::{check_members, find_members, find_name, find_variant};
+#[doc(hidden)]
+pub use output::write_member;
 #[doc(hidden)]
 pub use tools::{assert_distinct, hash, join};

@@ -1,4 +1,4 @@
-//! What values a type accepts: a constant table for each type, small, since it is in flash.
+//! Rules of the values that a type accepts: a small constant table for each type, in flash.
 
 use core::cmp::Ordering;
 
@@ -31,7 +31,7 @@ pub enum Rule {
     Enum(&'static [&'static str]),
     /// An array.
     Array {
-        /// What each element is.
+        /// Rule of each element.
         items: &'static Rule,
         /// Minimum number of elements.
         min: u32,
@@ -57,7 +57,7 @@ pub struct Object {
 pub struct Member {
     /// The key. Has no character that JSON escapes.
     pub name: &'static str,
-    /// What the value is.
+    /// Rule of the value.
     pub rule: Rule,
     /// Whether the member may be missing or null.
     pub optional: bool,

@@ -1,22 +1,27 @@
 //! The tools of a server as one type.
 
 use super::faults::Faults;
+use super::input::check_members;
+use super::rule::Rule;
+use crate::catalog::{Catalog, Entry, Target};
+use crate::error::SendError;
 use crate::json::RawJson;
 use crate::lifecycle::Method;
-use crate::server::Request;
-use crate::types::{Text, Tool};
+use crate::server::{Request, Server};
+use crate::tx::Tx;
+use crate::types::Text;
 
 /// Calls of tools: an enum with a variant for each. Derive it.
 ///
 /// ```
-/// use mcp_sansio::typed::{Input, Tools};
+/// use mcp_sansio::typed::{Input, Output, Tools};
 /// use mcp_sansio::types::Text;
 /// use mcp_sansio::{Catalog, RawJson};
 ///
 /// #[derive(Tools)]
 /// enum Call<'a> {
 ///     /// Runs a statement.
-///     #[tool(read_only)]
+///     #[tool(read_only, returns = Rows<'static>)]
 ///     Query(Query<'a>),
 ///     /// Switches the lamp.
 ///     #[tool(title = "Lamp", destructive = false, idempotent)]
@@ -35,7 +40,13 @@ use crate::types::{Text, Tool};
 ///     sql: Text<'a>,
 /// }
 ///
-/// static CATALOG: Catalog = Catalog::new().tools(Call::TOOLS);
+/// #[derive(Output)]
+/// struct Rows<'a> {
+///     count: u32,
+///     first: &'a str,
+/// }
+///
+/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
 /// CATALOG.check().unwrap();
 ///
 /// let arguments = RawJson::from_static(r#"{"on":true}"#);
@@ -57,10 +68,15 @@ use crate::types::{Text, Tool};
 /// | `name = ".."` | name of the tool; otherwise that of the variant in `snake_case` |
 /// | `title = ".."` | name for people |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | [`ToolAnnotations`](crate::types::ToolAnnotations); each may be `= false` |
+/// | `returns = Rows<'static>` | the [`OutputObject`](super::OutputObject) that is the structured content of its results: `outputSchema` |
 /// | `flatten` | the variant holds tools of another module: another enum that derives `Tools`. They are listed behind the others |
 pub trait Tools<'a>: Sized {
-    /// The tools, for [`Catalog::tools`](crate::Catalog::tools).
-    const TOOLS: &'static [Tool<'static>];
+    /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.
+    const TOOLS: &'static [Entry<'static>];
+
+    /// The rules of their arguments, in the same order.
+    #[doc(hidden)]
+    const RULES: &'static [&'static Rule];
 
     /// Hashes of the names, so that a name is compared with one of them only.
     #[doc(hidden)]
@@ -83,7 +99,8 @@ pub trait Tools<'a>: Sized {
     }
 
     /// Checks and reads the call that a request is. Returns `None` if it is none, or if there is no
-    /// tool with this name, to which [`Catalog::respond`](crate::Catalog::respond) responds.
+    /// tool with this name. [`Catalog::call`](crate::Catalog::call) responds in these cases, and
+    /// to invalid arguments.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -93,14 +110,87 @@ pub trait Tools<'a>: Sized {
     }
 }
 
+/// Result of [`Catalog::call`].
+#[derive(Clone, Copy, Debug)]
+pub enum Called<'c, T> {
+    /// A call with valid arguments.
+    Call(T),
+    /// Anything else.
+    Other(Target<'c>),
+}
+
+impl<'c> Catalog<'c> {
+    /// Sets the tools of an enum, whose arguments are checked as its types are.
+    #[must_use]
+    pub const fn calls<T: Tools<'static>>(self) -> Self {
+        self.tools(T::TOOLS).checked_by(|tool, arguments, refuse| {
+            let rule = find(T::TOOLS, T::HASHES, tool.key).and_then(|place| T::RULES.get(place));
+            if let Some(rule) = rule
+                && let Err(faults) = check_members(rule, arguments, &mut [])
+            {
+                refuse(&faults);
+            }
+        })
+    }
+
+    /// Reads a call of the enum; does what [`respond`](Self::respond) does for any other request,
+    /// and responds to invalid arguments. The arguments are checked once, while they are read.
+    ///
+    /// ```
+    /// # use mcp_sansio::typed::{Called, Tools};
+    /// # use mcp_sansio::types::TextResult;
+    /// # use mcp_sansio::{Catalog, Request, SendError, Server, Tx};
+    /// # #[derive(Tools)]
+    /// # enum Call {
+    /// #     /// Switches the lamp.
+    /// #     SetLamp { on: bool },
+    /// # }
+    /// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    ///
+    /// fn handle(server: &mut Server, request: &Request, tx: &mut Tx) -> Result<(), SendError> {
+    ///     match CATALOG.call(server, request, tx)? {
+    ///         Called::Call(Call::SetLamp { on }) => {
+    ///             let result = TextResult::new(if on { "on" } else { "off" });
+    ///             server.respond(request.handle, &result, tx)
+    ///         }
+    ///         // This catalog has nothing but tools: it has responded to everything else.
+    ///         Called::Other(_) => Ok(()),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Server::respond`]: drain and call again.
+    pub fn call<'f, T: Tools<'f>>(
+        &self,
+        server: &mut Server<'_>,
+        request: &Request<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Called<'c, T>, SendError> {
+        let target = self.unchecked().respond(server, request, tx)?;
+        let call = match target {
+            Target::Tool(_) => T::from_request(request),
+            _ => None,
+        };
+        Ok(match call {
+            Some(Ok(call)) => Called::Call(call),
+            Some(Err(faults)) => {
+                server.respond_invalid_arguments(request.handle, &faults, tx)?;
+                Called::Other(Target::Responded)
+            }
+            None => Called::Other(target),
+        })
+    }
+}
+
 #[cfg_attr(small, inline(never))]
-fn find(tools: &[Tool<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
+fn find(tools: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
     let hash = match name.as_plain() {
         Some(name) => hash(name),
         None => name.chars().fold(EMPTY, |hash, c| next(hash, u32::from(c))),
     };
     let place = hashes.iter().position(|other| *other == hash)?;
-    tools.get(place).is_some_and(|tool| tool.name == name).then_some(place)
+    tools.get(place).is_some_and(|tool| tool.key == name).then_some(place)
 }
 
 /// Returns the hash of a name (FNV-1a).
@@ -121,7 +211,7 @@ const fn next(hash: u32, character: u32) -> u32 {
     (hash ^ character).wrapping_mul(0x0100_0193)
 }
 
-/// Joins lists of tools or hashes; `N` is the sum of their lengths.
+/// Joins lists of tools, rules or hashes; `N` is the sum of their lengths.
 #[must_use]
 pub const fn join<T: Copy, const N: usize>(first: T, parts: &[&[T]]) -> [T; N] {
     let mut all = [first; N];

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload};
-use super::{Blob, Icon, Number, ResourceContents, Text};
+use super::{Blob, Number, ResourceContents, Text};
 use crate::encode::{DisplayText, Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
@@ -253,7 +253,7 @@ payload! {
             /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta).
@@ -274,6 +274,7 @@ impl fmt::Display for ResourceLink<'_> {
 }
 
 payload! {
+    #![rendered]
     /// Hints for the client on how to use or display an object. Schema type `Annotations`.
     pub struct Annotations<'a> {
         new {}

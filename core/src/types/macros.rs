@@ -11,6 +11,7 @@
 //! | `version` | `Text<'a>` | `Revision` |
 //! | `versions` | `SupportedVersions<'a>` | `Revisions` |
 //! | `list(T)` | `List<'a, T>` | `&'a [T]` |
+//! | `icons` | `Icons<'a>` | `&'a [Icon<'a>]` |
 //! | `object` | `RawJson<'a>`, an object | the same |
 //! | `any` | `RawJson<'a>`, `null` included | the same |
 //! | `millis` | `u64`, negative ones read as 0 | the same |
@@ -18,14 +19,23 @@
 //!
 //! Options after the kind: `= value` is the value that `new` sets for an optional field, and the
 //! value of a missing required field; `=> via W` wraps a reference to the value while it is
-//! written; `=> when f` omits the field where `f(&value, revision)` is false; `since`, `until` and
-//! `only` name the revisions that define the field, as in [`object!`](crate::encode::object).
+//! written; `=> when f` omits the field for revisions that are not in the `Gate` that `f(&value)`
+//! returns; `since`, `until` and `only` name the revisions that define the field, as in
+//! [`object!`](crate::encode::object).
+//!
+//! `#![rendered]` before the declaration adds what renders constants: see
+//! [`rendered`](crate::types::rendered).
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
 
 use crate::json::{JsonStr, RawJson};
 
 macro_rules! payload {
+    (#![rendered] $($declaration:tt)*) => {
+        payload! { $($declaration)* }
+        crate::types::macros::render! { $($declaration)* }
+    };
+
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident $(<$lt:lifetime>)? {
@@ -135,6 +145,7 @@ macro_rules! payload {
     (@type version) => { crate::types::Text<'a> };
     (@type versions) => { crate::types::SupportedVersions<'a> };
     (@type list ($ty:ty)) => { crate::types::List<'a, $ty> };
+    (@type icons) => { crate::types::Icons<'a> };
     (@type object) => { crate::json::RawJson<'a> };
     (@type any) => { crate::json::RawJson<'a> };
     (@type millis) => { u64 };
@@ -144,11 +155,13 @@ macro_rules! payload {
     (@argument version) => { crate::lifecycle::Revision };
     (@argument versions) => { crate::lifecycle::Revisions };
     (@argument list ($ty:ty)) => { &'a [$ty] };
+    (@argument icons) => { &'a [crate::types::Icon<'a>] };
     (@argument $kind:ident $(($ty:ty))?) => { payload!(@type $kind $(($ty))?) };
 
     (@value text $value:ident) => { crate::types::Text::new($value) };
     (@value versions $value:ident) => { crate::types::SupportedVersions::new($value) };
     (@value version $value:ident) => { crate::types::Text::new($value.as_str()) };
+    (@value icons $value:ident) => { crate::types::Icons::new($value) };
     (@value list $value:ident) => { crate::types::List::new($value) };
     (@value $kind:ident $value:ident) => { $value };
 
@@ -160,7 +173,7 @@ macro_rules! payload {
 
     (@optional ($value:expr) $to:ident) => { $value };
     (@optional ($value:expr) $to:ident, $when:path) => {
-        $value.filter(|value| $when(value, $to.revision()))
+        $value.filter(|value| $to.knows($when(value)))
     };
 
     (@read object required $slot:expr, $map:expr, $key:expr) => {
@@ -189,6 +202,65 @@ macro_rules! payload {
         }
     };
     (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
+}
+
+/// Implements the `const` function of [`Of`](crate::types::rendered::Of) for a payload.
+macro_rules! render {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident $(<$lt:lifetime>)? {
+            new {$(
+                $(#[$rmeta:meta])*
+                $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))?;
+            )*}
+            with {$(
+                $(#[$ometa:meta])*
+                $okey:literal $oname:ident: $okind:ident $(($oty:ty))?
+                    $(=> when $when:path)? $(, $gate:ident $revision:ident)?;
+            )*}
+        }
+    ) => {
+        impl $(<$lt>)? crate::types::rendered::Of<'_, $name $(<$lt>)?> {
+            pub(crate) const fn render(self, to: &mut crate::types::rendered::Renderer<'_>) {
+                use crate::encode::Gate;
+                let this = self.0;
+                let outer = to.begin_object();
+                $(
+                    let gate = to.begin_member($rkey, Gate::ALL);
+                    crate::types::macros::render!(@value $rkind (&this.$rname) to);
+                    to.end_member(gate);
+                )*
+                $(if let Some(value) = &this.$oname {
+                    let gate = Gate::ALL$(.and($when(value)))?$(
+                        .and(Gate::$gate(crate::lifecycle::Revision::$revision))
+                    )?;
+                    let gate = to.begin_member($okey, gate);
+                    crate::types::macros::render!(@value $okind (value) to);
+                    to.end_member(gate);
+                })*
+                to.end_object(outer);
+            }
+        }
+    };
+
+    (@value list ($list:expr) $to:ident) => {
+        match $list.source() {
+            crate::types::common::Source::Own(items) => {
+                $to.begin_array();
+                let mut at = 0;
+                while at < items.len() {
+                    $to.element(at);
+                    crate::types::rendered::Of(&items[at]).render($to);
+                    at += 1;
+                }
+                $to.end_array();
+            }
+            crate::types::common::Source::Received(list) => $to.raw(list),
+        }
+    };
+    (@value $kind:ident ($value:expr) $to:ident) => {
+        crate::types::rendered::Of($value).render($to)
+    };
 }
 
 /// Implements `Encode` for an enum by the value of each variant.
@@ -254,7 +326,7 @@ macro_rules! names {
     };
 }
 
-pub(in crate::types) use {encode_one_of, names, payload};
+pub(in crate::types) use {encode_one_of, names, payload, render};
 
 pub(in crate::types) fn required<'de, T, A>(
     slot: &mut Option<T>,

@@ -28,7 +28,7 @@
 //!
 //! | Section of the schema | Types |
 //! | --- | --- |
-//! | Common types | [`Text`], [`List`], [`Map`], [`Number`], [`Blob`], [`Icon`], [`Annotations`], [`Role`], [`PaginatedParams`], [`CacheHint`], [`EmptyParams`], [`EmptyResult`] |
+//! | Common types | [`Text`], [`List`], [`Map`], [`Number`], [`Blob`], [`Icon`], [`Icons`], [`Annotations`], [`Role`], [`PaginatedParams`], [`CacheHint`], [`EmptyParams`], [`EmptyResult`] |
 //! | Content | [`ContentBlock`] |
 //! | Errors | [`ErrorObject`] and its `...Data` |
 //! | `initialize`, `server/discover` | [`InitializeParams`], [`InitializeResult`], [`DiscoverResult`], [`Implementation`], [`ClientCapabilities`], [`ServerCapabilities`] |
@@ -57,6 +57,7 @@ mod logging;
 pub(crate) mod macros;
 mod progress;
 mod prompt;
+pub(crate) mod rendered;
 mod resource;
 mod roots;
 mod sampling;
@@ -67,8 +68,8 @@ mod tool;
 // Common types.
 pub use common::meta::{self, SERVER_INFO, SUBSCRIPTION_ID};
 pub use common::{
-    Blob, BlobError, CacheHint, CacheScope, Icon, IconTheme, List, ListIter, Map, MapIter, Number,
-    PaginatedParams, Text,
+    Blob, BlobError, CacheHint, CacheScope, Icon, IconTheme, Icons, List, ListIter, Map, MapIter,
+    Number, PaginatedParams, Text,
 };
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role,
@@ -81,8 +82,8 @@ pub use common::{
 };
 // `initialize` and `server/discover`.
 pub use lifecycle::{
-    ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
-    ServerCapabilities, SupportedVersions,
+    ClientCapabilities, DeclaredExtensions, DiscoverResult, Implementation, InitializeParams,
+    InitializeResult, ServerCapabilities, SupportedVersions,
 };
 // Server features.
 pub use completion::{

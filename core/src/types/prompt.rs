@@ -1,10 +1,11 @@
 //! Prompts: templates of messages that a server offers and a user selects.
 
 use super::macros::payload;
-use super::{CacheScope, ContentBlock, Icon, InputResponses, Role, Text};
+use super::{CacheScope, ContentBlock, InputResponses, Role, Text};
 use crate::json::RawJson;
 
 payload! {
+    #![rendered]
     /// A prompt or prompt template that a server offers. Schema type `Prompt`.
     ///
     /// ```
@@ -27,7 +28,7 @@ payload! {
             /// Arguments of the template.
             "arguments" arguments: list(PromptArgument<'a>);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, since V2025_06_18;
         }
@@ -35,6 +36,7 @@ payload! {
 }
 
 payload! {
+    #![rendered]
     /// An argument of a prompt template. Schema type `PromptArgument`.
     pub struct PromptArgument<'a> {
         new {

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
-use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
+use super::{Annotations, Blob, CacheScope, InputResponses, Text};
 use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
 
 payload! {
+    #![rendered]
     /// A resource that a server can read. Schema type `Resource`.
     ///
     /// ```
@@ -34,7 +35,7 @@ payload! {
             /// Size of the raw content in bytes, before base64 encoding.
             "size" size: of(u64);
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
@@ -44,6 +45,7 @@ payload! {
 }
 
 payload! {
+    #![rendered]
     /// A template for the URIs of resources. Schema type `ResourceTemplate`.
     pub struct ResourceTemplate<'a> {
         new {
@@ -60,7 +62,7 @@ payload! {
             /// MIME type, if all matching resources have the same.
             "mimeType" mime_type: text;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// Hints about audience, importance and age.
             "annotations" annotations: of(Annotations<'a>);
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.

@@ -1,14 +1,13 @@
 //! Tools: functions of a server that a model may call.
 
 use super::macros::{names, payload};
-use super::{
-    CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text, TextContent,
-};
-use crate::encode::{Encode, Encoder, object};
+use super::{CacheScope, ContentBlock, InputResponses, List, TaskMetadata, Text};
+use crate::encode::{Encode, Encoder, Gate, object};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 
 payload! {
+    #![rendered]
     /// A tool that a server offers. Schema type `Tool`.
     ///
     /// ```
@@ -39,7 +38,7 @@ payload! {
             /// Description of what the tool does, for the model.
             "description" description: text;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// JSON Schema of `structuredContent` in the results. Since 2025-06-18; not written
             /// before 2026-07-28 unless its root has `"type": "object"`.
             "outputSchema" output_schema: object => when knows_output_schema, since V2025_06_18;
@@ -53,13 +52,13 @@ payload! {
     }
 }
 
-/// Whether the revision allows the output schema: before 2026-07-28 its root type is `object`.
-fn knows_output_schema(schema: &RawJson<'_>, revision: Revision) -> bool {
-    revision.is_modern()
-        || schema.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
+/// The revisions that allow the output schema: before 2026-07-28 its root type is `object`.
+const fn knows_output_schema(schema: &RawJson<'_>) -> Gate {
+    if schema.is_object_schema() { Gate::ALL } else { Gate::since(Revision::V2026_07_28) }
 }
 
 payload! {
+    #![rendered]
     /// Hints about the effects of a tool, not guarantees: a client must not rely on those of an
     /// untrusted server. Since 2025-03-26, schema type `ToolAnnotations`.
     pub struct ToolAnnotations<'a> {
@@ -83,6 +82,7 @@ payload! {
 }
 
 payload! {
+    #![rendered]
     /// How a tool can be executed. 2025-11-25 only, schema type `ToolExecution`.
     pub struct ToolExecution {
         new {}
@@ -201,9 +201,9 @@ impl<'a> CallToolResult<'a> {
     }
 }
 
-/// Whether the revision allows the structured content: before 2026-07-28 it is an object.
-pub(crate) fn knows_structured_content(content: &RawJson<'_>, revision: Revision) -> bool {
-    revision.is_modern() || content.is_object()
+/// The revisions that allow the structured content: before 2026-07-28 it is an object.
+pub(crate) fn knows_structured_content(content: &RawJson<'_>) -> Gate {
+    if content.is_object() { Gate::ALL } else { Gate::since(Revision::V2026_07_28) }
 }
 
 /// Result of `tools/call` with one text block. Needs less code than a [`CallToolResult`], which
@@ -248,8 +248,10 @@ impl<'a> From<Text<'a>> for TextResult<'a> {
 
 impl Encode for TextResult<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
+        // Not a `TextContent`, which would link the code for annotations.
+        let block = object!({ "type" = "text", "text": self.text });
         object!(to, {
-            "content": [TextContent { text: self.text, annotations: None, meta: None }],
+            "content": [&block],
             "isError"?: self.is_error.then_some(true),
         });
     }

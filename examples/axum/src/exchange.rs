@@ -9,13 +9,13 @@ use mcp_sansio::http::server::OutgoingResponse;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Delivery, ExchangeId, Messages, Progress, RawJson, Request, RequestHandle, Revision,
-    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
+    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, entries,
 };
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerFeatures::TOOLS)
         .progress_interval(Duration::ZERO);
-static CATALOG: Catalog = Catalog::new().tools(&[
+static CATALOG: Catalog = Catalog::new().tools(entries![
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
         .description("Echoes the text"),
     Tool::new(
@@ -99,14 +99,7 @@ impl Exchange {
             return Ok(());
         };
         let arguments = request.arguments();
-        if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return self.state.server(&CONFIG).respond_invalid_arguments(
-                request.handle,
-                &fault,
-                &mut self.tx,
-            );
-        }
-        if tool.name == "count" {
+        if tool.key == "count" {
             // The schema permits 1 to 100; 5.0 is an integer too.
             let to = arguments.get("to").and_then(RawJson::as_f64).map_or(1, |to| to as u32);
             self.count = Some(Count { request: request.handle, at: 0, to });

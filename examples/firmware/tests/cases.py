@@ -124,15 +124,15 @@ async def every_tool(env: Env) -> None:
 async def bad_arguments(env: Env) -> None:
     async with env.open() as s:
         for name, arguments, why in (
-            ("read_pin", {"number": 31}, "number: is out of range"),
-            ("read_pin", {"number": 7.9}, "number: is of a type"),
-            ("read_pin", {"number": "7"}, "number: is of a type"),
+            ("read_pin", {"number": 31}, "number: must be at most "),
+            ("read_pin", {"number": 7.9}, "number: must be of type integer"),
+            ("read_pin", {"number": "7"}, "number: must be of type integer"),
             ("read_pin", {}, "number: is missing"),
             ("output_00", {"on": True, "off": False}, "off: is unknown"),
-            ("measure", {"quantity": "humidity"}, "quantity: is not one of the values"),
+            ("measure", {"quantity": "humidity"}, "quantity: must be one of "),
             ("rename", {"name": "ä" * 13}, "longer than 24 bytes"),
-            ("rename", {"name": ""}, "name: is too short"),
-            ("sweep", {"steps": 2, "period": 1e5}, "period: is out of range"),
+            ("rename", {"name": ""}, "name: must have at least 1 character"),
+            ("sweep", {"steps": 2, "period": 1e5}, "period: must be at most "),
         ):
             seen = failure_of(await s.call(name, arguments))
             check(why in seen, f"{name} {arguments}", seen)
@@ -170,7 +170,7 @@ async def progress(env: Env) -> None:
         check(pongs > 3, "pongs", pongs)
 
 
-@SUITE.case("four slow tools at once, the fifth is refused")
+@SUITE.case("four slow tools at once; a fifth waits for one of them")
 async def four_at_once(env: Env) -> None:
     async with env.open() as s:
         done: list[Json] = []
@@ -182,12 +182,8 @@ async def four_at_once(env: Env) -> None:
             for steps in range(4):
                 group.start_soon(sweep, steps + 1)
             await anyio.sleep(0.1)
-            try:
-                await s.call("sweep", {"steps": 1})
-            except RpcError as error:
-                check(error.code == -32603, "code", error.code)
-            else:
-                raise Failure("a fifth call was accepted")
+            await s.call("sweep", {"steps": 1, "period": 5})
+            check(done, "a fifth call ran beside the others")
         # The order in which they end depends on the load of the computer.
         check(sorted(one["steps"] for one in done) == [1, 2, 3, 4], "done", done)
 

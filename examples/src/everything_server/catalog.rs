@@ -3,13 +3,13 @@
 use mcp_sansio::types::{
     Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
-use mcp_sansio::{Catalog, RawJson};
+use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> =
     Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
 
-const TOOLS: &[Tool<'_>] = &[
+const TOOLS: &[Entry<'_>] = entries![
     // One for each kind of content.
     simple("test_simple_text", "Returns text"),
     simple("test_image_content", "Returns an image"),
@@ -64,7 +64,7 @@ const TOOLS: &[Tool<'_>] = &[
     simple("test_input_required_result_capabilities", "Asks whatever the client is able to answer"),
 ];
 
-const RESOURCES: &[Resource<'_>] = &[
+const RESOURCES: &[Entry<'_>] = entries![
     Resource::new("test://static-text", "Static text")
         .description("A text that never changes")
         .mime_type("text/plain"),
@@ -76,12 +76,13 @@ const RESOURCES: &[Resource<'_>] = &[
         .mime_type("text/plain"),
 ];
 
-const TEMPLATES: &[ResourceTemplate<'_>] =
-    &[ResourceTemplate::new("test://template/{id}/data", "Data by id")
+const TEMPLATES: &[Entry<'_>] = entries![
+    ResourceTemplate::new("test://template/{id}/data", "Data by id")
         .description("Data that shows the id in its URI")
-        .mime_type("application/json")];
+        .mime_type("application/json")
+];
 
-const PROMPTS: &[Prompt<'_>] = &[
+const PROMPTS: &[Entry<'_>] = entries![
     Prompt::new("test_simple_prompt").description("Says one thing"),
     Prompt::new("test_prompt_with_arguments").description("Shows its two arguments").arguments(&[
         PromptArgument::new("arg1").description("The first").required(true),

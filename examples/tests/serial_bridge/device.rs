@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ClientRequest, Instant, RawJson, Request, RequestHandle, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, entries,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -149,10 +149,10 @@ impl Firmware<'_> {
         let Self { server, tx, asking } = self;
         let tx: &mut Tx<'_> = tx;
         let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
-        if tool.name == "ask" {
+        if tool.key == "ask" {
             *asking = Some(request.handle);
             server.request(NOW, ClientRequest::roots().parent(request.handle), tx)?;
-        } else if tool.name == "echo" {
+        } else if tool.key == "echo" {
             let text = request.arguments().get("text").and_then(RawJson::as_string);
             let text = text.map_or_else(|| Text::new("nothing"), Text::from);
             server.respond(request.handle, &TextResult::from(text), tx)?;
@@ -167,7 +167,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
     ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES_SUBSCRIBE).with(ServerFeatures::LOGGING),
 );
 const ANYTHING: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     Tool::new("echo", ANYTHING),
     Tool::new("slow", ANYTHING),
     Tool::new("ask", ANYTHING),

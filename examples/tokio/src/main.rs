@@ -11,14 +11,14 @@ mod small;
 use std::io;
 use std::time::{Duration, Instant};
 
-use mcp_sansio::Step;
+use mcp_sansio::{ServerConfig, Step};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 async fn serve(mut stream: TcpStream) -> io::Result<()> {
     let (mut reader, mut writer) = stream.split();
-    let (mut session, mut jobs, begun) = (small::session(), JoinSet::new(), Instant::now());
+    let (mut session, mut jobs, begun) = (small::session(&CONFIG), JoinSet::new(), Instant::now());
     loop {
         let now = mcp_sansio::Instant::from_millis(begun.elapsed().as_millis() as u64);
         match session.next(now) {
@@ -66,3 +66,5 @@ async fn main() -> io::Result<()> {
         });
     }
 }
+
+static CONFIG: ServerConfig<'_> = small::config(Duration::from_secs(60));

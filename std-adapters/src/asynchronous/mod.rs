@@ -14,13 +14,13 @@
 //!     ElicitParams, ElicitResult, Field, Implementation, InputRequest, RequestedSchema,
 //!     StringSchema, TextResult, Tool,
 //! };
-//! use mcp_sansio::{Catalog, Progress, RawJson, ServerFeatures, ServerConfig};
+//! use mcp_sansio::{Catalog, Progress, RawJson, ServerFeatures, ServerConfig, entries};
 //! use mcp_sansio_adapters::asynchronous::{self, App, Context, Failure, Reply};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
-//! static CATALOG: Catalog =
-//!     Catalog::new().tools(&[Tool::new("greet", RawJson::from_static(r#"{"type":"object"}"#))]);
+//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("greet", SCHEMA)]);
+//! const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 //! const NAME: RequestedSchema =
 //!     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 //!
@@ -95,10 +95,11 @@
 //!
 //! # Memory
 //!
-//! Each connection takes: the core's [`Server`](mcp_sansio::Server), 28 KB for the 128 requests and
-//! 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
-//! ([`App::with_table_sizes`]); two buffers, which start with 1 KB each and grow to the limits of
-//! the [`App`] as messages need it; and the futures of its running handlers.
+//! Each connection takes about 1 KB; 200 bytes for each request in flight ([`App::max_in_flight`])
+//! and its parameters ([`App::max_params`]); 8 bytes for each of [`App::max_subscriptions`], if the
+//! configuration declares subscriptions; two buffers, which start with 1 KB each and grow to the
+//! limits of the [`App`] as messages need it; and the futures of its running handlers
+//! ([`App::max_running`]).
 
 pub mod client;
 #[cfg(feature = "http")]

@@ -13,13 +13,13 @@ use super::{Context, Error, Handler, Input, serve, serve_on};
 ///
 /// ```no_run
 /// use mcp_sansio::types::{Implementation, TextResult, Tool};
-/// use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+/// use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 /// use mcp_sansio_adapters::blocking::{App, Error};
 ///
 /// static CONFIG: ServerConfig =
 ///     ServerConfig::new(Implementation::new("clock", "0.1.0"), ServerFeatures::TOOLS);
-/// static CATALOG: Catalog =
-///     Catalog::new().tools(&[Tool::new("time", RawJson::from_static(r#"{"type":"object"}"#))]);
+/// static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("time", SCHEMA)]);
+/// const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 ///
 /// fn main() -> Result<(), Error> {
 ///     App::new(&CONFIG).catalog(&CATALOG).serve(|ctx| ctx.respond(&TextResult::new("noon")))

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::io::Write;
+use std::time::Instant as StdInstant;
 
 use mcp_sansio::{
-    Catalog, Change, Delivery, Encode, GrowingServerState, Instant, LogMessage, Messages, Progress,
-    Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent, Target, Tx,
-    TxBuffer,
+    Catalog, Change, Delivery, Encode, Instant, LogMessage, Progress, Request, RequestHandle,
+    RpcError, SendError, Server, Target, Turn, Tx,
 };
 
-use super::{Error, MAX_PENDING};
+use super::{Error, elapsed, write_all};
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
 /// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.
@@ -18,34 +18,28 @@ use super::{Error, MAX_PENDING};
 /// All methods fail with [`Error::Io`] if the output does, and with [`Error::NotSent`] if the core
 /// rejects the message; the session can continue after the latter.
 pub struct Context<'s> {
-    memory: &'s mut GrowingServerState,
-    config: &'s ServerConfig<'s>,
-    tx: &'s mut TxBuffer<Vec<u8>>,
+    turn: Turn<'s, Server<'s>>,
     output: &'s mut dyn Write,
-    clock: std::time::Instant,
-    /// Time of the last [`tick`](Self::tick): the clock is read once for all lines of one read.
-    now: Instant,
+    begun: StdInstant,
 }
 
 impl<'s> Context<'s> {
     pub(super) fn new(
-        memory: &'s mut GrowingServerState,
-        config: &'s ServerConfig<'s>,
-        tx: &'s mut TxBuffer<Vec<u8>>,
+        turn: Turn<'s, Server<'s>>,
         output: &'s mut dyn Write,
-        clock: std::time::Instant,
+        begun: StdInstant,
     ) -> Self {
-        Self { memory, config, tx, output, clock, now: Instant::from_millis(0) }
+        Self { turn, output, begun }
     }
 
     /// Returns the time since the session started.
     pub fn now(&self) -> Instant {
-        Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
+        elapsed(self.begun)
     }
 
     /// Returns the server, for its state.
-    pub fn server(&mut self) -> Server<'_> {
-        self.memory.server(self.config)
+    pub fn server(&mut self) -> &mut Server<'s> {
+        self.turn.parts().0
     }
 
     /// Sends the response to list requests and unknown names, and returns the entry of the catalog
@@ -129,21 +123,15 @@ impl<'s> Context<'s> {
     /// See [`Context`].
     pub fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
+        call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, Error> {
-        loop {
-            match call(&mut self.memory.server(self.config), self.tx) {
-                Err(SendError::Full) => self.drain()?,
-                Err(error) => return Err(Error::NotSent(error)),
-                Ok(value) => {
-                    // One system call for many responses, but no more than fits into the cache.
-                    if self.tx.pending().len() >= WRITE_THRESHOLD {
-                        self.drain()?;
-                    }
-                    return Ok(value);
-                }
-            }
+        let Self { turn, output, .. } = self;
+        let value = turn.send(|bytes, _| write_all(*output, bytes), call)?;
+        // One system call for many responses, but no more than fits into the cache.
+        if turn.io().0.len() >= WRITE_THRESHOLD {
+            self.drain()?;
         }
+        Ok(value)
     }
 
     /// Writes all pending bytes out. This happens before each wait anyway; call it in the middle of
@@ -152,54 +140,23 @@ impl<'s> Context<'s> {
     /// # Errors
     /// See [`Context`].
     pub fn drain(&mut self) -> Result<(), Error> {
-        if self.tx.pending().is_empty() {
-            return Ok(());
-        }
-        self.output.write_all(self.tx.pending())?;
-        self.tx.advance(self.tx.pending().len());
-        Ok(self.output.flush()?)
-    }
-
-    /// Ends a line that a handler has left unfinished by its panic, so that others can write.
-    pub(super) fn end_broken_line(&mut self) -> Result<(), Error> {
-        if self.tx.is_mid_frame() {
-            self.drain()?;
-            self.output.write_all(b"\n")?;
-            *self.tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
+        let pending = self.turn.io().0;
+        if !pending.is_empty() {
+            let written = write_all(self.output, pending)?;
+            self.turn.wrote(written);
         }
         Ok(())
     }
 
-    /// Reads the clock.
-    pub(super) fn tick(&mut self) {
-        self.now = self.now();
-    }
-
-    pub(super) fn next_event<'f>(
-        &mut self,
-        messages: &mut Messages<'f>,
-    ) -> Result<Option<ServerEvent<'f>>, Error> {
-        let now = self.now;
-        self.send(|server, tx| server.next_event(now, messages, tx))
-    }
-
-    pub(super) fn handle_timeout(&mut self) -> Result<Option<ServerEvent<'static>>, Error> {
-        let now = self.now;
-        self.send(|server, tx| server.handle_timeout(now, tx))
-    }
-
-    pub(super) fn poll_timeout(&mut self) -> Option<Instant> {
-        self.server().poll_timeout()
-    }
-
-    pub(super) fn close(&mut self) {
-        self.server().close();
+    /// Ends a line that a handler has left unfinished by its panic, so that others can write.
+    pub(super) fn abort_line(&mut self) -> Result<(), Error> {
+        self.send(|server, tx| server.abort_frame(tx))
     }
 }
 
 impl fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Context").field("turn", &self.turn).finish_non_exhaustive()
     }
 }
 

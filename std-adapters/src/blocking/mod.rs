@@ -40,8 +40,8 @@
 //! session in a write. Over a pipe only the process of that client waits. Give a socket a write
 //! timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which ends the session
 //! with [`Error::Io`]. Memory is at most [`MAX_LINE`] (16 MiB) for input, [`MAX_PENDING`] (1 MiB)
-//! for output, and six chunks of 64 KiB with [`Threaded`]. `N` requests can be in flight and `S`
-//! URIs subscribed to.
+//! for output, and six chunks of 64 KiB with [`Threaded`]. [`IN_FLIGHT`] requests can be open and
+//! [`SUBSCRIPTIONS`] URIs subscribed to; while so many requests are open, further ones wait unread.
 //!
 //! # Panics
 //!
@@ -73,11 +73,11 @@ pub use input::Polled;
 pub use input::{Input, Threaded};
 
 use std::io::{self, Write};
-
-use std::time::Duration;
+use std::time::{Duration, Instant as StdInstant};
 
 use mcp_sansio::{
-    GrowingServerState, Instant, RpcError, RxBuffer, ServerConfig, ServerEvent, TxBuffer,
+    Connection, GrowingServerState, Instant, RpcError, RxBuffer, ServerConfig, ServerEvent, Step,
+    TxBuffer,
 };
 
 use handler::catch_panic;
@@ -104,84 +104,97 @@ pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Err
     serve_on(config, Threaded::new(io::stdin()), io::stdout(), handler)
 }
 
-/// Serves any input and output until the input ends. `N` requests can be in flight and `S` URIs
-/// subscribed to.
+/// Serves any input and output until the input ends.
 ///
 /// # Errors
 /// As [`serve`].
 pub fn serve_on(
     config: &ServerConfig<'_>,
-    mut input: impl Input,
-    mut output: impl Write,
-    mut handler: impl Handler,
+    input: impl Input,
+    output: impl Write,
+    handler: impl Handler,
 ) -> Result<(), Error> {
-    let mut memory = GrowingServerState::new(IN_FLIGHT, SUBSCRIPTIONS);
-    let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
-    let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
-    let clock = std::time::Instant::now();
-    let mut ctx = Context::new(&mut memory, config, &mut tx, &mut output, clock);
-    let ended = run(&mut ctx, &mut rx, &mut input, &mut handler);
-    ctx.close();
-    match ended {
+    match run(config, input, output, handler) {
         Err(error) if error.is_closed() => Ok(()),
         ended => ended,
     }
 }
 
 fn run(
-    ctx: &mut Context<'_>,
-    rx: &mut RxBuffer<Vec<u8>>,
-    input: &mut impl Input,
-    handler: &mut impl Handler,
+    config: &ServerConfig<'_>,
+    mut input: impl Input,
+    mut output: impl Write,
+    mut handler: impl Handler,
 ) -> Result<(), Error> {
-    let mut ended = false;
+    let mut connection: Connection<'_, _, _, _> = Connection::new(
+        config,
+        GrowingServerState::new(IN_FLIGHT, SUBSCRIPTIONS),
+        RxBuffer::with_limit(vec![0; MAX_READ], MAX_LINE),
+        TxBuffer::with_limit(Vec::new(), MAX_PENDING),
+    );
+    let begun = StdInstant::now();
+    // The clock is read once for all lines of one read.
+    let mut now = elapsed(begun);
+    // Whether the lines of the last read have not all been handled, and the timer after them.
+    let mut is_fresh = true;
     // Earliest time at which `on_timer` may be called.
-    let mut timer_not_before = Instant::from_millis(0);
+    let mut timer_not_before = now;
+    let mut is_ended = false;
     loop {
-        ctx.tick();
-        while let Some(mut messages) = rx.next_messages() {
-            while let Some(event) = ctx.next_event(&mut messages)? {
-                handle_event(event, ctx, handler)?;
+        let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
+        let (write, mut read, until) = match step {
+            Step::Event(event, turn) => {
+                handle_event(event, &mut Context::new(turn, &mut output, begun), &mut handler)?;
+                continue;
             }
-        }
-        while let Some(event) = ctx.handle_timeout()? {
-            handle_event(event, ctx, handler)?;
-        }
-        if handler.next_timer().is_some_and(|due| due.max(timer_not_before) <= ctx.now()) {
-            match catch_panic(|| handler.on_timer(ctx)) {
-                Some(done) => done?,
-                None => {
+            Step::Again => continue,
+            Step::Io { write, read, until } => (write, read, until),
+            Step::Closed => return Ok(()),
+        };
+        let timer = handler.next_timer().map(|due| due.max(timer_not_before));
+        let due = until.into_iter().chain(timer).min();
+        if std::mem::take(&mut is_fresh) && due.is_some_and(|due| due <= now) {
+            if timer.is_some_and(|due| due <= now) {
+                let mut ctx = Context::new(connection.turn(now), &mut output, begun);
+                if let Some(done) = catch_panic(|| handler.on_timer(&mut ctx)) {
+                    done?;
+                } else {
                     timer_not_before = ctx.now().saturating_add(PANIC_DELAY);
-                    ctx.end_broken_line()?;
-                    handler.on_panic(None, ctx)?;
+                    ctx.abort_line()?;
+                    handler.on_panic(None, &mut ctx)?;
                 }
             }
-        }
-        ctx.drain()?;
-        if ended {
-            return Ok(());
-        }
-        let due = [ctx.poll_timeout(), handler.next_timer().map(|due| due.max(timer_not_before))]
-            .into_iter()
-            .flatten()
-            .min();
-        if let Some(due) = due
-            && !input.wait(due.saturating_duration_since(ctx.now()))?
-        {
             continue;
         }
-        // Limited although a long line may have grown the buffer, so that timeouts are handled.
-        let spare = rx.spare();
-        let most = spare.len().min(MAX_READ);
-        let read = match input.read(spare.get_mut(..most).unwrap_or_default()) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
-        };
-        if read == 0 {
-            ended = true;
-            rx.end_of_input();
+        if !write.is_empty() {
+            let written = write_all(&mut output, write)?;
+            connection.wrote(written);
+            continue;
         }
-        rx.commit(read);
+        let left = due.map(|due| due.saturating_duration_since(elapsed(begun)));
+        // Limited although a long line may have grown the buffer, so that timeouts are handled.
+        let most = read.spare().len().min(MAX_READ);
+        let spare = read.spare().get_mut(..most).unwrap_or_default();
+        if is_ended {
+            // Nothing would send the responses that are missing.
+            return Ok(());
+        } else if spare.is_empty() {
+            // The table is full and so is the buffer.
+            std::thread::sleep(left.unwrap_or(Duration::MAX));
+        } else if match left {
+            Some(left) => input.wait(left)?,
+            None => true,
+        } {
+            match input.read(spare) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) => {
+                    is_ended = true;
+                    connection.end_of_input();
+                }
+                n => read.commit(n?),
+            }
+        }
+        (now, is_fresh) = (elapsed(begun), true);
     }
 }
 
@@ -197,11 +210,22 @@ fn handle_event(
     if let Some(done) = catch_panic(|| handler.on_event(event, ctx)) {
         return done;
     }
-    ctx.end_broken_line()?;
+    ctx.abort_line()?;
     if let Some(request) = request {
         ctx.respond_error(request, &RpcError::internal("The handler panicked"))?;
     }
     handler.on_panic(request, ctx)
+}
+
+fn write_all(output: &mut (impl Write + ?Sized), bytes: &[u8]) -> Result<usize, Error> {
+    output.write_all(bytes)?;
+    output.flush()?;
+    Ok(bytes.len())
+}
+
+/// Returns the time since the session began.
+fn elapsed(begun: StdInstant) -> Instant {
+    Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Pause of [`Handler::on_timer`] after it has panicked, so that a handler that always panics does
@@ -214,7 +238,8 @@ const MAX_READ: usize = 64 << 10;
 pub const MAX_LINE: usize = 16 << 20;
 /// Maximum number of bytes buffered for the client. Longer messages are written in pieces.
 pub const MAX_PENDING: usize = 1 << 20;
-/// Default maximum number of requests in flight.
-pub const IN_FLIGHT: u16 = 64;
-/// Default maximum number of subscribed URIs.
+/// Maximum number of requests in flight. Memory is allocated as they need it, about 200 bytes
+/// each.
+pub const IN_FLIGHT: u16 = 1024;
+/// Maximum number of subscribed URIs, 8 bytes each.
 pub const SUBSCRIPTIONS: usize = 64;

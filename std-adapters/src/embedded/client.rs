@@ -2,15 +2,17 @@
 
 use core::time::Duration;
 
-use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
+use ::embedded_io::{ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientState, ConnectError, Connected,
-    Encode, Encoder, Instant, RawJson, RxBuffer, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, Client as CoreClient, ClientConfig, ClientEvent, ClientState,
+    ConnectError, Connected, Connection, Encode, Encoder, Instant, RawJson, RxBuffer, SendError,
+    Tx, TxBuffer,
 };
 
-use super::Error;
-use super::context::is_closed;
+use super::error::Error;
+use super::port::{Port, Step};
+use super::turn::Turn;
 
 /// A client on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
 /// transmit buffer, in bytes, `N` the maximum number of calls in flight.
@@ -49,26 +51,30 @@ use super::context::is_closed;
 /// }
 /// ```
 #[derive(Debug)]
-pub struct Client<'c, P, H, const RX: usize, const TX: usize, const N: usize = 2> {
-    rx: RxBuffer<[u8; RX]>,
-    ctx: ClientContext<'c, P, TX, N>,
+pub struct Client<'c, D: ErrorType, H, const RX: usize, const TX: usize, const N: usize = 2> {
+    port: ClientPort<'c, D, RX, TX, N>,
+    clock: fn() -> Instant,
     handler: H,
 }
 
+/// The port of a [`Client`].
+pub type ClientPort<'c, D, const RX: usize, const TX: usize, const N: usize> =
+    Port<D, Connection<'c, ClientState<N>, [u8; RX], [u8; TX]>>;
+
 /// Handles what happens while a call waits. `()` ignores everything.
-pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
+pub trait ClientHandler<D: ErrorType> {
     /// Handles an event other than the end of the call: progress, a log message, a change, a
     /// violation, or a request of a legacy server. Requests are only of kinds that the
     /// configuration declares, and this function must respond to them.
     ///
     /// # Errors
-    /// An error ends the call that waits. Usually that of a call of the context.
+    /// An error ends the call that waits. Usually that of a call of the turn.
     fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        ctx: &mut ClientContext<'_, P, TX, N>,
-    ) -> Result<(), Error<P::Error>> {
-        let _ = (event, ctx);
+        turn: &mut Turn<'_, D, mcp_sansio::Client<'_>>,
+    ) -> Result<(), Error<D::Error>> {
+        let _ = (event, turn);
         Ok(())
     }
 
@@ -79,57 +85,40 @@ pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
         core::hint::spin_loop();
     }
 
-    /// Called when reading failed. The line with the gap is rejected. The default ignores all
-    /// errors but those that end the connection.
+    /// Called when reading failed. The line with the gap is rejected. The default ignores the
+    /// error; one that ends the connection ends the call that waits instead.
     ///
     /// # Errors
     /// An error ends the call that waits. Return the error if the port cannot recover.
-    fn on_read_error(&mut self, error: P::Error) -> Result<(), Error<P::Error>> {
-        if is_closed(&error) { Err(Error::Io(error)) } else { Ok(()) }
+    fn on_read_error(&mut self, error: D::Error) -> Result<(), Error<D::Error>> {
+        let _ = error;
+        Ok(())
     }
 }
 
-impl<P: Write, const TX: usize, const N: usize> ClientHandler<P, TX, N> for () {}
+impl<D: ErrorType> ClientHandler<D> for () {}
 
-/// The core's client and its port.
-#[derive(Debug)]
-pub struct ClientContext<'c, P, const TX: usize, const N: usize> {
-    memory: ClientState<N>,
-    config: &'c ClientConfig<'c>,
-    tx: TxBuffer<[u8; TX]>,
-    port: P,
-    clock: fn() -> Instant,
-}
-
-impl<'c, P, H, const RX: usize, const TX: usize, const N: usize> Client<'c, P, H, RX, TX, N>
+impl<'c, D, H, const RX: usize, const TX: usize, const N: usize> Client<'c, D, H, RX, TX, N>
 where
-    P: Read + ReadReady + Write,
-    H: ClientHandler<P, TX, N>,
+    D: Read + ReadReady + Write,
+    H: ClientHandler<D>,
 {
     /// Creates a client on a port. The clock must be monotonic; its zero is arbitrary.
     #[must_use]
     pub const fn new(
-        port: P,
+        driver: D,
         config: &'c ClientConfig<'c>,
         clock: fn() -> Instant,
         handler: H,
     ) -> Self {
-        Self {
-            rx: RxBuffer::new([0; RX]),
-            ctx: ClientContext {
-                memory: ClientState::new(),
-                config,
-                tx: TxBuffer::new([0; TX]),
-                port,
-                clock,
-            },
-            handler,
-        }
+        let (rx, tx) = (RxBuffer::new([0; RX]), TxBuffer::new([0; TX]));
+        let port = Port::new(driver, Connection::new(config, ClientState::new(), rx, tx));
+        Self { port, clock, handler }
     }
 
-    /// Returns the core's client and its port, for calls that have no method here.
-    pub const fn context(&mut self) -> &mut ClientContext<'c, P, TX, N> {
-        &mut self.ctx
+    /// Returns the port, to reset it for the next server.
+    pub const fn port(&mut self) -> &mut ClientPort<'c, D, RX, TX, N> {
+        &mut self.port
     }
 
     /// Returns the handler.
@@ -146,9 +135,11 @@ where
     pub fn connect<R>(
         &mut self,
         mut opened: impl FnMut(Result<Connected<'_>, ConnectError<'_>>) -> R,
-    ) -> Result<Option<R>, Error<P::Error>> {
-        self.ctx.send(|client, now, tx| client.connect(now, tx))?;
-        if self.ctx.client().is_open() {
+    ) -> Result<Option<R>, Error<D::Error>> {
+        let is_open = |client: &mut CoreClient<'_>, now, tx: &mut Tx<'_>| {
+            client.connect(now, tx).map(|()| client.is_open())
+        };
+        if self.send(is_open)? {
             return Ok(None);
         }
         self.wait(|event| match event {
@@ -171,13 +162,36 @@ where
         params: &A,
         options: CallOptions,
         mut ended: impl FnMut(CallOutcome<'_>) -> R,
-    ) -> Result<R, Error<P::Error>> {
-        let this =
-            self.ctx.send(|client, now, tx| client.request(now, method, params, options, tx))?;
-        self.wait(|event| match event {
-            ClientEvent::CallFinished { call, outcome } if *call == this => Some(ended(*outcome)),
+    ) -> Result<R, Error<D::Error>> {
+        let this = self.send(|client, now, tx| client.request(now, method, params, options, tx))?;
+        let ended = self.wait(|event| match event {
+            ClientEvent::CallFinished { call, outcome } if *call == this => Some(match outcome {
+                CallOutcome::Closed => None,
+                outcome => Some(ended(*outcome)),
+            }),
             _ => None,
-        })
+        })?;
+        ended.ok_or(Error::ConnectionClosed)
+    }
+
+    /// Makes any call of the core's client, for what has no method here. Repeats it after writing
+    /// pending bytes, as long as the buffer is full.
+    ///
+    /// # Errors
+    /// Errors of the port and of the handler, and [`Error::NotSent`]. The connection can continue
+    /// after the latter.
+    pub fn send<A>(
+        &mut self,
+        mut call: impl FnMut(&mut CoreClient<'_>, Instant, &mut Tx<'_>) -> Result<A, SendError>,
+    ) -> Result<A, Error<D::Error>> {
+        loop {
+            let now = (self.clock)();
+            if let Some(mut turn) = self.port.turn(now) {
+                return turn.send(|client, tx| call(client, now, tx));
+            }
+            // Another message is not written completely.
+            self.step(&mut |_| None::<()>, None)?;
+        }
     }
 
     /// Calls a tool. The result is a [`CallToolResult`](mcp_sansio::types::CallToolResult), also if
@@ -190,7 +204,7 @@ where
         name: &str,
         arguments: &A,
         ended: impl FnMut(CallOutcome<'_>) -> R,
-    ) -> Result<R, Error<P::Error>> {
+    ) -> Result<R, Error<D::Error>> {
         self.call("tools/call", &Named { name, arguments }, CallOptions::new(), ended)
     }
 
@@ -205,7 +219,7 @@ where
         &mut self,
         method: &str,
         mut page: impl FnMut(CallOutcome<'_>) -> Option<R>,
-    ) -> Result<Option<R>, Error<P::Error>> {
+    ) -> Result<Option<R>, Error<D::Error>> {
         let mut cursor = [0; CURSOR];
         let mut len = 0;
         for _ in 0..MAX_PAGES {
@@ -245,9 +259,9 @@ where
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn run_for(&mut self, duration: Duration) -> Result<(), Error<P::Error>> {
-        let until = self.ctx.now().saturating_add(duration);
-        while self.ctx.now() < until {
+    pub fn run_for(&mut self, duration: Duration) -> Result<(), Error<D::Error>> {
+        let until = (self.clock)().saturating_add(duration);
+        while (self.clock)() < until {
             self.step(&mut |_| None::<()>, Some(until))?;
         }
         Ok(())
@@ -257,7 +271,7 @@ where
     fn wait<R>(
         &mut self,
         mut look: impl FnMut(&ClientEvent<'_>) -> Option<R>,
-    ) -> Result<R, Error<P::Error>> {
+    ) -> Result<R, Error<D::Error>> {
         loop {
             if let Some(found) = self.step(&mut look, None)? {
                 return Ok(found);
@@ -265,102 +279,23 @@ where
         }
     }
 
-    /// Runs one iteration: a line, the timeouts that are due, and then reading.
+    /// Makes one step of the port.
     fn step<R>(
         &mut self,
         look: &mut impl FnMut(&ClientEvent<'_>) -> Option<R>,
         until: Option<Instant>,
-    ) -> Result<Option<R>, Error<P::Error>> {
-        let Self { rx, ctx, handler } = self;
-        let mut found = None;
-        let mut handle = |event: ClientEvent<'_>, ctx: &mut ClientContext<'c, P, TX, N>| {
-            match look(&event) {
-                Some(value) => found = Some(value),
-                None => handler.on_event(&event, ctx)?,
-            }
-            Ok(())
-        };
-        if let Some(mut messages) = rx.next_messages() {
-            while let Some(event) =
-                ctx.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
-            {
-                handle(event, ctx)?;
-            }
-            return Ok(found);
+    ) -> Result<Option<R>, Error<D::Error>> {
+        match self.port.next((self.clock)())? {
+            Step::Event(event, mut turn) => match look(&event) {
+                None => self.handler.on_event(&event, &mut turn)?,
+                found => return Ok(found),
+            },
+            Step::Again => {}
+            Step::ReadError(error) => self.handler.on_read_error(error)?,
+            Step::Idle(wake) => self.handler.on_idle([until, wake].into_iter().flatten().min()),
+            Step::Closed => return Err(Error::ConnectionClosed),
         }
-        while let Some(event) = ctx.send(|client, now, tx| client.handle_timeout(now, tx))? {
-            handle(event, ctx)?;
-        }
-        ctx.drain()?;
-        if found.is_none() {
-            self.read(until)?;
-        }
-        Ok(found)
-    }
-
-    fn read(&mut self, until: Option<Instant>) -> Result<(), Error<P::Error>> {
-        let Self { rx, ctx, handler } = self;
-        let port = &mut ctx.port;
-        match port
-            .read_ready()
-            .and_then(|ready| if ready { port.read(rx.spare()).map(Some) } else { Ok(None) })
-        {
-            Ok(Some(0)) => return Err(Error::ConnectionClosed),
-            Ok(Some(read)) => rx.commit(read),
-            Ok(None) => {
-                handler.on_idle([until, ctx.client().poll_timeout()].into_iter().flatten().min())
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => {
-                rx.lost();
-                handler.on_read_error(error)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> {
-    /// Returns the time.
-    #[must_use]
-    pub fn now(&self) -> Instant {
-        (self.clock)()
-    }
-
-    /// Returns the core's client, for its state.
-    pub fn client(&mut self) -> mcp_sansio::Client<'_> {
-        self.memory.client(self.config)
-    }
-
-    /// Returns the port. Bytes that are written to it directly may come in the middle of a message.
-    pub const fn port(&mut self) -> &mut P {
-        &mut self.port
-    }
-
-    /// Makes any call of the core's client. Repeats it after writing pending bytes out, as long as
-    /// the buffer is full.
-    ///
-    /// # Errors
-    /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
-    pub fn send<R, F>(&mut self, mut call: F) -> Result<R, Error<P::Error>>
-    where
-        F: FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
-    {
-        let now = self.now();
-        loop {
-            match call(&mut self.memory.client(self.config), now, &mut self.tx) {
-                Err(SendError::Full) => self.drain()?,
-                result => return result.map_err(Error::NotSent),
-            }
-        }
-    }
-
-    /// Writes all pending bytes out. This happens before each wait anyway.
-    ///
-    /// # Errors
-    /// Errors of the port.
-    pub fn drain(&mut self) -> Result<(), Error<P::Error>> {
-        super::context::drain(&mut self.port, &mut self.tx)
+        Ok(None)
     }
 }
 

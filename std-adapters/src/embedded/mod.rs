@@ -1,19 +1,21 @@
-//! A server ([`Connection`]) and a client ([`Client`]) on a serial line, or on any port that
-//! implements the traits of [embedded-io](::embedded_io). Without an allocator; the main loop of a
-//! firmware calls them again and again.
+//! A server or a client on a serial line, or on any port that implements the traits of
+//! [embedded-io](::embedded_io): the core's [`Connection`](mcp_sansio::Connection) with its reading
+//! and writing ([`Port`]), and calls that wait for their results ([`Client`]). Without an
+//! allocator; the main loop of a firmware makes one step after the other.
 //!
 //! ```no_run
 //! use embedded_io::{Read, ReadReady, Write};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
-//!     Catalog, Instant, RawJson, ServerFeatures, ServerConfig, ServerEvent, Target,
+//!     Catalog, Connection, Instant, RawJson, RxBuffer, ServerConfig, ServerEvent, ServerFeatures,
+//!     ServerState, Target, TxBuffer, entries,
 //! };
-//! use mcp_sansio_adapters::embedded::{Error, Connection, Context, PollResult};
+//! use mcp_sansio_adapters::embedded::{Error, Port, Step};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS)
 //!         .peer_can_reconnect(true);
-//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
 //!     "lamp",
 //!     RawJson::from_static(
 //!         r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
@@ -24,29 +26,30 @@
 //! fn serve<U: Read + ReadReady + Write>(
 //!     uart: U,
 //!     clock: fn() -> Instant,
-//!     sleep: fn(),
+//!     sleep: fn(Option<Instant>),
 //!     lamp: fn(bool),
 //! ) -> Result<(), Error<U::Error>> {
-//!     let mut connection: Connection<'_, U, 1024, 512> = Connection::new(uart, &CONFIG, clock);
-//!     let mut handler = |event: ServerEvent<'_>, ctx: &mut Context<'_, U, 512, 4, 4>| {
-//!         let ServerEvent::Request(request) = event else { return Ok(()) };
-//!         let target = ctx.send(|server, tx| CATALOG.respond(server, &request, tx))?;
-//!         let Target::Tool(_) = target else { return Ok(()) };
-//!         let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
-//!             Some(on) => {
-//!                 lamp(on);
-//!                 TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
-//!             }
-//!             None => TextResult::error("on must be true or false"),
-//!         };
-//!         ctx.send(|server, tx| server.respond(request.handle, &result, tx))
-//!     };
+//!     let state: ServerState<4, 4> = ServerState::new(); // open requests, subscribed URIs
+//!     let (rx, tx) = (RxBuffer::new([0; 1024]), TxBuffer::new([0; 512]));
+//!     let connection: Connection<_, _, _> = Connection::new(&CONFIG, state, rx, tx);
+//!     let mut port = Port::new(uart, connection);
 //!     loop {
-//!         match connection.poll(&mut handler)? {
-//!             PollResult::Active => {}
-//!             // Until bytes come, or until `connection.poll_timeout()`.
-//!             PollResult::Idle => sleep(),
-//!             PollResult::Closed => return Ok(()),
+//!         match port.next(clock())? {
+//!             Step::Event(ServerEvent::Request(request), mut turn) => {
+//!                 let target = turn.send(|server, tx| CATALOG.respond(server, &request, tx))?;
+//!                 let Target::Tool(_) = target else { continue };
+//!                 let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
+//!                     Some(on) => {
+//!                         lamp(on);
+//!                         TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
+//!                     }
+//!                     None => TextResult::error("on must be true or false"),
+//!                 };
+//!                 turn.send(|server, tx| server.respond(request.handle, &result, tx))?;
+//!             }
+//!             Step::Event(..) | Step::Again | Step::ReadError(_) => {}
+//!             Step::Idle(until) => sleep(until), // or until bytes come
+//!             Step::Closed => return Ok(()),
 //!         }
 //!     }
 //! }
@@ -62,27 +65,42 @@
 //!   usual.
 //! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
 //!   is kept. The rest of the line is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. The line with the gap
+//! - **A read error** (overrun, framing, noise): [`Step::ReadError`]. The line with the gap
 //!   is rejected whatever it contains, since it could be valid and mean something else. Complete
 //!   lines before and after it are handled.
 //! - **Half a line, then silence**: the sender was reset or unplugged. The line is ended after
-//!   [`Connection::line_timeout`], so that the next peer's first line is not appended to it.
+//!   [`Port::line_timeout`], so that the next peer's first line is not appended to it.
 //! - **A peer that starts again**: detected by `initialize`, or by ids that are in use. See
 //!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
-//! Each [`Connection::poll`] handles one line and then the timeouts, also if the peer never pauses.
-//! After a panic of the handler, where panics unwind, the message is half handled and the
-//! connection can be used; the caller decides whether to continue.
+//! # Long work
+//!
+//! A handler that cannot respond at once keeps the parsed arguments and the
+//! [`RequestHandle`](mcp_sansio::RequestHandle). The loop does a piece of the work whenever there
+//! is no event, with [`Port::turn`] if it has something to send, so other requests are handled
+//! between two pieces. The response is sent by such a turn, or handed in as an
+//! [`Outcome`](mcp_sansio::Outcome) ([`Connection::answer`](mcp_sansio::Connection::answer)), which
+//! goes out when there is room.
+//!
+//! After a panic of a handler, where panics unwind, the message is half handled and the connection
+//! can be used; the caller decides whether to continue.
+//!
+//! # Output
 //!
 //! Output blocks, as [`Write`](::embedded_io::Write) does. If the peer never reads, the timeout of
-//! the driver ends the call with [`Error::Io`]; pending bytes stay, and the next call continues
-//! with them. Nothing is read while a long response is written, so the driver needs room for the
-//! bytes that come meanwhile: a ring buffer that its interrupt fills, or flow control.
+//! the driver ends the step or [`Turn::send`] with [`Error::Io`]; pending bytes stay, and the next
+//! step goes on with them. What comes meanwhile is read before each write, so the driver needs room
+//! for the bytes that come while one transmit buffer is written: a ring buffer that its interrupt
+//! fills, or flow control. While the receive buffer is full, or as many requests are open as the
+//! server's state has entries, input waits in the driver.
 
 mod client;
-mod connection;
-mod context;
+mod error;
+mod line;
+mod port;
+mod turn;
 
-pub use client::{Client, ClientContext, ClientHandler};
-pub use connection::{Connection, PollResult};
-pub use context::{Context, Error, Handler};
+pub use client::{Client, ClientHandler, ClientPort};
+pub use error::Error;
+pub use port::{Port, Step};
+pub use turn::Turn;

@@ -1,18 +1,19 @@
-//! The state of a connection, which its futures share. Each borrows it for the duration of a call.
+//! A connection, which its futures share. Each borrows a part of it for the duration of a call.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Catalog, Change, Delivery, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer,
-    SendError, Server, ServerConfig, ServerEvent, ServerState, Tx, TxBuffer,
+    Catalog, Change, Connection as CoreConnection, Delivery, Instant, LogMessage, Progress,
+    RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerState, Spare, Turn, Tx,
+    TxBuffer,
 };
 
+use super::chunk::{CHUNK, Chunk};
 use super::handler::{Context, ContextBackend, Handler};
-use super::read_buffer::ReadBuffer;
 
 /// A server on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
 /// transmit buffer, in bytes, `N` the maximum number of requests in flight and of running handlers,
@@ -31,79 +32,69 @@ pub struct Connection<
     pub(super) handler: H,
     pub(super) catalog: Option<&'c Catalog<'c>>,
     pub(super) line_timeout: Option<Duration>,
-    config: &'c ServerConfig<'c>,
-    /// Borrowed while a port is served. Not in the future that serves, since that is moved.
-    pub(super) rx: RefCell<RxBuffer<[u8; RX]>>,
-    /// Borrowed for the duration of a call of the core, never while the application is called.
-    pub(super) state: RefCell<State<'c, H::Job, TX, N, S>>,
-}
-
-/// The server, its output, input that has not been handled, and running requests.
-pub(super) struct State<'c, J, const TX: usize, const N: usize, const S: usize> {
-    memory: ServerState<N, S>,
-    config: &'c ServerConfig<'c>,
-    pub(super) tx: TxBuffer<[u8; TX]>,
-    pub(super) read_buffer: ReadBuffer,
-    pub(super) slots: [Slot<J>; N],
-    pub(super) changes: [Option<Change<'static>>; MAX_CHANGES],
-    /// The writer that found no room. Until it has some, no other may write, so that short
-    /// responses cannot delay a long one for ever.
-    writer: Option<Writer>,
-    /// Maximum number of pending bytes at which `writer` tries again, since each attempt serializes
-    /// its frame anew.
-    enough: usize,
+    /// Borrowed for a call, or until a response that borrows from its request is sent.
+    pub(super) core: RefCell<Core<'c, H::Response<'static>, RX, TX, N, S>>,
+    /// The bytes read last. Borrowed while the driver reads.
+    pub(super) input: RefCell<Chunk>,
+    /// The bytes to write next. Borrowed while the driver writes.
+    pub(super) output: RefCell<Chunk>,
+    /// A job that no handler runs yet.
+    pub(super) job: RefCell<Option<(RequestHandle, H::Job)>>,
+    pub(super) changes: RefCell<[Option<Change<'static>>; MAX_CHANGES]>,
+    /// The change of which not all subscribers have been notified.
+    pub(super) change: Cell<Option<Change<'static>>>,
     /// Handlers that wait for room.
-    waiting: [Option<Waker>; N],
-    /// Waker of the task that polls the connection.
-    sleeper: Option<Waker>,
+    waiting: RefCell<[Option<Waker>; N]>,
+    /// Waker of the task that serves.
+    sleeper: RefCell<Option<Waker>>,
+    pub(super) now: Cell<Instant>,
+    /// Time at which bytes were read last.
+    pub(super) last_read: Cell<Instant>,
+    /// Time until which there is nothing to do.
+    pub(super) due: Cell<Option<Instant>>,
     /// Whether something was done for which another future may wait.
-    pub(super) is_touched: bool,
-    pub(super) is_in_use: bool,
-    /// Whether complete lines may be in the receive buffer.
-    pub(super) has_lines: bool,
-    /// Whether bytes have been taken from `tx` that are not written yet.
-    pub(super) is_writing: bool,
-    pub(super) is_unresponsive: bool,
-    pub(super) now: Instant,
+    pub(super) is_touched: Cell<bool>,
+    pub(super) is_in_use: Cell<bool>,
+    pub(super) input_ended: Cell<bool>,
+    /// Whether more is to be written after the output's chunk.
+    pub(super) has_more: Cell<bool>,
+    /// Whether the driver has written and flushed everything.
+    pub(super) is_flushed: Cell<bool>,
 }
 
-/// A user of the transmit buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Writer {
-    /// The handling of lines, and responses that are sent at once.
-    Lines,
-    /// Timeouts that are due.
-    Timeouts,
-    /// Changes for subscribers.
-    Changes,
-    /// The handler in this slot, and its response.
-    Slot(usize),
-}
-
-/// A slot for a running request. There are as many as requests can be in flight.
-pub(super) enum Slot<J> {
-    Idle,
-    /// Not started yet.
-    Queued(RequestHandle, J),
-    Running(RequestHandle),
-    Responding(RequestHandle),
-}
+/// The connection without the port.
+pub(super) type Core<'c, O, const RX: usize, const TX: usize, const N: usize, const S: usize> =
+    CoreConnection<'c, ServerState<N, S>, [u8; RX], [u8; TX], O, N>;
 
 impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
     Connection<'c, H, RX, TX, N, S>
 {
     /// Creates a server with this configuration and application.
+    // Inlined, so that the value is built in place and not on the stack.
     #[inline(always)]
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
-        let rx = RefCell::new(RxBuffer::new([0; RX]));
+        let (rx, tx) = (RxBuffer::new([0; RX]), TxBuffer::new([0; TX]));
         Self {
             handler,
             catalog: None,
             line_timeout: None,
-            config,
-            rx,
-            state: RefCell::new(State::new(config)),
+            core: RefCell::new(CoreConnection::new(config, ServerState::new(), rx, tx)),
+            input: RefCell::new(Chunk::new()),
+            output: RefCell::new(Chunk::new()),
+            job: RefCell::new(None),
+            changes: RefCell::new([None; MAX_CHANGES]),
+            change: Cell::new(None),
+            waiting: RefCell::new([const { None }; N]),
+            sleeper: RefCell::new(None),
+            now: Cell::new(Instant::from_millis(0)),
+            last_read: Cell::new(Instant::from_millis(0)),
+            due: Cell::new(None),
+            is_touched: Cell::new(false),
+            is_in_use: Cell::new(false),
+            input_ended: Cell::new(false),
+            has_more: Cell::new(false),
+            is_flushed: Cell::new(true),
         }
     }
 
@@ -132,16 +123,16 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
     /// Notifies all subscribers of a change as soon as there is room. A change that is queued
     /// already is not queued twice. Returns `false` and does nothing if eight changes are queued.
     pub fn publish(&self, change: Change<'static>) -> bool {
-        // Borrowed only while a response is sent, which may publish a change itself.
-        let Ok(mut state) = self.state.try_borrow_mut() else { return false };
-        if state.changes.contains(&Some(change)) {
+        let mut changes = self.changes.borrow_mut();
+        if changes.contains(&Some(change)) {
             return true;
         }
-        let Some(free) = state.changes.iter_mut().find(|changes| changes.is_none()) else {
-            return false;
-        };
+        let Some(free) = changes.iter_mut().find(|change| change.is_none()) else { return false };
         *free = Some(change);
-        state.touch();
+        self.touch();
+        if let Some(sleeper) = &*self.sleeper.borrow() {
+            sleeper.wake_by_ref();
+        }
         true
     }
 
@@ -151,177 +142,112 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
         poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
     }
 
-    /// Makes any call of the server. Repeats it while the buffer is full.
-    pub(super) fn send<R>(
+    /// Repeats a call of the server until it finds room. Input is read meanwhile.
+    pub(super) fn send<'p, A>(
         &self,
-        writer: Writer,
-        mut call: impl FnMut(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> impl Future<Output = Result<R, SendError>> {
-        Self::until(move || match self.state.borrow_mut().attempt(writer, &mut call) {
-            Err(SendError::Full) => None,
-            done => Some(done),
+        turn: &mut Turn<'p, Server<'p>, H::Response<'static>>,
+        mut call: impl FnMut(&mut Server<'p>, &mut Tx<'_>) -> Result<A, SendError>,
+    ) -> impl Future<Output = Result<A, SendError>> {
+        let mut is_blocked = false;
+        poll_fn(move |_| {
+            let (bytes, spare) = turn.io();
+            // Each attempt serializes the frame anew.
+            if is_blocked && bytes.len() > CHUNK {
+                let written = self.exchange(bytes, spare);
+                turn.wrote(written);
+                return Poll::Pending;
+            }
+            let pump = |bytes: &[u8], spare: &mut Spare<'p>| match self.exchange(bytes, spare) {
+                0 => Err(None),
+                written => Ok(written),
+            };
+            match turn.send(pump, &mut call) {
+                Err(None) => {
+                    is_blocked = true;
+                    Poll::Pending
+                }
+                Err(Some(error)) => Poll::Ready(Err(error)),
+                Ok(sent) => Poll::Ready(Ok(sent)),
+            }
         })
     }
 
-    /// Resets everything for a new connection. Not inlined, so that its stack is freed.
-    #[inline(never)]
-    pub(super) fn reset(&self) {
-        *self.rx.borrow_mut() = RxBuffer::new([0; RX]);
-        let mut state = self.state.borrow_mut();
-        *state = State::new(self.config);
+    /// Moves bytes from and into the chunks. Returns how many of those to write it has taken.
+    pub(super) fn exchange(&self, write: &[u8], read: &mut Spare<'_>) -> usize {
+        if let Ok(mut input) = self.input.try_borrow_mut() {
+            let taken = input.take(read.spare());
+            if taken > 0 {
+                read.commit(taken);
+                self.last_read.set(self.now.get());
+                self.touch();
+            }
+        }
+        let taken = self.output.try_borrow_mut().map_or(0, |mut output| output.put(write));
+        self.has_more.set(taken < write.len());
+        if taken > 0 {
+            self.is_flushed.set(false);
+            self.touch();
+        }
+        taken
     }
-}
 
-impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N, S> {
-    // Inlined, so that the value is built in place and not on the stack.
-    #[inline(always)]
-    const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self {
-            memory: ServerState::new(),
-            config,
-            tx: TxBuffer::new([0; TX]),
-            read_buffer: ReadBuffer::new(),
-            slots: [const { Slot::Idle }; N],
-            changes: [None; MAX_CHANGES],
-            writer: None,
-            enough: 0,
-            waiting: [const { None }; N],
-            sleeper: None,
-            is_touched: false,
-            is_in_use: false,
-            has_lines: false,
-            is_writing: false,
-            is_unresponsive: false,
-            now: Instant::from_millis(0),
+    /// Returns whether bytes were read that the core has not got.
+    pub(super) fn has_input(&self) -> bool {
+        self.input.try_borrow().is_ok_and(|input| !input.is_empty())
+    }
+
+    /// Returns whether a notification waits for room: of a change, or of a handler.
+    pub(super) fn notifies(&self) -> bool {
+        self.change.get().is_some()
+            || self.changes.borrow().iter().any(Option::is_some)
+            || self.waiting.borrow().iter().any(Option::is_some)
+    }
+
+    /// Lets all futures be polled again.
+    pub(super) fn touch(&self) {
+        self.is_touched.set(true);
+        self.waiting.borrow().iter().flatten().for_each(Waker::wake_by_ref);
+    }
+
+    pub(super) fn is_polled_by(&self, waker: &Waker) {
+        let sleeper = &mut *self.sleeper.borrow_mut();
+        if !sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
+            *sleeper = Some(waker.clone());
         }
     }
 
-    /// Makes a call of the server. Returns `Full` also while another writer has priority.
-    pub(super) fn attempt<R>(
-        &mut self,
-        writer: Writer,
-        call: impl FnOnce(&mut Server<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> Result<R, SendError> {
-        if !self.may_write(writer) {
+    /// Resets everything for a new connection.
+    pub(super) fn reset(&self) {
+        self.core.borrow_mut().reset();
+        *self.input.borrow_mut() = Chunk::new();
+        *self.output.borrow_mut() = Chunk::new();
+        self.job.take();
+        self.changes.replace([None; MAX_CHANGES]);
+        self.change.set(None);
+        self.waiting.borrow_mut().fill(None);
+        self.sleeper.take();
+        self.due.set(None);
+        self.is_in_use.set(false);
+        self.input_ended.set(false);
+        self.is_flushed.set(true);
+    }
+
+    /// Makes one attempt to send a notification of a handler.
+    fn notify(
+        &self,
+        call: impl for<'p> FnOnce(
+            &mut Turn<'p, Server<'p>, H::Response<'static>>,
+        ) -> Result<Delivery, SendError>,
+    ) -> Result<Delivery, SendError> {
+        let Ok(mut core) = self.core.try_borrow_mut() else { return Err(SendError::Full) };
+        if core.waits_for_room() {
             return Err(SendError::Full);
         }
-        let done = call(&mut self.memory.server(self.config), self.now, &mut self.tx);
-        let is_full = matches!(&done, Err(SendError::Full));
-        self.writer = is_full.then_some(writer);
-        self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
-        self.is_touched |= !matches!(&done, Err(SendError::Full));
-        done
-    }
-
-    /// Returns the next event of a line, also while another writer has priority: most events write
-    /// nothing, and a cancellation must be handled while responses wait.
-    pub(super) fn next_event<'f>(
-        &mut self,
-        messages: &mut Messages<'f>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let other = self.writer.take_if(|writer| *writer != Writer::Lines);
-        let enough = self.enough;
-        let event =
-            self.attempt(Writer::Lines, |server, now, tx| server.next_event(now, messages, tx));
-        if other.is_some() {
-            (self.writer, self.enough) = (other, enough);
+        let sent = call(&mut core.turn(self.now.get()));
+        if !matches!(sent, Err(SendError::Full)) {
+            self.touch();
         }
-        event
-    }
-
-    pub(super) fn may_write(&self, writer: Writer) -> bool {
-        self.writer.is_none_or(|next| next == writer && self.tx.pending().len() <= self.enough)
-    }
-
-    /// Returns whether the request of this slot is over: it was cancelled or timed out, or its
-    /// client has connected again.
-    pub(super) fn is_over(&mut self, slot: usize) -> bool {
-        let request = self.slots.get(slot).and_then(Slot::request);
-        request.is_some_and(|request| !self.server().is_request_open(request))
-    }
-
-    pub(super) fn server(&mut self) -> Server<'_> {
-        self.memory.server(self.config)
-    }
-
-    /// Returns whether the next message may be handled: there is a free slot, or handlers run in
-    /// all of them. New slots are looked at before the next message, so jobs that complete at once
-    /// get their responses at once and in order.
-    pub(super) fn may_take(&mut self) -> bool {
-        let is_unsettled =
-            |slot| self.is_over(slot) || self.slots.get(slot).is_some_and(Slot::is_queued);
-        !(0..N).any(is_unsettled)
-            && (self.slots.iter().any(Slot::is_idle) || !self.slots.iter().any(Slot::has_answer))
-    }
-
-    /// Returns whether no response is left that needs neither further input nor waiting.
-    pub(super) fn is_through(&self) -> bool {
-        !self.has_lines
-            && self.read_buffer.is_empty()
-            && self.tx.is_idle()
-            && !self.is_writing
-            && !self.slots.iter().any(Slot::has_answer)
-    }
-
-    /// Wakes handlers that wait for room.
-    pub(super) fn drained(&mut self) {
-        self.is_touched = true;
-        for waiting in &mut self.waiting {
-            if let Some(waker) = waiting.take() {
-                waker.wake();
-            }
-        }
-    }
-
-    /// Wakes the task that polls the connection.
-    pub(super) fn touch(&mut self) {
-        self.is_touched = true;
-        if let Some(sleeper) = &self.sleeper {
-            sleeper.wake_by_ref();
-        }
-    }
-
-    pub(super) fn begin_round(&mut self, now: Instant) {
-        (self.now, self.is_touched) = (now, false);
-    }
-
-    pub(super) fn is_polled_by(&mut self, waker: &Waker) {
-        if !self.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            self.sleeper = Some(waker.clone());
-        }
-    }
-}
-
-impl<J> Slot<J> {
-    pub(super) const fn is_idle(&self) -> bool {
-        matches!(self, Self::Idle)
-    }
-
-    pub(super) const fn is_queued(&self) -> bool {
-        matches!(self, Self::Queued(..))
-    }
-
-    /// Returns whether the slot has a response to send, or may have one once it is polled.
-    pub(super) const fn has_answer(&self) -> bool {
-        matches!(self, Self::Queued(..) | Self::Responding(_))
-    }
-
-    pub(super) const fn request(&self) -> Option<RequestHandle> {
-        match self {
-            Self::Idle => None,
-            Self::Queued(request, _) | Self::Running(request) | Self::Responding(request) => {
-                Some(*request)
-            }
-        }
-    }
-
-    /// Takes the job of a queued slot.
-    pub(super) fn take(&mut self) -> Option<(RequestHandle, J)> {
-        let working = Self::Running(self.request().filter(|_| self.is_queued())?);
-        match core::mem::replace(self, working) {
-            Self::Queued(request, job) => Some((request, job)),
-            _ => None,
-        }
+        sent
     }
 }
 
@@ -329,36 +255,27 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
     for Connection<'_, H, RX, TX, N, S>
 {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError> {
-        let writer = Writer::Slot(ctx.slot);
-        self.state
-            .borrow_mut()
-            .attempt(writer, |server, now, tx| server.progress(now, ctx.request, progress, tx))
+        self.notify(|turn| turn.progress(ctx.request, progress))
     }
 
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError> {
-        self.state
-            .borrow_mut()
-            .attempt(Writer::Slot(ctx.slot), |server, _, tx| server.log(ctx.request, message, tx))
+        self.notify(|turn| turn.log(ctx.request, message))
     }
 
     fn publish(&self, change: Change<'static>) -> bool {
         self.publish(change)
     }
 
-    fn wait(&self, slot: usize, waker: &Waker) {
-        if let Some(waiting) = self.state.borrow_mut().waiting.get_mut(slot)
-            && let Some(other) = waiting.replace(waker.clone())
-            && !other.will_wake(waker)
+    fn wait(&self, slot: usize, waker: Option<&Waker>) {
+        let mut waiting = self.waiting.borrow_mut();
+        let Some(waiting) = waiting.get_mut(slot) else { return };
+        let other = core::mem::replace(waiting, waker.cloned());
+        // Another future of the same handler waits, too, or the responses of others wait for this.
+        if let Some(other) = other
+            && waker.is_none_or(|waker| !other.will_wake(waker))
         {
+            self.is_touched.set(true);
             other.wake();
-        }
-    }
-
-    fn release(&self, writer: Writer) {
-        let mut state = self.state.borrow_mut();
-        if state.writer == Some(writer) && !state.tx.is_mid_frame() {
-            state.writer = None;
-            state.touch();
         }
     }
 }
@@ -367,7 +284,7 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
     for Connection<'_, H, RX, TX, N, S>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("config", self.config).finish_non_exhaustive()
+        f.debug_struct("Connection").field("core", &self.core).finish_non_exhaustive()
     }
 }
 

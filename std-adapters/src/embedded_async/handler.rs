@@ -2,15 +2,13 @@
 
 use core::fmt;
 use core::future::{Future, poll_fn};
-use core::task::Poll;
+use core::task::{Poll, Waker};
 
 use ::embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Change, Delivery, Instant, LogMessage, Progress, Request, RequestHandle, SendError, Server,
-    ServerEvent, Target, Tx,
+    Change, Delivery, Instant, LogMessage, Outcome, Progress, Request, RequestHandle, SendError,
+    Server, ServerEvent, Target,
 };
-
-use super::connection::Writer;
 
 /// Handles requests: at once, or in a future.
 ///
@@ -19,13 +17,12 @@ pub trait Handler {
     /// The part of a request that is kept for [`run`](Self::run), e.g. its parsed arguments. The
     /// line of the request is gone by then.
     type Job;
-    /// The response to a request. May borrow from the request if it is sent at once.
-    type Response<'f>: Response;
+    /// The response to a request, as a value. May borrow from the request if it is sent at once.
+    type Response<'f>: for<'m> Outcome<Server<'m>>;
 
-    /// Handles a request, at once or by a job. If the connection has a catalog, list requests and
-    /// unknown names have got their response already, and `target` is the entry of the catalog. It
-    /// lives as long as the request, so a response may contain the error of
-    /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments).
+    /// Handles a request, at once or by a job. If the connection has a catalog, list requests,
+    /// unknown names and invalid arguments have got their response already, and `target` is the
+    /// entry of the catalog. It lives as long as the request.
     fn on_request<'f>(
         &self,
         request: &Request<'f>,
@@ -65,22 +62,6 @@ pub enum Action<J, R> {
     Respond(R),
     /// Pass the job to [`Handler::run`].
     Run(J),
-}
-
-/// A response that the connection sends.
-pub trait Response {
-    /// Sends the response: any calls of the server, the one that responds to `request` last. It is
-    /// called again until it succeeds, so it must make the same calls each time or continue where
-    /// it stopped.
-    ///
-    /// # Errors
-    /// Errors of the server, returned unchanged.
-    fn send(
-        &mut self,
-        server: &mut Server<'_>,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError>;
 }
 
 /// The time, and waiting for it. A thin wrapper of the timer of the executor.
@@ -132,10 +113,10 @@ impl Context<'_> {
         &self,
         mut call: impl FnMut() -> Result<Delivery, SendError>,
     ) -> Result<Delivery, SendError> {
-        let _turn = ReleaseOnDrop(self);
+        let _ended = EndsWaiting(self);
         poll_fn(|cx| match call() {
             Err(SendError::Full) => {
-                self.connection.wait(self.slot, cx.waker());
+                self.connection.wait(self.slot, Some(cx.waker()));
                 Poll::Pending
             }
             sent => Poll::Ready(sent),
@@ -155,15 +136,15 @@ pub(super) trait ContextBackend {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError>;
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError>;
     fn publish(&self, change: Change<'static>) -> bool;
-    fn wait(&self, slot: usize, waker: &core::task::Waker);
-    fn release(&self, writer: Writer);
+    /// Sets or clears the waker of a handler that waits for room.
+    fn wait(&self, slot: usize, waker: Option<&Waker>);
 }
 
-/// Releases the transmit buffer for other writers when a waiting future is dropped.
-struct ReleaseOnDrop<'c>(&'c Context<'c>);
+/// Ends the waiting of a handler when it has sent its notification or is dropped.
+struct EndsWaiting<'c>(&'c Context<'c>);
 
-impl Drop for ReleaseOnDrop<'_> {
+impl Drop for EndsWaiting<'_> {
     fn drop(&mut self) {
-        self.0.connection.release(Writer::Slot(self.0.slot));
+        self.0.connection.wait(self.0.slot, None);
     }
 }

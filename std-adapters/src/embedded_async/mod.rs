@@ -9,12 +9,12 @@
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::*;
 //! use mcp_sansio_adapters::embedded_async::{
-//!     Action, Clock, Connection, Context, Handler, Response,
+//!     Action, Clock, Connection, Context, Handler,
 //! };
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
-//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
 //!     "boil",
 //!     RawJson::from_static(
 //!         r#"{"type":"object","properties":{"cups":{"type":"integer"}},"required":["cups"]}"#,
@@ -47,9 +47,9 @@
 //!     }
 //! }
 //!
-//! impl Response for Text {
+//! impl Outcome<Server<'_>> for Text {
 //!     fn send(
-//!         &mut self,
+//!         &self,
 //!         server: &mut Server<'_>,
 //!         request: RequestHandle,
 //!         tx: &mut Tx<'_>,
@@ -82,17 +82,22 @@
 //!
 //! [`Handler::on_request`] gets a request while its line is in the receive buffer. It responds at
 //! once, or keeps what it needs as a [`Handler::Job`]. [`Handler::run`] is a future that may take
-//! any time; up to `N` of them run concurrently, beside ping, cancellation and other messages. It
-//! returns the [`Handler::Response`], which the connection then sends. **A future never sends its
-//! own response**, so it can be dropped at any time. That happens when its request is cancelled or
-//! times out ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and
-//! when the connection ends. Clean up in a `Drop`.
+//! any time; up to `N` of them run concurrently, beside ping, cancellation and other messages. A
+//! further request waits in the receive buffer until one of them ends. The future returns the
+//! [`Handler::Response`], an [`Outcome`](mcp_sansio::Outcome) that the connection then sends. **A
+//! future never sends its own response**, so it can be dropped at any time. That happens when its
+//! request is cancelled or times out
+//! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and when the
+//! connection ends. Clean up in a `Drop`.
+//!
+//! Notifications leave before the response: progress and log messages that the future has awaited,
+//! and changes that it has published.
 //!
 //! # The port
 //!
-//! Reading and writing never wait for each other. Input and output pass through 64 bytes in the
-//! future itself, so no read or write is ever dropped before it completes: the futures of the
-//! driver need not be cancel safe.
+//! Reading and writing never wait for each other. Input and output pass through 64 bytes of their
+//! own, so no read or write is ever dropped before it completes: the futures of the driver need not
+//! be cancel safe.
 //!
 //! A serial line brings more than messages. The connection survives all of this, and the
 //! application is notified each time:
@@ -110,23 +115,25 @@
 //!
 //! A client that never reads blocks all output for as long as a write takes: the timeout of the
 //! port (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers,
-//! cancellations and timeouts continue meanwhile as long as they send nothing.
+//! cancellations and timeouts continue meanwhile as long as they send nothing; while a response
+//! that borrows from its request waits, or a list, only handlers do.
 //!
 //! # Memory
 //!
-//! A [`Connection`] contains both buffers and the core's [`Server`](mcp_sansio::Server), about a
-//! kilobyte for four requests in flight. The future of [`Connection::serve`] contains `N` futures
-//! of the handler and two chunks of 64 bytes. It is not `Send`, because it shares the connection
-//! through a `RefCell`: it stays on one executor.
+//! A [`Connection`] contains the core's [`Connection`](mcp_sansio::Connection), which is both
+//! buffers and about a kilobyte for four requests in flight, a [`Handler::Job`], and `N`
+//! [responses](Handler::Response) that wait for room. The future of [`Connection::serve`] contains
+//! `N` futures of the handler. It is not `Send`, because it shares the connection through
+//! `RefCell`s: it stays on one executor.
 
+mod chunk;
 mod connection;
 mod error;
 mod handler;
 mod io;
-mod read_buffer;
 mod serve;
 
 pub use connection::Connection;
 pub use error::Error;
-pub use handler::{Action, Clock, Context, Handler, Response};
+pub use handler::{Action, Clock, Context, Handler};
 pub use serve::ConnectionEnd;

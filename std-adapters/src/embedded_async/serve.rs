@@ -12,12 +12,14 @@ use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
 use mcp_sansio::{
-    Instant, Messages, Remaining, Request, RequestHandle, RpcError, ServerEvent, Spare, Target,
+    Instant, Outcome, Remaining, Request, RequestHandle, RpcError, SendError, Server, ServerEvent,
+    Step, Target, Turn, Tx,
 };
 
-use super::connection::{Connection, Slot, Writer};
+use super::chunk::CHUNK;
+use super::connection::{Connection, Core};
 use super::error::Error;
-use super::handler::{Action, Clock, Context, Handler, Response as _};
+use super::handler::{Action, Clock, Context, Handler};
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,38 +50,37 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
         writer: W,
         clock: &impl Clock,
     ) -> Result<ConnectionEnd, Error<R::Error, W::Error>> {
-        if core::mem::replace(&mut self.state.borrow_mut().is_in_use, true) {
+        if self.is_in_use.replace(true) {
             return Err(Error::InUse);
         }
         let _serving = Serving(self);
         // Pinned one by one: they are large, and a future that contains them all would be moved.
         let mut read = pin!(self.read(reader));
         let mut write = pin!(self.write(writer));
-        let mut lines = pin!(self.handle_lines());
-        let mut timeouts = pin!(self.handle_timeouts(clock));
-        let mut changes = pin!(self.publish_changes());
+        let mut drive = pin!(self.drive());
+        let mut sleep = pin!(self.sleep(clock));
         let mut slots = pin!(join_array::<_, N>(array::from_fn(|slot| self.run_jobs(slot))));
         poll_fn(|cx| {
-            self.state.borrow_mut().is_polled_by(cx.waker());
+            self.is_polled_by(cx.waker());
             for _ in 0..ROUNDS {
-                self.state.borrow_mut().begin_round(clock.now());
-                if let Poll::Ready(ended) = read.as_mut().poll(cx) {
-                    return Poll::Ready(ended.map(|()| ConnectionEnd::Closed).map_err(Error::Read));
+                self.now.set(clock.now());
+                self.is_touched.set(false);
+                if let Poll::Ready(Err(error)) = read.as_mut().poll(cx) {
+                    return Poll::Ready(Err(Error::Read(error)));
                 }
                 if let Poll::Ready(Err(error)) = write.as_mut().poll(cx) {
                     return Poll::Ready(Err(error));
                 }
-                let _: Poll<Infallible> = lines.as_mut().poll(cx);
-                let _: Poll<Infallible> = timeouts.as_mut().poll(cx);
-                let _: Poll<Infallible> = changes.as_mut().poll(cx);
-                let _: Poll<[Infallible; N]> = slots.as_mut().poll(cx);
-                let state = self.state.borrow();
-                if state.is_unresponsive {
+                if let Poll::Ready(()) = drive.as_mut().poll(cx) {
                     return Poll::Ready(Ok(ConnectionEnd::Unresponsive));
                 }
+                let _: Poll<Infallible> = sleep.as_mut().poll(cx);
+                let _: Poll<[Infallible; N]> = slots.as_mut().poll(cx);
                 // Polls again, since a future may wait for what another has done.
-                if !state.is_touched {
-                    return Poll::Pending;
+                if !self.is_touched.get() {
+                    let has_ended = self.input_ended.get() && self.is_flushed.get();
+                    let end = has_ended.then_some(Ok(ConnectionEnd::Closed));
+                    return end.map_or(Poll::Pending, Poll::Ready);
                 }
             }
             // Lets other tasks run.
@@ -89,178 +90,194 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
         .await
     }
 
-    /// Handles lines one after the other. Reading continues meanwhile into the room behind the
-    /// line.
+    /// Makes the steps of the connection. Completes when the client does not respond to a ping.
+    async fn drive(&self) {
+        let mut may_read = RX;
+        loop {
+            Self::until(|| self.job.borrow().is_none().then_some(())).await;
+            self.publish_next().await;
+            if self.step(&mut may_read).await {
+                return;
+            }
+            // The handlers see the event before the next step.
+            let mut is_polled = false;
+            Self::until(|| core::mem::replace(&mut is_polled, true).then_some(())).await;
+        }
+    }
+
+    /// Makes a step. Returns whether the client does not respond to a ping.
+    ///
+    /// A task that comes late may find both a timeout that is due and the response that it waits
+    /// for. So what has come is handled first, up to `may_read` bytes.
     #[expect(
         clippy::await_holding_refcell_ref,
-        reason = "nobody else borrows it: a connection serves one port at a time"
+        reason = "others wait while a response that borrows from its request is sent"
     )]
-    async fn handle_lines(&self) -> Infallible {
-        let rx = &mut *self.rx.borrow_mut();
+    async fn step(&self, may_read: &mut usize) -> bool {
+        let core = &mut *self.core.borrow_mut();
+        let now = self.now.get();
+        let line_due = self.line_due(core.rx().is_mid_line());
+        if line_due.is_some_and(|due| due <= now) {
+            core.rx().end_of_input();
+        }
         loop {
-            match rx.next_messages_and_spare() {
-                (Some(mut messages), mut spare) => {
-                    select(self.handle_line(&mut messages), self.fill(&mut spare)).await;
-                }
-                (None, mut spare) => {
-                    {
-                        let state = &mut *self.state.borrow_mut();
-                        (state.has_lines, state.is_touched) = (false, true);
+            let has_input = self.has_input();
+            let catches_up = *may_read > 0;
+            match next_step(core, catches_up, now) {
+                Step::Event(event, mut turn) => {
+                    self.touch();
+                    self.handler.on_event(&event);
+                    match event {
+                        ServerEvent::Request(request) => {
+                            self.handle_request(&request, &mut turn).await;
+                        }
+                        ServerEvent::Unresponsive => return true,
+                        _ => {}
                     }
-                    let read = Self::until(|| self.take_bytes(spare.spare())).await;
-                    spare.commit(read);
                 }
+                Step::Again => self.touch(),
+                Step::Io { write, mut read, until } => {
+                    let written = self.exchange(write, &mut read);
+                    core.wrote(written);
+                    let has_read = has_input && !self.has_input();
+                    if catches_up && !has_read {
+                        *may_read = 0;
+                        continue;
+                    }
+                    *may_read = if catches_up { may_read.saturating_sub(CHUNK) } else { RX };
+                    // A timeout that is due waits for room.
+                    let due = [until, line_due].into_iter().flatten().filter(|due| *due > now);
+                    self.due.set(due.min());
+                }
+                Step::Closed => {}
             }
+            return false;
         }
     }
 
-    async fn fill(&self, spare: &mut Spare<'_>) -> Infallible {
-        loop {
-            let read = Self::until(|| self.take_bytes(spare.spare())).await;
-            spare.commit(read);
-        }
-    }
-
-    async fn handle_line(&self, messages: &mut Messages<'_>) {
-        loop {
-            Self::until(|| self.state.borrow_mut().may_take().then_some(())).await;
-            // An error means that there is no room now.
-            let event = Self::until(|| self.state.borrow_mut().next_event(messages).ok());
-            let Some(event) = event.await else { return };
-            self.handle_event(&event);
-            if let ServerEvent::Request(request) = event {
-                self.handle_request(&request).await;
-            }
-        }
-    }
-
-    fn handle_event(&self, event: &ServerEvent<'_>) {
-        self.handler.on_event(event);
-        let state = &mut *self.state.borrow_mut();
-        state.is_unresponsive |= matches!(event, ServerEvent::Unresponsive);
-        // A request may be over.
-        state.is_touched = true;
-    }
-
-    async fn handle_request(&self, request: &Request<'_>) {
+    async fn handle_request<'p>(
+        &self,
+        request: &Request<'p>,
+        turn: &mut Turn<'p, Server<'p>, H::Response<'static>>,
+    ) {
         let target = match self.catalog {
             None => Target::Other,
-            Some(catalog) => match self
-                .send(Writer::Lines, |server, _, tx| catalog.respond(server, request, tx))
-                .await
-            {
-                Ok(Target::Responded) | Err(_) => return,
-                Ok(target) => target,
-            },
-        };
-        match self.handler.on_request(request, target) {
-            Action::Respond(mut response) => {
-                self.respond(Writer::Lines, request.handle, &mut response).await
-            }
-            Action::Run(job) => {
-                let state = &mut *self.state.borrow_mut();
-                if let Some(slot) = state.slots.iter_mut().find(|slot| slot.is_idle()) {
-                    *slot = Slot::Queued(request.handle, job);
+            Some(catalog) => {
+                match self.send(turn, |server, tx| catalog.respond(server, request, tx)).await {
+                    Ok(Target::Responded) | Err(_) => return,
+                    Ok(target) => target,
                 }
-                state.is_touched = true;
             }
+        };
+        let request_handle = request.handle;
+        match self.handler.on_request(request, target) {
+            Action::Respond(response) => {
+                let send = |server: &mut Server<'p>, tx: &mut Tx<'_>| {
+                    response.send(server, request_handle, tx)
+                };
+                if let Err(error) = self.send(turn, send).await {
+                    self.handler.on_send_error(error);
+                    let error = RpcError::internal("The response cannot be sent");
+                    let _ =
+                        self.send(turn, |server, tx| server.fail(request_handle, &error, tx)).await;
+                }
+            }
+            Action::Run(job) => *self.job.borrow_mut() = Some((request_handle, job)),
         }
-    }
-
-    /// Sends a response, or an internal error if the core rejects it.
-    async fn respond(
-        &self,
-        writer: Writer,
-        request: RequestHandle,
-        response: &mut H::Response<'_>,
-    ) {
-        if let Err(error) =
-            self.send(writer, |server, _, tx| response.send(server, request, tx)).await
-        {
-            self.handler.on_send_error(error);
-            let error = RpcError::internal("The response cannot be sent");
-            let _ =
-                self.send(writer, |server, _, tx| server.respond_error(request, &error, tx)).await;
-        }
-    }
-
-    /// Handles timeouts.
-    async fn handle_timeouts(&self, clock: &impl Clock) -> Infallible {
-        loop {
-            let due = Self::until(|| self.due()).await;
-            let is_earlier = Self::until(|| self.due().filter(|other| *other < due));
-            if let Either::Second(_) = select(clock.sleep_until(due), is_earlier).await {
-                continue;
-            }
-            let now = clock.now();
-            if now < due {
-                // The clock was set back, or its timer is early: lets other tasks run before the
-                // next attempt.
-                yield_now().await;
-                continue;
-            }
-            self.state.borrow_mut().now = now;
-            if self.line_due().is_some_and(|due| due <= now) {
-                self.put_bytes(b"\n").await;
-            }
-            while let Ok(Some(event)) =
-                self.send(Writer::Timeouts, |server, now, tx| server.handle_timeout(now, tx)).await
-            {
-                self.handle_event(&event);
-            }
-        }
-    }
-
-    fn due(&self) -> Option<Instant> {
-        let timeout = self.state.borrow_mut().server().poll_timeout();
-        [timeout, self.line_due()].into_iter().flatten().min()
     }
 
     /// Returns when an unfinished line is ended.
-    fn line_due(&self) -> Option<Instant> {
-        let state = self.state.borrow();
-        let is_waiting =
-            state.read_buffer.is_mid_line() && state.read_buffer.is_empty() && !state.has_lines;
+    fn line_due(&self, is_mid_line: bool) -> Option<Instant> {
+        // Otherwise it waits for room.
+        let is_silent = is_mid_line && !self.has_input();
         self.line_timeout
-            .filter(|_| is_waiting)
-            .and_then(|timeout| due_after(state.read_buffer.last_put(), timeout))
+            .filter(|_| is_silent)
+            .and_then(|timeout| due_after(self.last_read.get(), timeout))
     }
 
-    /// Notifies subscribers of changes.
-    async fn publish_changes(&self) -> Infallible {
+    /// Lets the task be polled when there is something to do.
+    async fn sleep(&self, clock: &impl Clock) -> Infallible {
         loop {
-            let mut change =
-                Self::until(|| self.state.borrow_mut().changes.iter_mut().find_map(Option::take))
-                    .await;
-            while let Ok(Remaining::More) =
-                self.send(Writer::Changes, |server, _, tx| server.publish(&mut change, tx)).await
-            {
+            let due = Self::until(|| self.due.get().filter(|due| *due > self.now.get())).await;
+            let is_changed = Self::until(|| (self.due.get() != Some(due)).then_some(()));
+            if let Either::First(()) = select(clock.sleep_until(due), is_changed).await {
+                // If the clock was set back, or its timer is early, other tasks run before the next
+                // attempt.
+                yield_now().await;
             }
+        }
+    }
+
+    /// Notifies subscribers of the change that waits longest, if there is room.
+    #[expect(
+        clippy::await_holding_refcell_ref,
+        reason = "a notification that has begun must be gone on with"
+    )]
+    async fn publish_next(&self) {
+        let core = &mut *self.core.borrow_mut();
+        if core.waits_for_room() {
+            return;
+        }
+        let queued = || self.changes.borrow_mut().iter_mut().find_map(Option::take);
+        let Some(mut change) = self.change.get().or_else(queued) else { return };
+        let mut turn = core.turn(self.now.get());
+        let (server, tx) = turn.parts();
+        let sent = match server.publish(&mut change, tx) {
+            Err(SendError::Full) if tx.is_mid_frame() => {
+                self.send(&mut turn, |server, tx| server.publish(&mut change, tx)).await
+            }
+            sent => sent,
+        };
+        let is_full = sent == Err(SendError::Full);
+        self.change.set((is_full || sent == Ok(Remaining::More)).then_some(change));
+        if !is_full {
+            self.touch();
         }
     }
 
     /// Runs jobs in one slot, one after the other.
     async fn run_jobs(&self, slot: usize) -> Infallible {
         loop {
-            let (request, job) =
-                Self::until(|| self.state.borrow_mut().slots.get_mut(slot)?.take()).await;
+            let (request, job) = Self::until(|| self.job.take()).await;
             let work = self.handler.run(job, Context { connection: self, request, slot });
-            let is_over = Self::until(|| self.state.borrow_mut().is_over(slot).then_some(()));
-            let ended = select(is_over, work).await;
-            if let Either::Second(mut response) = ended {
-                self.set_slot(slot, Slot::Responding(request));
-                self.respond(Writer::Slot(slot), request, &mut response).await;
+            let is_over = Self::until(|| {
+                let is_open = self.core.try_borrow_mut().ok()?.machine().is_request_open(request);
+                (!is_open).then_some(())
+            });
+            if let Either::Second(response) = select(is_over, work).await {
+                let mut response = Some(response);
+                Self::until(|| self.respond(request, &mut response)).await;
+                self.touch();
             }
-            self.set_slot(slot, Slot::Idle);
         }
     }
 
-    fn set_slot(&self, at: usize, new: Slot<H::Job>) {
-        let state = &mut *self.state.borrow_mut();
-        if let Some(slot) = state.slots.get_mut(at) {
-            *slot = new;
+    /// Sends the response of a job, or hands it in if it does not fit into the buffer now.
+    /// Notifications that wait leave first.
+    #[inline(never)]
+    fn respond(
+        &self,
+        request: RequestHandle,
+        response: &mut Option<H::Response<'static>>,
+    ) -> Option<()> {
+        let mut core = self.core.try_borrow_mut().ok()?;
+        if !core.machine().is_request_open(request) {
+            return Some(());
         }
-        state.is_touched = true;
+        if core.waits_for_room() || self.notifies() {
+            return None;
+        }
+        let response = response.take()?;
+        let mut turn = core.turn(self.now.get());
+        let (server, tx) = turn.parts();
+        if let Err(error) = response.send(server, request, tx) {
+            if error != SendError::Full {
+                self.handler.on_send_error(error);
+            }
+            // If it is not valid, the client gets an internal error.
+            let _ = turn.answer(request, response);
+        }
+        Some(())
     }
 }
 
@@ -279,6 +296,19 @@ where
     fn drop(&mut self) {
         self.0.reset();
     }
+}
+
+/// Makes a step of the core. Not inlined, so that its stack is freed before the event is handled.
+#[inline(never)]
+fn next_step<'p, O, const RX: usize, const TX: usize, const N: usize, const S: usize>(
+    core: &'p mut Core<'_, O, RX, TX, N, S>,
+    catches_up: bool,
+    now: Instant,
+) -> Step<'p, ServerEvent<'p>, Server<'p>, O>
+where
+    O: for<'m> Outcome<Server<'m>>,
+{
+    if catches_up { core.catch_up(now) } else { core.next(now) }
 }
 
 /// Returns the end of a timeout. `None` if it is beyond the range of the clock.

@@ -76,14 +76,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
 }
 
 /// Runs a client against one connection of the application. Returns how the connection ended.
-pub(crate) fn talk<A, H, F, const N: usize, const S: usize, T>(
+pub(crate) fn talk<A, H, F, T>(
     app: A,
     (capacity, chunk): (usize, usize),
     client: impl AsyncFnOnce(Client<Pipe>) -> T,
 ) -> (T, ConnectionEnd)
 where
-    A: Deref<Target = App<H, N, S>> + Unpin,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>> + Unpin,
+    H: Fn(Context) -> F,
     F: Future<Output = Result<Reply, Failure>>,
 {
     let (server, end) = pipe(capacity, chunk);

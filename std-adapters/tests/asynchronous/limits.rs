@@ -318,10 +318,10 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
 
 #[test]
 fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
-    let app: App<_, 2, 2> =
-        App::with_table_sizes(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
-            .catalog(&CATALOG)
-            .full_timeout(Duration::from_millis(50));
+    let app = App::new(&CONFIG, |_: Context| pending::<Result<Reply, Failure>>())
+        .max_in_flight(2)
+        .catalog(&CATALOG)
+        .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
         for id in 1..=3 {
             client.send(&call(id, "wait", json!({}))).await;

@@ -13,7 +13,7 @@ mod pipe;
 mod sockets;
 
 use mcp_sansio::types::{Implementation, Resource, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -24,8 +24,15 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
 );
 
 static CATALOG: Catalog<'_> = Catalog::new()
-    .tools(&[tool("echo"), tool("wait"), tool("steps"), tool("ask"), tool("fail"), tool("change")])
-    .resources(&[Resource::new("test://r", "r")]);
+    .tools(entries![
+        tool("echo"),
+        tool("wait"),
+        tool("steps"),
+        tool("ask"),
+        tool("fail"),
+        tool("change")
+    ])
+    .resources(entries![Resource::new("test://r", "r")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))

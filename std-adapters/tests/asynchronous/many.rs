@@ -117,7 +117,7 @@ const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 /// Requests input for one tool, and otherwise never completes.
-async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
+async fn ask_or_wait(ctx: Context) -> Result<Reply, Failure> {
     if ctx.name() == "wait" {
         pending::<()>().await;
     }
@@ -127,7 +127,7 @@ async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
 
 #[test]
 fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_slot() {
-    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait).catalog(&CATALOG);
+    let app = App::new(&CONFIG, ask_or_wait).max_in_flight(2).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
@@ -153,7 +153,8 @@ fn b1_the_response_to_an_input_request_never_waits_behind_a_request_without_a_sl
 
 #[test]
 fn b1_a_cancellation_frees_a_slot_also_behind_a_request_without_one() {
-    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait)
+    let app = App::new(&CONFIG, ask_or_wait)
+        .max_in_flight(2)
         .catalog(&CATALOG)
         .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
@@ -188,8 +189,10 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
         ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .ping_interval(Duration::from_millis(50))
             .ping_timeout(Duration::from_secs(3600));
-    let app: App<_, 2, 2> =
-        App::with_table_sizes(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
+    let app = App::new(&WATCHFUL, ask_or_wait)
+        .max_in_flight(2)
+        .catalog(&CATALOG)
+        .full_timeout(Duration::MAX);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         for id in 1..=3 {
@@ -215,13 +218,14 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
 #[test]
 fn b1_a_full_table_ends_with_its_client() {
     let alive = Rc::new(Cell::new(0));
-    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, |_: Context<2, 2>| {
+    let app = App::new(&CONFIG, |_: Context| {
         let alive = alive.clone();
         async move {
             let _alive = alive;
             pending().await
         }
     })
+    .max_in_flight(2)
     .catalog(&CATALOG)
     .full_timeout(Duration::MAX);
     talk(&app, WIDE, async move |mut client| {

@@ -50,7 +50,7 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_slot_is_free() {
         // The table has one entry, so the second call waits for the first.
         let server = |pipe| serve(pipe, config, script);
         let (result, _) = play_on(
-            Connector::<1>::with_table_sizes(&CLIENT),
+            Connector::new(&CLIENT).max_in_flight(1),
             pipe::pipe(1 << 16, 1 << 16),
             server,
             async |client| {
@@ -79,7 +79,7 @@ fn more_calls_than_there_are_places_wait_for_their_turn() {
     };
     let server = |pipe| serve(pipe, &MODERN, script);
     let (results, _) = play_on(
-        Connector::<2>::with_table_sizes(&CLIENT),
+        Connector::new(&CLIENT).max_in_flight(2),
         pipe::pipe(1 << 16, 1 << 16),
         server,
         async |client| {

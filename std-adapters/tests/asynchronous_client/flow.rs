@@ -23,7 +23,7 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
     }
 }
 
-async fn say<const N: usize>(client: &Client<N>, what: &str) -> Result<OwnedJson, CallError> {
+async fn say(client: &Client, what: &str) -> Result<OwnedJson, CallError> {
     let arguments = OwnedJson::new(&Json(json!({"say": what})), Revision::LATEST).unwrap();
     client
         .request(

@@ -91,11 +91,11 @@ pub(crate) fn play<R>(
     play_on(connector, pipe(1 << 20, 1 << 20), |pipe| serve(pipe, config, script), work)
 }
 
-pub(crate) fn play_on<R, const N: usize, F: Future<Output = ()>>(
-    connector: Connector<N>,
+pub(crate) fn play_on<R, F: Future<Output = ()>>(
+    connector: Connector,
     (ours, theirs): (Pipe, Pipe),
     server: impl FnOnce(Pipe) -> F,
-    work: impl AsyncFnOnce(Client<N>) -> R,
+    work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, ConnectionEnd) {
     let (client, connection) = connector.connect(ours);
     let all = future::zip(future::zip(work(client), connection), server(theirs));
@@ -113,10 +113,7 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
 }
 
 /// Calls a tool.
-pub(crate) async fn call<const N: usize>(
-    client: &Client<N>,
-    tool: &str,
-) -> Result<OwnedJson, CallError> {
+pub(crate) async fn call(client: &Client, tool: &str) -> Result<OwnedJson, CallError> {
     client.request("tools/call", &CallToolParams::new(tool), CallOptions::new()).await
 }
 

@@ -9,7 +9,9 @@ use mcp_sansio::types::{
     CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
     SubscriptionFilter, TextResult, Tool,
 };
-use mcp_sansio::{CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig};
+use mcp_sansio::{
+    CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig, entries,
+};
 use mcp_sansio_adapters::asynchronous::client::{
     Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
 };
@@ -20,7 +22,7 @@ use crate::script::{run, text};
 use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
 static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("greet"), tool("change")]);
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![tool("greet"), tool("change")]);
 const WHO: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 

@@ -10,9 +10,10 @@ use std::time::Duration;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{
-    Instant, Progress, RawJson, RequestHandle, ServerConfig, ServerEvent, ServerFeatures,
+    Connection, Instant, Progress, RawJson, RequestHandle, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures, ServerState, TxBuffer,
 };
-use mcp_sansio_adapters::embedded::{Connection, Context, Error, Handler, PollResult};
+use mcp_sansio_adapters::embedded::{Error, Port, Step, Turn};
 
 pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
@@ -24,9 +25,17 @@ pub(crate) static CONFIG: ServerConfig<'static> =
 
 /// A server on a port, and the other end of the line.
 pub(crate) struct Bench {
-    connection: Connection<'static, Port, RX, TX>,
+    port: Port<Uart, Connection<'static, ServerState<4, 4>, [u8; RX], [u8; TX]>>,
+    due: Option<Instant>,
     pub(crate) notes: Notes,
     line: Rc<RefCell<Line>>,
+}
+
+/// End of a series of steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    Idle,
+    Closed,
 }
 
 /// Events of the handler, and its jobs.
@@ -48,10 +57,12 @@ impl Bench {
             output: Vec::new(),
             chunk,
             deaf: false,
+            unread: 0,
         }));
-        let connection =
-            Connection::new(Port(line.clone()), &CONFIG, now).line_timeout(Duration::from_secs(2));
-        Self { connection, notes: Notes::default(), line }
+        let (rx, tx) = (RxBuffer::new([0; RX]), TxBuffer::new([0; TX]));
+        let connection = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+        let port = Port::new(Uart(line.clone()), connection).line_timeout(Duration::from_secs(2));
+        Self { port, due: None, notes: Notes::default(), line }
     }
 
     /// Adds input.
@@ -72,9 +83,14 @@ impl Bench {
         self
     }
 
+    /// Returns the maximum number of bytes that waited while something was written.
+    pub(crate) fn unread(&self) -> usize {
+        self.line.borrow().unread
+    }
+
     /// Connects another peer to the same port, which has no bytes of the last one.
     pub(crate) fn reconnects(&mut self) -> &mut Self {
-        self.connection.close();
+        self.port.reset();
         let mut line = self.line.borrow_mut();
         line.input.clear();
         line.output.clear();
@@ -83,29 +99,52 @@ impl Bench {
         self
     }
 
-    /// Processes all input, then advances the clock.
+    /// Handles all input, then advances the clock.
     pub(crate) fn waits(&mut self, ms: u64) -> &mut Self {
         let _ = self.turns().expect("the input has not ended");
         NOW.set(NOW.get() + ms);
         self
     }
 
-    /// Runs turns until no work is left.
-    pub(crate) fn turns(&mut self) -> Result<PollResult, Error<Fault>> {
+    /// Makes steps until no work is left.
+    pub(crate) fn turns(&mut self) -> Result<Rest, Error<Fault>> {
         for _ in 0..1_000_000 {
-            match self.connection.poll(&mut self.notes)? {
-                PollResult::Active => {}
-                end => return Ok(end),
+            let end = match self.port.next(now())? {
+                Step::Event(event, turn) => {
+                    self.notes.on_event(event, turn)?;
+                    None
+                }
+                Step::Again => None,
+                Step::ReadError(error) => {
+                    self.notes.on_read_error(error)?;
+                    None
+                }
+                Step::Idle(due) => {
+                    self.due = due;
+                    Some(Rest::Idle)
+                }
+                Step::Closed => return Ok(Rest::Closed),
+            };
+            let has_worked = match self.port.turn(now()) {
+                Some(turn) => self.notes.work(turn)?,
+                None => false,
+            };
+            if let Some(end) = end
+                && !has_worked
+            {
+                return Ok(end);
             }
         }
         panic!("the loop never becomes idle");
     }
 
-    pub(crate) fn poll_timeout(&mut self) -> Option<u64> {
-        self.connection.poll_timeout().map(Instant::as_millis)
+    /// Returns when the next step must be made, although no bytes come.
+    pub(crate) fn due(&mut self) -> Option<u64> {
+        assert_eq!(self.turns(), Ok(Rest::Idle));
+        self.due.map(Instant::as_millis)
     }
 
-    /// Processes all input, and returns the output since the last call.
+    /// Handles all input, and returns the output since the last call.
     pub(crate) fn said(&mut self) -> String {
         let _ = self.turns().expect("the input has not ended");
         String::from_utf8(std::mem::take(&mut self.line.borrow_mut().output)).expect("UTF-8")
@@ -122,6 +161,7 @@ impl Bench {
         self.hears(line(r#""method":"notifications/initialized""#));
         self.said();
         self.events();
+        self.line.borrow_mut().unread = 0;
         self
     }
 }
@@ -146,13 +186,13 @@ pub(crate) fn echo(id: u32) -> (String, String) {
 pub(crate) const PARSE_ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON"}}"#;
 pub(crate) const NOT_UTF8: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not UTF-8"}}"#;
 
-type Line4<'s, 'c> = &'s mut Context<'c, Port, TX, 4, 4>;
+type Sending<'p> = Turn<'p, Uart, Server<'p>>;
 
-impl Handler<Port, TX, 4, 4> for Notes {
+impl Notes {
     fn on_event(
         &mut self,
         event: ServerEvent<'_>,
-        session: Line4<'_, '_>,
+        mut turn: Sending<'_>,
     ) -> Result<(), Error<Fault>> {
         match event {
             ServerEvent::Request(request) => {
@@ -163,7 +203,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
                         let result = text.map_or(TextResult::error("no text"), |text| {
                             TextResult::from(Text::from(text))
                         });
-                        session.send(|server, tx| server.respond(request.handle, &result, tx))?;
+                        turn.send(|server, tx| server.respond(request.handle, &result, tx))?;
                     }
                 }
             }
@@ -184,35 +224,29 @@ impl Handler<Port, TX, 4, 4> for Notes {
         Ok(())
     }
 
-    /// Runs a job in three steps, one in each turn. A job of at least 60 s never ends.
-    fn on_poll(&mut self, session: Line4<'_, '_>) -> Result<bool, Error<Fault>> {
+    /// Does one of the three steps of a job. Returns whether there was one.
+    fn work(&mut self, mut turn: Sending<'_>) -> Result<bool, Error<Fault>> {
         let Some((request, step)) = &mut self.job else { return Ok(false) };
         if self.steps == u32::MAX {
             return Ok(false);
         }
         *step += 1;
-        let (request, step, now) = (*request, *step, session.now());
-        let _ = session.send(|server, tx| {
+        let (request, step, now) = (*request, *step, turn.now());
+        let _ = turn.send(|server, tx| {
             server.progress(now, request, &Progress::of(step).total(3u32), tx)
         })?;
         if step == 3 {
             self.job = None;
-            session.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
+            turn.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
         }
         Ok(true)
     }
 
-    fn on_read_error(&mut self, error: Fault, _: Line4<'_, '_>) -> Result<(), Error<Fault>> {
+    fn on_read_error(&mut self, error: Fault) -> Result<(), Error<Fault>> {
         self.events.push(format!("fault {:?}", error.0));
-        if self.strict || error.0 == ErrorKind::NotConnected {
-            Err(Error::Io(error))
-        } else {
-            Ok(())
-        }
+        if self.strict { Err(Error::Io(error)) } else { Ok(()) }
     }
-}
 
-impl Notes {
     /// Stops all jobs.
     pub(crate) fn sleep(&mut self) {
         self.steps = u32::MAX;
@@ -224,9 +258,11 @@ struct Line {
     output: Vec<u8>,
     chunk: usize,
     deaf: bool,
+    /// Maximum number of bytes that waited while something was written.
+    unread: usize,
 }
 
-pub(crate) struct Port(Rc<RefCell<Line>>);
+pub(crate) struct Uart(Rc<RefCell<Line>>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fault(pub(crate) ErrorKind);
@@ -245,17 +281,17 @@ impl embedded_io::Error for Fault {
     }
 }
 
-impl ErrorType for Port {
+impl ErrorType for Uart {
     type Error = Fault;
 }
 
-impl ReadReady for Port {
+impl ReadReady for Uart {
     fn read_ready(&mut self) -> Result<bool, Fault> {
         Ok(!self.0.borrow().input.is_empty())
     }
 }
 
-impl Read for Port {
+impl Read for Uart {
     fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
         assert!(!into.is_empty(), "a read into an empty slice looks like the end of input");
         let mut line = self.0.borrow_mut();
@@ -277,9 +313,10 @@ impl Read for Port {
     }
 }
 
-impl Write for Port {
+impl Write for Uart {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         let mut line = self.0.borrow_mut();
+        line.unread = line.unread.max(line.input.len());
         let len = if line.deaf { 0 } else { bytes.len().min(line.chunk) };
         line.output.extend_from_slice(&bytes[..len]);
         Ok(len)

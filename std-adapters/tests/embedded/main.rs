@@ -3,9 +3,9 @@
 mod bench;
 mod mixture;
 
-use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, echo, line};
+use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};
 use embedded_io::ErrorKind;
-use mcp_sansio_adapters::embedded::{Error, PollResult};
+use mcp_sansio_adapters::embedded::Error;
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
@@ -125,10 +125,10 @@ fn half_a_line_ends_with_the_silence_after_it() {
     let (call, answered) = echo(3);
     bench.hears(r#"{"jsonrpc":"2.0","id":2,"method":"to"#).waits(1999);
     assert_eq!(bench.said(), "");
-    assert_eq!(bench.poll_timeout(), Some(2000));
+    assert_eq!(bench.due(), Some(2000));
     assert_eq!(bench.waits(1).said(), format!("{PARSE_ERROR}\n"));
     assert_eq!(bench.hears(call).said(), answered);
-    assert_eq!(bench.poll_timeout(), None);
+    assert_eq!(bench.due(), None);
     // A line that lost its newline.
     assert_eq!(bench.hears(PING.trim_end()).waits(2000).said(), PONG);
 }
@@ -175,6 +175,20 @@ fn a_slow_tool_and_frames_are_processed_in_turn() {
 }
 
 #[test]
+fn what_comes_during_a_long_response_is_read_before_it_ends() {
+    let text = "x".repeat(60);
+    let call = line(&format!(
+        r#""id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}}}"#
+    ));
+    // One read brings the call, and the response takes several writes.
+    let mut bench = Bench::new(call.len()).opened();
+    bench.hears(&call).hears(PING);
+    let said = bench.said();
+    assert!(said.contains(&text) && said.ends_with(PONG), "{said}");
+    assert_eq!(bench.unread(), 0);
+}
+
+#[test]
 fn a_slow_tool_is_cancelled_or_expires() {
     let call = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
     let mut bench = Bench::new(1000).opened();
@@ -186,12 +200,27 @@ fn a_slow_tool_is_cancelled_or_expires() {
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "cancelled");
     let _ = bench.hears(&call).turns().unwrap();
-    assert_eq!(bench.poll_timeout(), Some(60_000));
+    assert_eq!(bench.due(), Some(60_000));
     assert_eq!(
         bench.waits(60_000).said(),
         line(r#""id":1,"error":{"code":-32603,"message":"The request timed out"}"#)
     );
     assert_eq!(bench.events(), "expired");
+}
+
+#[test]
+fn what_came_in_time_is_handled_before_timeouts_and_timeouts_before_what_never_ends() {
+    let call = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
+    let mut bench = Bench::new(1000).opened();
+    bench.notes.sleep();
+    bench.hears(&call).waits(60_000);
+    // The loop comes late.
+    bench.hears(line(r#""method":"notifications/cancelled","params":{"requestId":1}"#));
+    assert_eq!((&*bench.said(), &*bench.events()), ("", "cancelled"));
+    bench.hears(&call).waits(60_000);
+    let said = bench.hears(PING.repeat(100)).said();
+    assert_eq!(said.matches(PONG).count(), 100);
+    assert!(!said.ends_with("timed out\"}}\n") && bench.events() == "expired", "{said}");
 }
 
 #[test]
@@ -246,6 +275,6 @@ fn a_port_that_takes_nothing_is_no_endless_loop() {
 
 #[test]
 fn without_anything_to_do_it_is_idle() {
-    assert_eq!(Bench::new(1).turns(), Ok(PollResult::Idle));
-    assert_eq!(Bench::new(1).poll_timeout(), None);
+    assert_eq!(Bench::new(1).turns(), Ok(Rest::Idle));
+    assert_eq!(Bench::new(1).due(), None);
 }

@@ -11,12 +11,10 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, CatalogError, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request,
-    RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx,
+    Catalog, Change, Json, JsonStr, LogMessage, Outcome, Progress, RawJson, Request, RequestHandle,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries,
 };
-use mcp_sansio_adapters::embedded_async::{
-    Action, Clock as _, Connection, Context, Handler, Response,
-};
+use mcp_sansio_adapters::embedded_async::{Action, Clock as _, Connection, Context, Handler};
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 
@@ -30,7 +28,7 @@ pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
 .peer_can_reconnect(true);
 
 pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
-    .tools(&[
+    .tools(entries![
         tool("echo"),
         tool("wait"),
         tool("steps"),
@@ -41,7 +39,7 @@ pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
         tool("again"),
         tool("group"),
     ])
-    .resources(&[Resource::new("test://r", "r")]);
+    .resources(entries![Resource::new("test://r", "r")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(
@@ -69,7 +67,6 @@ pub(crate) enum Said<'f> {
     /// Borrowed from the request.
     Again(JsonStr<'f>),
     /// Borrowed from both.
-    Fault(CatalogError<'f>),
     Nothing,
 }
 
@@ -99,16 +96,11 @@ impl Handler for App {
     fn on_request<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Action<Job, Said<'f>> {
         let tool = match target {
             Target::Tool(tool) => {
-                CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied()
+                CATALOG_NAMES.iter().find(|name| tool.key.as_plain() == Some(**name)).copied()
             }
             _ => None,
         };
         let arguments = request.arguments();
-        if let Target::Tool(tool) = target
-            && let Err(fault) = Catalog::check_arguments(tool, &arguments)
-        {
-            return Action::Respond(Said::Fault(fault));
-        }
         if tool == Some("again") {
             return Action::Respond(
                 arguments
@@ -182,9 +174,9 @@ impl Handler for App {
     }
 }
 
-impl Response for Said<'_> {
+impl Outcome<Server<'_>> for Said<'_> {
     fn send(
-        &mut self,
+        &self,
         server: &mut Server<'_>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
@@ -192,7 +184,6 @@ impl Response for Said<'_> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
-            Self::Fault(fault) => server.respond_invalid_arguments(request, fault, tx),
             Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
         }
     }

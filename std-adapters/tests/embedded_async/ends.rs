@@ -5,7 +5,7 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::ServerConfig;
 use mcp_sansio_adapters::embedded_async::{Connection, ConnectionEnd, Error};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{App, CATALOG, CONFIG, call, connection, initialize, play};
 use crate::stage::{Player, Stage};
@@ -106,10 +106,11 @@ fn s8_the_longest_line_timeout_is_never() {
     assert_eq!(stage.timers(), 0);
 }
 
+static PINGING: ServerConfig<'_> =
+    CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
+
 #[test]
 fn the_loop_ends_if_the_client_does_not_respond_to_a_ping() {
-    static PINGING: ServerConfig<'_> =
-        CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
     let stage = Stage::new(64);
     let connection: Connection<'_, App, 1024, 512, 2, 4> =
         Connection::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
@@ -122,4 +123,23 @@ fn the_loop_ends_if_the_client_does_not_respond_to_a_ping() {
     assert_eq!(stage.log()[1..], ["< ping"]);
     stage.pass(2000);
     assert_eq!(player.run(), Some(Ok(ConnectionEnd::Unresponsive)));
+}
+
+#[test]
+fn a_task_that_comes_late_handles_what_has_come_before_timeouts() {
+    let stage = Stage::new(7);
+    let connection: Connection<'_, App, 1024, 512, 2, 4> =
+        Connection::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
+    let mut player =
+        Player::new(async { connection.serve(stage.port(), stage.port(), &stage).await });
+    stage.send(&initialize());
+    player.run();
+    stage.output();
+    stage.pass(5000);
+    player.run();
+    let ping: Value = serde_json::from_slice(&stage.output()).unwrap();
+    assert_eq!(ping["method"], "ping");
+    stage.send(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}}));
+    stage.pass(2000);
+    assert_eq!(player.run(), None);
 }

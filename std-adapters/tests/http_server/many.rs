@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_io::{Async, Timer};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
 
@@ -17,8 +17,13 @@ use crate::site::{Client, call, initialize, modern, modern_with, post};
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog<'_> =
-    Catalog::new().tools(&[tool("slow"), tool("early"), tool("late"), tool("fine"), tool("wait")]);
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
+    tool("slow"),
+    tool("early"),
+    tool("late"),
+    tool("fine"),
+    tool("wait")
+]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply};
 use smol::io::{AsyncRead, AsyncWrite};
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("echo"), tool("wait"), tool("endless")]);
+static CATALOG: Catalog<'_> =
+    Catalog::new().tools(entries![tool("echo"), tool("wait"), tool("endless")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))

@@ -13,7 +13,7 @@ use async_io::{Async, Timer};
 use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
 
@@ -23,7 +23,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
         .with(ServerFeatures::RESOURCES_SUBSCRIBE)
         .with(ServerFeatures::LOGGING),
 );
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("echo"),
     tool("who"),
     tool("steps"),

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Frame, Instant, Messages, RawJson, RxBuffer, SendError, Server, ServerConfig,
-    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
+    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, entries,
 };
 
 use crate::{Case, messages};
@@ -15,27 +15,56 @@ pub(crate) const LARGE: usize = 160 << 10;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("bench", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().tools(&TOOLS);
-const TOOLS: [Tool; 40] = {
-    let mut tools = [Tool::new("echo", SCHEMA).description("Says what you say"); 40];
-    let mut at = 1;
-    while at < tools.len() {
-        tools[at] = Tool::new(NAMES[at], SCHEMA)
-            .description("One of many tools that a server of some size has");
-        at += 1;
-    }
-    tools
-};
+static CATALOG: Catalog = Catalog::new()
+    .tools(entries![
+        Tool::new("echo", SCHEMA).description("Says what you say"),
+        tool("t01"),
+        tool("t02"),
+        tool("t03"),
+        tool("t04"),
+        tool("t05"),
+        tool("t06"),
+        tool("t07"),
+        tool("t08"),
+        tool("t09"),
+        tool("t10"),
+        tool("t11"),
+        tool("t12"),
+        tool("t13"),
+        tool("t14"),
+        tool("t15"),
+        tool("t16"),
+        tool("t17"),
+        tool("t18"),
+        tool("t19"),
+        tool("t20"),
+        tool("t21"),
+        tool("t22"),
+        tool("t23"),
+        tool("t24"),
+        tool("t25"),
+        tool("t26"),
+        tool("t27"),
+        tool("t28"),
+        tool("t29"),
+        tool("t30"),
+        tool("t31"),
+        tool("t32"),
+        tool("t33"),
+        tool("t34"),
+        tool("t35"),
+        tool("t36"),
+        tool("t37"),
+        tool("t38"),
+        tool("t39"),
+    ])
+    .unchecked();
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, SCHEMA).description("One of many tools that a server of some size has")
+}
 const SCHEMA: RawJson = RawJson::from_static(
     r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}"#,
 );
-const NAMES: [&str; 40] = [
-    "t00", "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10", "t11", "t12",
-    "t13", "t14", "t15", "t16", "t17", "t18", "t19", "t20", "t21", "t22", "t23", "t24", "t25",
-    "t26", "t27", "t28", "t29", "t30", "t31", "t32", "t33", "t34", "t35", "t36", "t37", "t38",
-    "t39",
-];
-
 /// Measures from received bytes to bytes to send: both buffers, the machine, the catalog, the
 /// handler.
 pub(crate) fn through_buffers(name: String, line: &str, tx_size: usize) -> Case {

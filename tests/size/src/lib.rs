@@ -16,7 +16,7 @@ pub mod uart;
 // The attribute only names the function and gives it its static variables, so it works on RISC-V
 // too.
 pub use cortex_m_rt_macros::entry;
-pub use link::{drain, send};
+pub use link::send;
 
 /// Size of the receive buffer of every program in bytes.
 pub const RX_BYTES: usize = 1024;

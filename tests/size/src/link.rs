@@ -1,30 +1,23 @@
-//! Two functions between the core and a serial port, as an adapter would have them.
+//! Between a connection of the core and a serial port.
 
-use mcp_sansio::{SendError, Storage, Tx, TxBuffer};
+use mcp_sansio::{Machine, SendError, Spare, Turn, Tx};
 
 use crate::uart::Uart;
 
-/// Repeats a call, and sends buffered bytes, until the transmit buffer has room for it.
+/// Repeats a call, and writes bytes, until the transmit buffer has room for it.
 ///
 /// # Errors
 /// Other errors of the call.
-pub fn send<S: Storage, R>(
+pub fn send<M: Machine, R>(
     port: &mut Uart,
-    tx: &mut TxBuffer<S>,
-    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    turn: &mut Turn<'_, M>,
+    call: impl FnMut(&mut M, &mut Tx<'_>) -> Result<R, SendError>,
 ) -> Result<R, SendError> {
-    loop {
-        match call(tx) {
-            Err(SendError::Full) => drain(port, tx),
-            result => return result,
-        }
-    }
+    turn.send(pump(port), call)
 }
 
-/// Sends all buffered bytes.
-pub fn drain(port: &mut Uart, tx: &mut Tx<'_>) {
-    while !tx.pending().is_empty() {
-        port.write(tx.pending());
-        tx.advance(tx.pending().len());
-    }
+/// Returns the function with which [`Turn::send`] writes. One type for all calls, so that the code
+/// around it is linked once.
+fn pump(port: &mut Uart) -> impl FnMut(&[u8], &mut Spare<'_>) -> Result<usize, SendError> {
+    |bytes, _| Ok(port.write(bytes))
 }

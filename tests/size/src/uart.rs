@@ -33,10 +33,11 @@ impl Uart {
         read
     }
 
-    /// Sends all bytes.
-    pub fn write(&mut self, bytes: &[u8]) {
+    /// Sends all bytes; returns their number.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
         for byte in bytes {
             machine::send_byte(*byte);
         }
+        bytes.len()
     }
 }

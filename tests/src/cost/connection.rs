@@ -10,10 +10,16 @@ use super::{Table, join};
 
 pub(super) const CASES: &Table = &[
     ("connection: pings of a batch", |n| {
-        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, usize::MAX, 0))
+        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, usize::MAX, usize::MAX, 0))
     }),
     ("connection: pings to a peer that takes single bytes", |n| {
-        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, 1, 0))
+        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, usize::MAX, 1, 0))
+    }),
+    ("connection: pings and a long line by single bytes", |n| {
+        Box::new(move || {
+            let pings: String = (0..n / 4).map(|at| ping(at) + "\n").collect();
+            serve(&(pings + &" ".repeat(10 * n) + &ping(n)), 256, 1, 1, 0);
+        })
     }),
     ("connection: a long request that waits for room", |n| {
         Box::new(move || {
@@ -22,7 +28,7 @@ pub(super) const CASES: &Table = &[
             let long = "x".repeat(40 * n);
             let last =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{long}"}}}}"#);
-            serve(&(full + &last), 35 * n, 1, 0);
+            serve(&(full + &last), 35 * n, usize::MAX, 1, 0);
         })
     }),
     ("connection: requests that wait for entries of the table", |n| {
@@ -30,7 +36,7 @@ pub(super) const CASES: &Table = &[
         Box::new(move || {
             let calls: String =
                 (0..n).map(|at| call.replace("ID", &at.to_string()) + "\n").collect();
-            serve(&calls, 256, 100, 100);
+            serve(&calls, 256, usize::MAX, 100, 100);
         })
     }),
 ];
@@ -53,9 +59,9 @@ impl Outcome<Server<'_>> for Long {
     }
 }
 
-/// Handles a line in a session of 2025-03-26, through `tx` bytes of which the peer takes `take` at
-/// a time. Nothing is taken before all has been read.
-fn serve(line: &str, tx: usize, take: usize, answer: usize) {
+/// Handles a line in a session of 2025-03-26, which arrives in pieces of `piece` bytes, through
+/// `tx` bytes of which the peer takes `take` at a time. Nothing is taken before all has been read.
+fn serve(line: &str, tx: usize, piece: usize, take: usize, answer: usize) {
     let (rx, tx) = (RxBuffer::with_limit(Vec::new(), usize::MAX), TxBuffer::new(vec![0; tx]));
     let mut connection: Connection<'_, _, _, _, Long, 8> =
         Connection::new(&SERVER, ServerState::<8, 0>::new(), rx, tx);
@@ -69,7 +75,7 @@ fn serve(line: &str, tx: usize, take: usize, answer: usize) {
             Step::Event(..) | Step::Again => {}
             Step::Io { write, mut read, .. } => {
                 let (room, taken) = (read.spare(), take.min(write.len()));
-                let n = room.len().min(rest.len());
+                let n = room.len().min(rest.len()).min(piece);
                 room[..n].copy_from_slice(&rest[..n]);
                 rest = &rest[n..];
                 read.commit(n);

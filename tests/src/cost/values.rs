@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::types::{RequestedSchema, Tool};
-use mcp_sansio::{Catalog, Json, OwnedJson, RawJson, Revision};
+use mcp_sansio::{Entry, Json, OwnedJson, RawJson, Revision};
 use serde_json::Value;
 
 use super::{Table, Work, join};
@@ -168,6 +168,6 @@ fn structured(schema: String, content: String) -> Work {
     );
     Box::new(move || {
         let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
-        black_box(Catalog::check_structured(&tool, Some(content.as_raw())).is_ok());
+        black_box(Entry::from(&tool).check_structured(Some(content.as_raw())).is_ok());
     })
 }

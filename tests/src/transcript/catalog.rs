@@ -1,25 +1,25 @@
 //! The catalog of `config: catalog`.
 
 use mcp_sansio::types::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
-use mcp_sansio::{Catalog, RawJson};
+use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 /// Three tools.
-static TOOLS: [Tool<'static>; 3] = [
+static TOOLS: &[Entry<'static>] = entries![
     Tool::new("a", SCHEMA),
     Tool::new("b", SCHEMA).description("The second"),
     Tool::new("c", SCHEMA),
 ];
 /// Two resources.
-static RESOURCES: [Resource<'static>; 2] =
-    [Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
+static RESOURCES: &[Entry<'static>] =
+    entries![Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
 /// One template.
-static TEMPLATES: [ResourceTemplate<'static>; 1] =
-    [ResourceTemplate::new("row://{table}/{id}", "row")];
+static TEMPLATES: &[Entry<'static>] = entries![ResourceTemplate::new("row://{table}/{id}", "row")];
 /// Two prompts, the second with arguments.
-static PROMPTS: [Prompt<'static>; 2] = [Prompt::new("p"), Prompt::new("q").arguments(&ARGUMENTS)];
-static ARGUMENTS: [PromptArgument<'static>; 2] =
+static PROMPTS: &[Entry<'static>] =
+    entries![Prompt::new("p"), Prompt::new("q").arguments(&ARGUMENTS)];
+const ARGUMENTS: [PromptArgument<'static>; 2] =
     [PromptArgument::new("x").required(true), PromptArgument::new("y")];
 
 pub(super) fn catalog<'w>(
@@ -28,10 +28,10 @@ pub(super) fn catalog<'w>(
     let mut catalog = Catalog::new();
     for word in words {
         catalog = match word {
-            "tools" => catalog.tools(&TOOLS),
-            "resources" => catalog.resources(&RESOURCES),
-            "templates" => catalog.templates(&TEMPLATES),
-            "prompts" => catalog.prompts(&PROMPTS),
+            "tools" => catalog.tools(TOOLS),
+            "resources" => catalog.resources(RESOURCES),
+            "templates" => catalog.templates(TEMPLATES),
+            "prompts" => catalog.prompts(PROMPTS),
             _ => return Err(format!("the catalog has no {word}")),
         };
     }

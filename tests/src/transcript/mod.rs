@@ -29,12 +29,13 @@
 //! server then, and options, actions and events are those in [`client`].
 //!
 //! Each file is played with its input in pieces of several sizes, and through output buffers of
-//! several sizes.
+//! several sizes. Its input is played once more through a connection.
 
 mod actions;
 mod catalog;
 mod claims;
 mod client;
+mod connection;
 mod events;
 mod machine;
 mod parse;
@@ -46,6 +47,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_sansio::Revision;
 
+pub use connection::play_through_connection;
 pub use parse::Transcript;
 
 /// Returns all transcripts, by path.

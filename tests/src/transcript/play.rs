@@ -60,12 +60,9 @@ impl<'c> Play for Player<'c> {
 
     /// `config: session`
     fn begin(&mut self) -> Result<(), String> {
-        let Some((revision, capabilities)) = self.setup.session else { return Ok(()) };
-        let open = format!(
-            r#"{{"jsonrpc":"2.0","id":"open","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}
-{{"jsonrpc":"2.0","method":"notifications/initialized"}}
-"#
-        );
+        let (Some(open), Some((revision, _))) = (self.setup.opening(), self.setup.session) else {
+            return Ok(());
+        };
         self.input(open.as_bytes())?;
         self.collect()?;
         if self.server.legacy_revision() != Some(revision)

@@ -55,6 +55,16 @@ impl<'t> Setup<'t> {
         Ok(setup)
     }
 
+    /// Returns the messages of a client that open the session.
+    pub(super) fn opening(&self) -> Option<String> {
+        let (revision, capabilities) = self.session?;
+        Some(format!(
+            r#"{{"jsonrpc":"2.0","id":"open","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}
+{{"jsonrpc":"2.0","method":"notifications/initialized"}}
+"#
+        ))
+    }
+
     /// Returns the configuration. It borrows the list of methods from here.
     pub(super) fn config(&self) -> ServerConfig<'_> {
         self.config.methods(&self.methods)
@@ -89,7 +99,7 @@ impl<'t> Setup<'t> {
             "progress_interval" => config.progress_interval = millis(number()?),
             "instructions" => config.instructions = Some(value),
             "experimental" => config.experimental = Some(json(value)?),
-            "extensions" => config.extensions = Some(json(value)?),
+            "extensions" => *config = config.extensions(json(value)?),
             "methods" => self.methods = words.collect(),
             "log_level" => config.log_level = level(value)?,
             "restarts" => *config = config.peer_can_reconnect(true),

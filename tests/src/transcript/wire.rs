@@ -12,7 +12,7 @@ pub(super) struct Way {
     /// Size of the output buffer; 0 if it grows.
     tx: usize,
     /// Number of bytes drained when it is full.
-    drain: usize,
+    pub(super) drain: usize,
     /// Whether a frame is lent anew when it is full.
     pub(super) anew: bool,
 }
@@ -28,6 +28,16 @@ pub(super) const WAYS: &[Way] = &[
     Way { piece: 1, tx: 1, drain: 1, anew: true },
     Way { piece: 7, tx: 0, drain: usize::MAX, anew: false },
 ];
+
+impl Way {
+    /// Creates the output buffer.
+    pub(super) fn buffer(&self) -> TxBuffer<Vec<u8>> {
+        match self.tx {
+            0 => TxBuffer::with_limit(Vec::new(), 1 << 20),
+            size => TxBuffer::new(vec![0; size]),
+        }
+    }
+}
 
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,12 +61,7 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn new(way: &Way) -> Self {
-        let tx = if way.tx == 0 {
-            TxBuffer::with_limit(Vec::new(), 1 << 20)
-        } else {
-            TxBuffer::new(vec![0; way.tx])
-        };
-        Self { tx, drain: way.drain, sent: Vec::new() }
+        Self { tx: way.buffer(), drain: way.drain, sent: Vec::new() }
     }
 
     /// The buffer, for one attempt.

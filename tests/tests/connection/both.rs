@@ -17,7 +17,7 @@ static CLIENT: ClientConfig =
         .call_timeout(Duration::from_secs(1000));
 
 /// A long list of roots.
-struct Roots(String);
+pub(crate) struct Roots(pub(crate) String);
 
 impl Outcome<Client<'_>> for Roots {
     fn send(
@@ -31,23 +31,23 @@ impl Outcome<Client<'_>> for Roots {
 }
 
 /// One direction of the line, which holds `room` bytes.
-struct Way {
-    bytes: VecDeque<u8>,
+pub(crate) struct Way {
+    pub(crate) bytes: VecDeque<u8>,
     room: usize,
 }
 
 impl Way {
-    fn new(room: usize) -> Self {
+    pub(crate) fn new(room: usize) -> Self {
         Self { bytes: VecDeque::new(), room }
     }
 
-    fn write(&mut self, bytes: &[u8], piece: usize) -> usize {
+    pub(crate) fn write(&mut self, bytes: &[u8], piece: usize) -> usize {
         let n = piece.min(bytes.len()).min(self.room - self.bytes.len());
         self.bytes.extend(&bytes[..n]);
         n
     }
 
-    fn read(&mut self, mut spare: Spare<'_>, piece: usize) -> usize {
+    pub(crate) fn read(&mut self, mut spare: Spare<'_>, piece: usize) -> usize {
         let n = piece.min(spare.spare().len()).min(self.bytes.len());
         for (to, from) in spare.spare().iter_mut().zip(self.bytes.drain(..n)) {
             *to = from;

@@ -1,5 +1,6 @@
 //! Connections, played under one clock through buffers of any size, in pieces of any size.
 
 mod both;
+mod chaos;
 mod server;
 mod world;

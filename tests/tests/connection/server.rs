@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Connection, RequestHandle, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
-    ServerState, Step, TxBuffer,
+    ClientRequest, Connection, GrowingServerState, RequestHandle, RxBuffer, SendError,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare, Step, TxBuffer,
 };
 
 use crate::world::*;
@@ -27,7 +27,7 @@ fn an_answer_that_borrows_is_sent_while_the_event_lives() {
         let closed = pipe.run(&mut connection, 0, |event, mut turn| {
             let ServerEvent::Request(request) = event else { return };
             let name = request.name().expect("a tool").to_string();
-            let pump = |bytes: &[u8], _: &mut mcp_sansio::Spare<'_>| {
+            let pump = |bytes: &[u8], _: &mut Spare<'_>| {
                 let n = way.1.min(bytes.len());
                 written.extend_from_slice(&bytes[..n]);
                 Ok::<_, SendError>(n)
@@ -203,6 +203,80 @@ fn an_outcome_that_cannot_be_sent_becomes_an_error() {
 }
 
 #[test]
+fn a_frame_that_a_turn_began_and_left_is_broken_off() {
+    let input = format!("{OPEN}{}{}{}", call(1), ping(2), call(3));
+    for way in WAYS {
+        let (mut connection, mut pipe) = (serving(256, 32), Pipe::new(&input, way));
+        let mut left = None;
+        pipe.run(&mut connection, 0, |event, mut turn| {
+            let ServerEvent::Request(request) = event else { return };
+            let result = TextResult::new("far longer than the output buffer");
+            if left.is_some() {
+                assert!(turn.answer(request.handle, Reply::Text("b".into())).is_ok());
+            } else {
+                // Bytes that are pending may be a reason, too.
+                if turn.parts().1.is_idle() {
+                    assert_eq!(turn.respond(request.handle, &result), Err(SendError::Full));
+                    assert!(turn.parts().1.is_mid_frame());
+                }
+                left = Some(request.handle);
+            }
+        });
+        // Its request is open.
+        let left = left.expect("a request");
+        assert!(connection.answer(left, Reply::Text("a".into())).is_ok());
+        pipe.run(&mut connection, 0, |_, _| {});
+        let lines: Vec<_> = rest(pipe.output()).split_inclusive('\n').collect();
+        let (broken, mut whole): (Vec<&str>, Vec<&str>) =
+            lines.iter().partition(|line| serde_json::from_str::<serde_json::Value>(line).is_err());
+        assert!(broken.len() <= 1, "{lines:?}");
+        whole.sort_unstable_by_key(|line| line.find("\"id\":").map(|at| line[at..].to_owned()));
+        assert_eq!(whole, [said(1, "a"), pong(2), said(3, "b")], "{way:?}");
+    }
+}
+
+#[test]
+fn an_outcome_goes_on_with_the_frame_that_a_turn_began() {
+    let input = format!("{OPEN}{}{}", call(1), call(2));
+    for way in WAYS {
+        let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, way));
+        let mut handles = Vec::new();
+        pipe.run(&mut connection, 0, |event, _| {
+            if let ServerEvent::Request(request) = event {
+                handles.push(request.handle);
+            }
+        });
+        let (one, two) = (handles[0], handles[1]);
+        let text = "y".repeat(200);
+        let mut turn = connection.turn(at(0));
+        assert_eq!(turn.respond(two, &TextResult::new(&text)), Err(SendError::Full));
+        // The older request is not preferred.
+        assert!(turn.answer(one, Reply::Text("x".repeat(200))).is_ok());
+        assert!(turn.answer(two, Reply::Text(text.clone())).is_ok());
+        pipe.run(&mut connection, 0, |_, _| {});
+        assert_eq!(rest(pipe.output()), said(2, &text) + &said(1, &"x".repeat(200)));
+    }
+}
+
+#[test]
+fn a_late_outcome_does_not_replace_that_of_the_next_request() {
+    let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+    let input = format!("{OPEN}{}{cancel}{}", call(1), call(2));
+    let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, WAYS[0]));
+    let mut handles = Vec::new();
+    pipe.run(&mut connection, 0, |event, _| {
+        if let ServerEvent::Request(request) = event {
+            handles.push(request.handle);
+        }
+    });
+    let [one, two] = handles[..] else { panic!("{handles:?}") };
+    assert!(connection.answer(two, Reply::Text("b".into())).is_ok());
+    assert!(connection.answer(one, Reply::Text("a".into())).is_err());
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert_eq!(rest(pipe.output()), said(2, "b"));
+}
+
+#[test]
 fn timeouts_are_steps_and_their_responses_wait_for_room() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
@@ -221,6 +295,71 @@ fn timeouts_are_steps_and_their_responses_wait_for_room() {
         assert_eq!(timed_out, u32::from(now > 49));
     }
     assert!(rest(pipe.output()).ends_with("\"message\":\"The request timed out\"}}\n"));
+}
+
+#[test]
+fn a_handler_can_send_although_a_timeout_s_response_has_begun() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_millis(50));
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 16]));
+    let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+    Pipe::new(&format!("{OPEN}{}", call(1)), (8, 8)).run(&mut connection, 0, |_, _| {});
+    let (input, mut output, mut answered) = (call(2), Vec::new(), false);
+    // The response to the first request begins and stops.
+    let Step::Io { write: [_, ..], mut read, .. } = connection.next(at(50)) else { panic!() };
+    read.spare()[..input.len()].copy_from_slice(input.as_bytes());
+    read.commit(input.len());
+    while !answered {
+        match connection.next(at(51)) {
+            Step::Event(ServerEvent::Request(request), mut turn) => {
+                let result = TextResult::new("two");
+                let write = |bytes: &[u8], _: &mut Spare<'_>| {
+                    output.extend_from_slice(bytes);
+                    Ok::<_, SendError>(bytes.len())
+                };
+                let sent =
+                    turn.send(write, |server, tx| server.respond(request.handle, &result, tx));
+                assert_eq!(sent, Ok(()));
+                answered = true;
+            }
+            Step::Io { write, .. } => {
+                output.extend_from_slice(write);
+                let n = write.len();
+                connection.wrote(n);
+            }
+            _ => {}
+        }
+    }
+    let output = String::from_utf8(output).expect("UTF-8");
+    let (first, second) = output.split_once('\n').expect("two responses");
+    assert!(first.ends_with("\"message\":\"The request timed out\"}}"), "{output}");
+    assert!(said(2, "two").starts_with(second) && !second.is_empty(), "{output}");
+}
+
+#[test]
+fn a_connection_that_is_reset_begins_as_a_new_one() {
+    let slow = format!("{OPEN}{}", call(1));
+    let half = format!("{OPEN}{}{}", call(1), &call(2)[..20]);
+    for (input, ends) in [(OPEN, false), (&OPEN[..50], false), (&slow, true), (&half, false)] {
+        let mut connection = serving(256, 16);
+        let mut pipe = Pipe::new(input, (9, 5));
+        pipe.run(&mut connection, 0, |event, mut turn| {
+            let ServerEvent::Request(request) = event else { return };
+            assert!(turn.answer(request.handle, Reply::Text("x".repeat(99))).is_ok());
+        });
+        // It stops in the middle of an answer.
+        let mut pipe = Pipe::new("{\"jsonrpc\":\"2.0\",\"id\":9}\n", (99, 0));
+        pipe.run(&mut connection, 0, |_, _| {});
+        if ends {
+            connection.end_of_input();
+        }
+        connection.reset();
+        let mut pipe = Pipe::new(OPEN, (7, 3));
+        assert!(!pipe.run(&mut connection, 0, |_, _| {}));
+        assert_eq!(pipe.output().matches('\n').count(), 1, "{}", pipe.output());
+        assert!(pipe.output().starts_with("{\"jsonrpc\":\"2.0\",\"id\":0,\"result\""));
+    }
 }
 
 #[test]
@@ -274,6 +413,49 @@ fn a_connection_stands_in_a_static_and_moves() {
 }
 
 #[test]
+fn a_request_that_waits_for_an_entry_does_not_wait_for_room() {
+    let calls = (1..=4).map(call).collect::<String>();
+    let mut connection = serving(4096, 64);
+    Pipe::new(&format!("{OPEN}{calls}"), (99, 99)).run(&mut connection, 0, |_, _| {});
+    let batch = [ping(5), ping(6), call(7)].map(|line| line.trim_end().to_owned()).join(",");
+    let batch = format!("[{batch}]\n");
+    // The responses to the pings find no room at first.
+    let mut pipe = Pipe::new(&batch, (99, 0));
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert!(connection.waits_for_room());
+    pipe.take = 99;
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert_eq!(pipe.output(), [pong(5), pong(6)].concat());
+    assert!(!connection.waits_for_room());
+}
+
+#[test]
+fn a_flood_of_notifications_takes_a_step_for_each() {
+    let unknown = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"x\"}}\n";
+    let (mut connection, mut handle) = (serving(1 << 14, 256), None);
+    let input = format!("{OPEN}{}", call(1));
+    Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |event, _| {
+        if let ServerEvent::Request(request) = event {
+            handle = Some(request.handle);
+        }
+    });
+    let flood = unknown.repeat(100);
+    let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
+    read.spare()[..flood.len()].copy_from_slice(flood.as_bytes());
+    read.commit(flood.len());
+    for step in 0..100 {
+        assert!(matches!(connection.next(at(0)), Step::Again), "{step}");
+        // The outcome does not wait for the others.
+        match step {
+            10 => assert!(connection.answer(handle.unwrap(), Reply::Text("a".into())).is_ok()),
+            11 => assert_eq!(connection.turn(at(0)).io().0, said(1, "a").as_bytes()),
+            _ => {}
+        }
+    }
+    assert!(matches!(connection.next(at(0)), Step::Io { .. }));
+}
+
+#[test]
 fn a_full_table_stops_reading_requests_until_one_is_answered() {
     let calls: Vec<_> = (1..=20).map(call).collect();
     let input = OPEN.to_owned() + &calls.concat();
@@ -293,5 +475,72 @@ fn a_full_table_stops_reading_requests_until_one_is_answered() {
         pipe.run(&mut connection, 0, |_, _| {});
         let expected: String = (1..=20).map(|id| said(id, &"x".repeat(100))).collect();
         assert_eq!(rest(pipe.output()), expected);
+    }
+}
+
+#[test]
+fn a_loop_that_comes_late_reads_before_it_handles_timeouts() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_millis(50));
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let cancel = cancel.to_owned() + "\n";
+    for is_late in [false, true] {
+        let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 256]));
+        let mut connection: Serving = Connection::new(&CONFIG, ServerState::new(), rx, tx);
+        let input = format!("{OPEN}{}", call(1));
+        Pipe::new(&input, WAYS[0]).run(&mut connection, 0, |_, _| {});
+        let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
+        read.spare()[..cancel.len()].copy_from_slice(cancel.as_bytes());
+        read.commit(cancel.len());
+        let step = if is_late { connection.catch_up(at(100)) } else { connection.next(at(100)) };
+        let Step::Event(event, _) = step else { panic!() };
+        assert_eq!(is_late, matches!(event, ServerEvent::RequestCancelled { .. }), "{event:?}");
+    }
+}
+
+#[test]
+fn a_line_that_nothing_finishes_is_cut_off() {
+    let input = format!("{OPEN}{}", call(1));
+    let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, WAYS[0]));
+    pipe.run(&mut connection, 0, |event, mut turn| {
+        let ServerEvent::Request(request) = event else { return };
+        let mut is_given_up = false;
+        let pump = |bytes: &[u8], _: &mut Spare<'_>| Ok::<_, SendError>(bytes.len());
+        turn.send(pump, |server, tx| {
+            if tx.is_mid_frame() {
+                is_given_up = true;
+                return server.abort_frame(tx);
+            }
+            server.respond(request.handle, &TextResult::new(&"x".repeat(1000)), tx)
+        })
+        .unwrap();
+        assert!(is_given_up);
+        turn.send(pump, |server, tx| {
+            assert!(!tx.is_mid_frame() && server.is_request_open(request.handle));
+            server.abort_frame(tx)
+        })
+        .unwrap();
+        turn.send(pump, |server, tx| server.respond(request.handle, &TextResult::new("short"), tx))
+            .unwrap();
+    });
+    assert!(pipe.output().ends_with("short\"}]}}\n"), "{}", pipe.output());
+}
+
+#[test]
+fn a_growing_state_has_room_for_several_calls_of_one_turn() {
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 1024]));
+    let mut connection: Connection<_, _, _> =
+        Connection::new(&CONFIG, GrowingServerState::new(64, 0), rx, tx);
+    for (now, line) in OPEN.split_inclusive('\n').enumerate() {
+        let Step::Io { mut read, .. } = connection.next(at(0)) else { panic!() };
+        read.spare()[..line.len()].copy_from_slice(line.as_bytes());
+        read.commit(line.len());
+        while !matches!(connection.next(at(now as u64)), Step::Io { .. }) {}
+    }
+    let mut turn = connection.turn(at(9));
+    let (server, tx) = turn.parts();
+    for _ in 0..8 {
+        assert!(server.request(at(9), ClientRequest::ping(), tx).is_ok());
     }
 }

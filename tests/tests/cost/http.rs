@@ -12,12 +12,12 @@ use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ExchangeId, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig,
-    ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
+    ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, entries,
 };
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[Tool::new(
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![Tool::new(
     "say",
     RawJson::from_static(
         r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}}}"#,

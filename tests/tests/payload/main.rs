@@ -2,6 +2,7 @@
 
 mod foreign_values;
 mod oracle;
+mod rendered;
 mod tables;
 mod types;
 mod values;

@@ -22,6 +22,20 @@ fn all_transcripts_go_as_they_are_written() {
 }
 
 #[test]
+fn a_connection_sends_what_the_machine_alone_sends() {
+    let transcripts = transcript::all();
+    let (mut faults, mut sent) = (Vec::new(), 0);
+    for transcript in &transcripts {
+        match transcript::play_through_connection(transcript) {
+            Ok(bytes) => sent += bytes,
+            Err(fault) => faults.push(fault),
+        }
+    }
+    assert!(sent > 100_000, "{sent} bytes");
+    assert!(faults.is_empty(), "{} faults:\n\n{}\n", faults.len(), faults.join("\n\n"));
+}
+
+#[test]
 fn a_transcript_fails_if_a_line_is_missing_or_different() {
     let (mut faults, mut tried) = (Vec::new(), 0);
     for (name, text) in transcript::texts().into_iter().chain(transcript::client_texts()) {

@@ -3,7 +3,7 @@
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ClientRequest, Instant, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Target, TxBuffer,
+    ServerFeatures, Target, TxBuffer, entries,
 };
 use mcp_sansio_tests::memory::new_server;
 use mcp_sansio_tests::transcript::{self, Transcript};
@@ -127,7 +127,7 @@ static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'static> =
-    Catalog::new().tools(&[Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
+    Catalog::new().tools(entries![Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
 
 /// A connection whose application requests the roots where it can.
 struct Peer {

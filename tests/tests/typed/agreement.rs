@@ -1,11 +1,12 @@
 //! What a type accepts against what its schema allows, as the crate `jsonschema` reads it, on
-//! random values with a fixed seed. `ORACLE_ROUNDS` sets the number of values for each type.
+//! random values with a fixed seed; and what it writes of them against the schema of outputs.
+//! `ORACLE_ROUNDS` sets the number of values for each type.
 //!
 //! They may differ only in this: `null` for an optional member is accepted, an integer that does
 //! not fit in an `i64` and a member that is given twice are refused.
 
-use mcp_sansio::RawJson;
-use mcp_sansio::typed::InputObject;
+use mcp_sansio::typed::{InputObject, OutputObject};
+use mcp_sansio::{RawJson, Revision, to_slice};
 use serde_json::{Map, Value, json};
 
 use crate::zoo::*;
@@ -103,6 +104,8 @@ fn any(random: &mut Random) -> Value {
 fn compare<T: for<'a> Accepts<'a>>(seed: u64) {
     let schema: Value = serde_json::from_str(T::schema()).unwrap();
     let oracle = jsonschema::draft202012::new(&schema).unwrap();
+    let schema = serde_json::from_str(T::output_schema()).unwrap();
+    let outputs = jsonschema::draft202012::new(&schema).unwrap();
     let rounds = std::env::var("ORACLE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(5000);
     let mut random = Random(seed);
     let mut accepted = 0;
@@ -111,6 +114,10 @@ fn compare<T: for<'a> Accepts<'a>>(seed: u64) {
         let text = value.to_string();
         let result = T::accepts(RawJson::parse(&text).unwrap());
         assert_eq!(result.is_ok(), oracle.is_valid(&value), "{text}: {result:?}");
+        if let Ok(written) = &result {
+            let written = serde_json::from_str(written).unwrap();
+            assert!(outputs.is_valid(&written), "{text}: {written}");
+        }
         accepted += usize::from(result.is_ok());
     }
     // Otherwise the values show little.
@@ -120,7 +127,9 @@ fn compare<T: for<'a> Accepts<'a>>(seed: u64) {
 /// A type with any lifetime.
 trait Accepts<'a> {
     fn schema() -> &'static str;
-    fn accepts(value: RawJson<'a>) -> Result<(), String>;
+    fn output_schema() -> &'static str;
+    /// Reads a value, and writes it again.
+    fn accepts(value: RawJson<'a>) -> Result<String, String>;
 }
 
 macro_rules! accepts {
@@ -130,8 +139,14 @@ macro_rules! accepts {
             fn schema() -> &'static str {
                 <$type as InputObject<'a>>::SCHEMA.as_str()
             }
-            fn accepts(value: RawJson<'a>) -> Result<(), String> {
-                <$type>::parse(value).map(|_| ()).map_err(|faults| faults.to_string())
+            fn output_schema() -> &'static str {
+                <$type as OutputObject>::SCHEMA.as_str()
+            }
+            fn accepts(value: RawJson<'a>) -> Result<String, String> {
+                let value = <$type>::parse(value).map_err(|faults| faults.to_string())?;
+                let mut buffer = [0; 4096];
+                let written = to_slice(&value, Revision::LATEST, &mut buffer).unwrap();
+                Ok(written.as_str().to_owned())
             }
         }
     )*};
@@ -144,7 +159,7 @@ accepts! {
 }
 
 #[test]
-fn a_type_accepts_what_its_schema_allows() {
+fn a_type_accepts_and_writes_what_its_schema_allows() {
     compare::<AnyQuery>(1);
     compare::<AnyDrawing>(2);
     compare::<AnyNumbers>(3);

@@ -47,10 +47,7 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Input)] struct A<«T»> { a: T }",
         "a type with type or const parameters has no constant schema",
     ),
-    (
-        "#[derive(Input)] struct A<'a, «'b»> { a: Text<'a>, b: Text<'b> }",
-        "a type that is read from JSON has one lifetime",
-    ),
+    ("#[derive(Input)] struct A<'a, «'b»> { a: Text<'a>, b: Text<'b> }", "a type has one lifetime"),
     ("#[derive(Input)] struct A«(u8, u8)»;", "has named fields, or one field without a name"),
     ("#[derive(Input)] #[input(tag = «\"kind\"»)] struct A;", "`tag` is for enums"),
     ("#[derive(Input)] «union» A { a: u8 }", "`Input` is for structs and enums"),
@@ -149,6 +146,12 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(«Input»)] struct A { a: Vec<Vec<Vec<Vec<Vec<Vec<Vec<Vec<u8>>>>>>>> }",
         "more than 8 levels of arrays and objects",
     ),
+    (
+        "#[derive(Tools)] enum A { /// b\n #[tool(returns = «u8»)] B }",
+        "`u8` cannot be the structured content",
+    ),
+    ("struct N; #[derive(Output)] struct A { a: «N» }", "`N` cannot be written with a schema"),
+    ("#[derive(Output)] «union» A { a: u8 }", "`Output` is for structs and enums"),
 ];
 
 #[test]
@@ -168,7 +171,7 @@ fn what_is_wrong_is_marked_and_named() {
     fs::write(root.join("Cargo.toml"), manifest).unwrap();
     for (number, (snippet, _)) in SNIPPETS.iter().enumerate() {
         let code = format!(
-            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::{{Input, Tools}}}};\n{}\nfn main() {{}}\n",
+            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::{{Input, Output, Tools}}}};\n{}\nfn main() {{}}\n",
             snippet.replace(['«', '»'], "")
         );
         fs::write(root.join(format!("examples/snippet{number}.rs")), code).unwrap();

@@ -1,8 +1,9 @@
-//! Types that are read from JSON: `mcp_sansio::typed`.
+//! Types that are read from JSON and written as JSON: `mcp_sansio::typed`.
 
 mod agreement;
 mod compile;
 mod faults;
+mod outputs;
 mod schema;
 mod tools;
 mod values;

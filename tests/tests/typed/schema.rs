@@ -2,7 +2,7 @@
 
 use mcp_sansio::typed::InputObject;
 use mcp_sansio::types::Tool;
-use mcp_sansio::{Catalog, RawJson};
+use mcp_sansio::{Catalog, Entry, RawJson};
 
 use crate::zoo::*;
 
@@ -48,6 +48,6 @@ fn the_schema_is_valid_for_the_meta_schema_and_for_the_catalog() {
     {
         let value = serde_json::from_str(schema.as_str()).unwrap();
         assert!(jsonschema::draft202012::meta::is_valid(&value), "{schema}");
-        Catalog::new().tools(&[Tool::new("tool", schema)]).check().unwrap();
+        Catalog::new().tools(&[Entry::from(&Tool::new("tool", schema))]).check().unwrap();
     }
 }

@@ -49,7 +49,7 @@ enum Pictures<'p> {
     Draw(Drawing<'p>),
 }
 
-static CATALOG: Catalog = Catalog::new().tools(Call::TOOLS);
+static CATALOG: Catalog = Catalog::new().calls::<Call>();
 
 fn call<'a>(name: &str, arguments: &'a str) -> Option<Result<Call<'a>, Faults<'a>>> {
     Call::parse(name, RawJson::parse(arguments).unwrap())
@@ -58,10 +58,10 @@ fn call<'a>(name: &str, arguments: &'a str) -> Option<Result<Call<'a>, Faults<'a
 #[test]
 fn tools_are_listed_with_schema_description_and_annotations() {
     CATALOG.check().unwrap();
-    let names: Vec<String> = Call::TOOLS.iter().map(|tool| tool.name.to_string()).collect();
+    let names: Vec<String> = Call::TOOLS.iter().map(|tool| tool.key.to_string()).collect();
     let expected = ["query", "set_lamp", "uptime", "say.loudly", "read_file", "list_files", "draw"];
     assert_eq!(names, expected);
-    assert_eq!(Call::TOOLS[0].input_schema, Query::SCHEMA);
+    assert_eq!(Call::TOOLS[0].input_schema(), Query::SCHEMA);
     let mut buffer = [0; 1024];
     let json = mcp_sansio::to_slice(&Call::TOOLS[1], Revision::LATEST, &mut buffer).unwrap();
     assert_eq!(

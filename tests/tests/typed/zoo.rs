@@ -1,13 +1,13 @@
-//! Types with everything that the derive knows.
+//! Types with everything that the derives know.
 
-use mcp_sansio::typed::{Array, Format, Input};
+use mcp_sansio::typed::{Array, Format, Input, Output};
 use mcp_sansio::types::{Number, Text};
 use mcp_sansio::{JsonStr, RawJson};
 
 pub(crate) const MAX_ROWS: u32 = 1000;
 
 /// Arguments of a query.
-#[derive(Input, Clone, Debug)]
+#[derive(Input, Output, Clone, Debug)]
 pub(crate) struct Query<'a> {
     /// The statement,
     /// in one "line".
@@ -27,7 +27,7 @@ pub(crate) struct Query<'a> {
 }
 
 /// How it is run.
-#[derive(Input, Clone, Copy, PartialEq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Mode {
     Fast,
     VeryExact,
@@ -36,7 +36,7 @@ pub(crate) enum Mode {
 }
 
 /// A column.
-#[derive(Input, Clone, Debug)]
+#[derive(Input, Output, Clone, Debug)]
 #[input(rename_all = "camelCase")]
 pub(crate) struct Column<'a> {
     pub(crate) column_name: JsonStr<'a>,
@@ -45,14 +45,14 @@ pub(crate) struct Column<'a> {
     pub(crate) ascending: bool,
 }
 
-#[derive(Input, Clone, Copy, PartialEq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 #[input(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     Text,
     BigInteger,
 }
 
-#[derive(Input, Clone, Debug)]
+#[derive(Input, Output, Clone, Debug)]
 pub(crate) struct Drawing<'a> {
     #[arg(length = 1..)]
     pub(crate) shapes: Vec<Shape<'a>>,
@@ -69,7 +69,7 @@ pub(crate) struct Drawing<'a> {
     pub(crate) r#type: Option<RawJson<'a>>,
 }
 
-#[derive(Input, Clone, Debug)]
+#[derive(Input, Output, Clone, Debug)]
 #[input(tag = "kind")]
 pub(crate) enum Shape<'a> {
     /// A circle.
@@ -83,14 +83,14 @@ pub(crate) enum Shape<'a> {
 }
 
 /// A line.
-#[derive(Input, Clone, Copy, Debug)]
+#[derive(Input, Output, Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub(crate) from: Point,
     pub(crate) to: Point,
 }
 
 /// A point.
-#[derive(Input, Clone, Copy, PartialEq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 #[input(open)]
 pub(crate) struct Point {
     #[arg(range = -100..=100)]
@@ -100,10 +100,10 @@ pub(crate) struct Point {
 }
 
 /// An angle.
-#[derive(Input, Clone, Copy, PartialEq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Degrees(#[arg(range = 0..=359)] pub(crate) u16);
 
-#[derive(Input, Clone, Copy, Debug)]
+#[derive(Input, Output, Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     pub(crate) a: Option<u8>,
     pub(crate) b: Option<i8>,
@@ -117,7 +117,7 @@ pub(crate) struct Numbers {
     pub(crate) j: Option<f64>,
 }
 
-#[derive(Input, Clone, Copy, Debug)]
+#[derive(Input, Output, Clone, Copy, Debug)]
 #[allow(dead_code, reason = "only checked")]
 pub(crate) struct Formats<'a> {
     #[arg(format = "date")]
@@ -134,5 +134,5 @@ pub(crate) struct Formats<'a> {
 
 const EVEN: Format = Format::new("even", |text| text.chars().count() % 2 == 0);
 
-#[derive(Input, Clone, Copy, PartialEq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Nothing;

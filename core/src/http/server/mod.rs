@@ -12,13 +12,13 @@
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
 //!     Catalog, ExchangeId, Frame, Instant, Messages, RawJson, ServerConfig, ServerEvent,
-//!     ServerFeatures, ServerState, Target, TxBuffer,
+//!     ServerFeatures, ServerState, Target, TxBuffer, entries,
 //! };
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
-//! static CATALOG: Catalog =
-//!     Catalog::new().tools(&[Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))]);
+//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("say", SCHEMA)]);
+//! const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 //!
 //! # fn main() -> Result<(), mcp_sansio::SendError> {
 //! // As parsed by any HTTP library, or by `codec`.

@@ -31,6 +31,11 @@ impl<'a, T> List<'a, T> {
         array.is_array().then_some(Self(Source::Received(array)))
     }
 
+    /// Creates a list from text that is an array.
+    pub(crate) const fn scanned(array: RawJson<'a>) -> Self {
+        Self(Source::Received(array))
+    }
+
     /// Returns the number of elements. Scans a received list, so it takes linear time.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -60,6 +65,10 @@ impl<'a, T> List<'a, T> {
     #[must_use]
     pub const fn as_slice(&self) -> Option<&'a [T]> {
         self.0.own()
+    }
+
+    pub(in crate::types) const fn source(self) -> Source<&'a [T], RawJson<'a>> {
+        self.0
     }
 
     /// Iterates over the elements. An element of another type is an `Err` item; the elements after

@@ -17,7 +17,7 @@ pub use error::{
     ErrorObject, MissingRequiredClientCapabilityData, ResourceErrorData,
     UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
-pub use icon::{Icon, IconTheme};
+pub use icon::{Icon, IconTheme, Icons};
 pub use list::{List, ListIter, Map, MapIter};
 pub use number::Number;
 pub use pagination::{CacheScope, PaginatedParams};

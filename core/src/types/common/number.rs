@@ -9,6 +9,7 @@ use super::Source;
 use crate::encode::{Encode, Encoder};
 use crate::json::{RawJson, divide_by_ten};
 use crate::types::macros::wrong;
+use crate::types::rendered::{Of, Renderer};
 
 /// A decimal number of the application, or the digits of a number of a message.
 ///
@@ -155,6 +156,25 @@ impl Serialize for Number<'_> {
 impl Encode for Number<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.raw(RawJson::scanned(self.text(&mut [0; MAX_LEN])));
+    }
+}
+
+impl Of<'_, Number<'_>> {
+    pub(crate) const fn render(self, to: &mut Renderer<'_>) {
+        match self.0.0 {
+            Source::Own(Decimal { digits, places }) => {
+                let unit = 10u64.pow(places as u32);
+                if digits < 0 {
+                    to.put(b"-");
+                }
+                to.digits(digits.unsigned_abs() / unit, 1);
+                if places > 0 {
+                    to.put(b".");
+                    to.digits(digits.unsigned_abs() % unit, places);
+                }
+            }
+            Source::Received(number) => to.raw(number),
+        }
     }
 }
 

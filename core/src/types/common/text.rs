@@ -57,6 +57,15 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Returns the string of the application.
+    pub(crate) const fn as_own(self) -> Option<&'a str> {
+        self.0.own()
+    }
+
+    pub(in crate::types) const fn source(self) -> Source<&'a str, JsonStr<'a>> {
+        self.0
+    }
+
     /// Writes the string as the name of a member.
     pub(in crate::types) fn encode_key(self, to: &mut Encoder<'_>) -> bool {
         match self.0 {

@@ -1,6 +1,5 @@
 //! Name and version of a client or server.
 
-use crate::types::Icon;
 use crate::types::macros::payload;
 
 payload! {
@@ -18,7 +17,7 @@ payload! {
             /// Description of what the program does. Since 2025-11-25.
             "description" description: text, since V2025_11_25;
             /// Icons for user interfaces. Since 2025-11-25.
-            "icons" icons: list(Icon<'a>), since V2025_11_25;
+            "icons" icons: icons, since V2025_11_25;
             /// URL of the website of the program. Since 2025-11-25.
             "websiteUrl" website_url: text, since V2025_11_25;
         }

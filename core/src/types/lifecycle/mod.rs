@@ -2,10 +2,12 @@
 
 mod capabilities;
 mod discover;
+mod extensions;
 mod implementation;
 mod initialize;
 
 pub use capabilities::{ClientCapabilities, ServerCapabilities};
 pub use discover::{DiscoverResult, SupportedVersions};
+pub use extensions::DeclaredExtensions;
 pub use implementation::Implementation;
 pub use initialize::{InitializeParams, InitializeResult};

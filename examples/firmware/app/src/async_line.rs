@@ -7,11 +7,12 @@ use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Instant, Progress, Request, RequestHandle, SendError, Server, ServerEvent, Target, Tx,
+    Instant, Outcome, Progress, Request, RequestHandle, SendError, Server, ServerEvent, Target, Tx,
 };
-use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler, Response};
+use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler};
 
-use crate::{App, Board, Reply, Stepped, Sweep, app};
+use crate::reply::log_message;
+use crate::{App, Begun, Board, Reply, Stepped, Sweep};
 
 /// The firmware on a board and a clock.
 #[derive(Debug)]
@@ -21,6 +22,16 @@ pub struct AsyncApp<B, C> {
     clock: C,
     /// Waker of [`housekeeping`](Self::housekeeping).
     keeper: RefCell<Option<Waker>>,
+}
+
+/// Work that goes on beside other requests.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
+pub enum Job {
+    /// Announce the change and respond.
+    Reply(Reply<'static>),
+    /// Make the steps of a sweep.
+    Sweep(Sweep),
 }
 
 impl<B: Board, C: Clock> AsyncApp<B, C> {
@@ -46,29 +57,8 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
     }
 }
 
-impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
-    type Job = Sweep;
-    type Response<'f> = Reply<'f>;
-
-    fn on_request<'f>(
-        &self,
-        request: &Request<'f>,
-        target: Target<'f>,
-    ) -> Action<Sweep, Reply<'f>> {
-        let mut app = self.app.borrow_mut();
-        let begun = match app.begin(target, request, self.clock.now()) {
-            app::Begun::Reply(reply) => Action::Respond(reply),
-            app::Begun::Job(sweep) => Action::Run(sweep),
-        };
-        if app.reset_due().is_some()
-            && let Some(keeper) = self.keeper.take()
-        {
-            keeper.wake();
-        }
-        begun
-    }
-
-    async fn run(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
+impl<B: Board, C: Clock> AsyncApp<B, C> {
+    async fn sweep(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
         loop {
             self.clock.sleep_until(sweep.due()).await;
             let stepped = self.app.borrow_mut().step(&mut sweep, self.clock.now());
@@ -80,6 +70,40 @@ impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
                 None => {}
             }
         }
+    }
+}
+
+impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
+    type Job = Job;
+    type Response<'f> = Reply<'f>;
+
+    fn on_request<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Action<Job, Reply<'f>> {
+        let mut app = self.app.borrow_mut();
+        let begun = match app.begin(target, request, self.clock.now()) {
+            Begun::Reply(reply) => Action::Respond(reply),
+            Begun::Changed(reply) => Action::Run(Job::Reply(reply)),
+            Begun::Job(sweep) => Action::Run(Job::Sweep(sweep)),
+        };
+        if app.reset_due().is_some()
+            && let Some(keeper) = self.keeper.take()
+        {
+            keeper.wake();
+        }
+        begun
+    }
+
+    async fn run(&self, job: Job, ctx: Context<'_>) -> Reply<'static> {
+        let reply = match job {
+            Job::Reply(reply) => reply,
+            Job::Sweep(sweep) => self.sweep(sweep, ctx).await,
+        };
+        if let Some(text) = reply.log {
+            let _ = ctx.log(&log_message(text)).await;
+        }
+        if let Some(change) = reply.change {
+            ctx.publish(change);
+        }
+        reply
     }
 
     fn on_event(&self, event: &ServerEvent<'_>) {
@@ -93,13 +117,14 @@ impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
     }
 }
 
-impl Response for Reply<'_> {
+/// Sends the response. What the reply announces, the job has sent before.
+impl Outcome<Server<'_>> for Reply<'_> {
     fn send(
-        &mut self,
+        &self,
         server: &mut Server<'_>,
-        _: RequestHandle,
+        request: RequestHandle,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        Reply::send(self, server, tx)
+        self.body.send(request, server, tx)
     }
 }

@@ -1,7 +1,7 @@
 //! Tool calls. Arguments are checked against the schema and then parsed.
 
-use mcp_sansio::types::{Text, Tool};
-use mcp_sansio::{Catalog, Instant, JsonStr, RawJson, Request};
+use mcp_sansio::types::Text;
+use mcp_sansio::{Entry, Instant, JsonStr, RawJson, Request};
 use serde::Deserialize;
 
 use crate::app::{App, Begun};
@@ -31,18 +31,15 @@ impl<B: Board> App<B> {
     /// Handles a `tools/call`.
     pub(crate) fn call<'f>(
         &mut self,
-        tool: &Tool<'f>,
+        tool: &Entry<'f>,
         request: &Request<'f>,
         now: Instant,
     ) -> Begun<'f> {
         let arguments = request.arguments();
         let answer = |body| Begun::Reply(Reply::new(request.handle, body));
-        if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return answer(Body::BadArguments(fault));
-        }
         let string = |key| arguments.get(key).and_then(RawJson::as_string);
         let bad = Body::Failure("The arguments are not what the tool takes");
-        let name = tool.name.as_plain().unwrap_or_default();
+        let name = tool.key.as_plain().unwrap_or_default();
         match name {
             "measure" => answer(self.measure(string("quantity"))),
             "read_pin" => answer(match arguments.to() {
@@ -64,7 +61,7 @@ impl<B: Board> App<B> {
                     return answer(Body::Failure("The name is longer than 24 bytes"));
                 };
                 self.name.len = len;
-                Begun::Reply(
+                Begun::Changed(
                     Reply::new(request.handle, Body::Text("The board has a new name".into()))
                         .changes(NAME)
                         .log("renamed"),
@@ -86,15 +83,12 @@ impl<B: Board> App<B> {
                     let was = self.set_output(output, on);
                     let reply =
                         Reply::new(request.handle, Body::Data(Data::Output { output, on, was }));
-                    Begun::Reply(if was == on {
-                        reply
+                    if was == on {
+                        Begun::Reply(reply)
                     } else {
-                        reply.changes(OUTPUT_STATES).log(if on {
-                            "switched on"
-                        } else {
-                            "switched off"
-                        })
-                    })
+                        let text = if on { "switched on" } else { "switched off" };
+                        Begun::Changed(reply.changes(OUTPUT_STATES).log(text))
+                    }
                 }
                 _ => answer(bad),
             },

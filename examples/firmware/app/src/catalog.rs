@@ -3,7 +3,7 @@
 use mcp_sansio::types::{
     Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, Entry, RawJson, ServerConfig, ServerFeatures, entries};
 
 use crate::file;
 use crate::outputs::{ARGUMENTS, RESULT, output};
@@ -23,7 +23,7 @@ pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
 
 /// Tools, resources, templates and prompts.
 pub static CATALOG: Catalog<'static> =
-    Catalog::new().tools(&TOOLS).resources(&RESOURCES).templates(&TEMPLATES).prompts(&PROMPTS);
+    Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
 
 pub(crate) const NAME: &str = "board://name";
 pub(crate) const OUTPUT_STATES: &str = "board://outputs";
@@ -38,7 +38,7 @@ pub(crate) static PIN_NUMBERS: [&str; 31] = [
     "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30",
 ];
 
-static RESOURCES: [Resource<'static>; 4] = [
+static RESOURCES: &[Entry<'static>] = entries![
     Resource::new(NAME, "name")
         .title("Name")
         .description("What the board is called")
@@ -60,25 +60,28 @@ static RESOURCES: [Resource<'static>; 4] = [
         .size(file::LEN as u64),
 ];
 
-static TEMPLATES: [ResourceTemplate<'static>; 1] =
-    [ResourceTemplate::new("board://pins/{number}", "pin")
+static TEMPLATES: &[Entry<'static>] = entries![
+    ResourceTemplate::new("board://pins/{number}", "pin")
         .title("Pin")
         .description("Whether a pin, 0 to 30, is high")
-        .mime_type("application/json")];
+        .mime_type("application/json")
+];
 
-static PROMPTS: [Prompt<'static>; 1] = [Prompt::new("explain")
-    .title("Explain")
-    .description("Asks for an explanation of a part of the board")
-    .arguments(&[PromptArgument::new("part")
-        .title("Part")
-        .description("Which part")
-        .required(true)])];
+static PROMPTS: &[Entry<'static>] = entries![
+    Prompt::new("explain")
+        .title("Explain")
+        .description("Asks for an explanation of a part of the board")
+        .arguments(&[PromptArgument::new("part")
+            .title("Part")
+            .description("Which part")
+            .required(true)])
+];
 
 const NOTHING: RawJson<'static> =
     RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#);
 const READS: ToolAnnotations = ToolAnnotations::new().read_only_hint(true).open_world_hint(false);
 
-static TOOLS: [Tool<'static>; 40] = [
+static TOOLS: &[Entry<'static>] = entries![
     Tool::new(
         "measure",
         RawJson::from_static(

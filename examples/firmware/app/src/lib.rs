@@ -1,10 +1,10 @@
 //! The application without a board: configuration, catalog, responses and jobs. No I/O, no clock,
 //! no allocator.
 //!
-//! A board adds a [`Board`], a port and a loop. The loop passes events to [`App::event`] and calls
-//! [`App::work`] for jobs that are due. Both may return a [`Reply`]; the loop calls [`Reply::send`]
-//! until it succeeds, as any call of the server. An async loop runs each job in a future of its own
-//! instead, with [`App::begin`] and [`App::step`].
+//! A board adds a [`Board`], a port and a loop, which calls [`App::run`]. That passes events to
+//! [`App::event`] and calls [`App::work`] for jobs that are due. Both may return a [`Reply`], whose
+//! [`Reply::send`] is called until it succeeds, as any call of the server. An async loop runs each
+//! job in a future of its own instead, with [`App::begin`] and [`App::step`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ pub use app::{App, Begun, Stepped};
 pub use async_line::AsyncApp;
 pub use board::{Board, MAX_REGISTERS, OUTPUTS, Quantity};
 pub use catalog::{CATALOG, CONFIG};
+pub use line::{Line, Next, RX_BYTES, TX_BYTES, open};
 pub use reply::Reply;
 pub use sweep::Sweep;
 

@@ -5,8 +5,8 @@ use mcp_sansio::types::{
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    CatalogError, Change, Encode, Encoder, Instant, Json, JsonStr, LogMessage, Progress, RawJson,
-    Request, RequestHandle, Revision, RpcError, SendError, Server, Tx, to_slice,
+    Change, Encode, Encoder, Instant, Json, JsonStr, LogMessage, Progress, RawJson, Request,
+    RequestHandle, Revision, RpcError, SendError, Server, Tx, to_slice,
 };
 use serde::Serialize;
 
@@ -19,9 +19,9 @@ use crate::file;
 #[derive(Debug)]
 pub struct Reply<'f> {
     request: RequestHandle,
-    log: Option<&'static str>,
-    change: Option<Change<'static>>,
-    body: Body<'f>,
+    pub(crate) log: Option<&'static str>,
+    pub(crate) change: Option<Change<'static>>,
+    pub(crate) body: Body<'f>,
 }
 
 /// The response or progress of a request.
@@ -30,7 +30,6 @@ pub(crate) enum Body<'f> {
     /// The response of the catalog: a list or an error.
     Catalog(Request<'f>),
     Error(RpcError<'f>),
-    BadArguments(CatalogError<'f>),
     Text(Text<'f>),
     Failure(&'static str),
     /// Structured result of a tool.
@@ -96,11 +95,7 @@ impl<'f> Reply<'f> {
     /// [`SendError::Full`]: drain and call again. Others mean a bug here.
     pub fn send(&mut self, server: &mut Server<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if let Some(text) = self.log {
-            match server.log(
-                self.request,
-                &LogMessage::new(LoggingLevel::Info, text).logger("board"),
-                tx,
-            ) {
+            match server.log(self.request, &log_message(text), tx) {
                 Err(SendError::Full) => return Err(SendError::Full),
                 _ => self.log = None,
             }
@@ -113,8 +108,12 @@ impl<'f> Reply<'f> {
     }
 }
 
+pub(crate) const fn log_message(text: &str) -> LogMessage<'_, str> {
+    LogMessage::new(LoggingLevel::Info, text).logger("board")
+}
+
 impl Body<'_> {
-    fn send(
+    pub(crate) fn send(
         &self,
         request: RequestHandle,
         server: &mut Server<'_>,
@@ -126,9 +125,6 @@ impl Body<'_> {
                 return CATALOG.respond(server, asked, tx).map(|_| ());
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
-            Self::BadArguments(fault) => {
-                return server.respond_invalid_arguments(request, fault, tx);
-            }
             Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
             Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
             Self::Data(data) => {

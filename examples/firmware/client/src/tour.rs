@@ -3,13 +3,13 @@
 use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
-use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Json, Printable, RawJson};
-use mcp_sansio_adapters::embedded::{ClientContext, ClientHandler, Error};
+use mcp_sansio::{CallOptions, CallOutcome, Client, ClientEvent, Json, Printable, RawJson};
+use mcp_sansio_adapters::embedded::{ClientHandler, Error, Turn};
 use serde::{Deserialize, Serialize};
 
+use crate::Server;
 use crate::report::Report;
 use crate::uart::Uart;
-use crate::{Server, TX_BYTES};
 
 /// Counts notifications and violations.
 #[derive(Default)]
@@ -19,11 +19,11 @@ pub(crate) struct Visitor {
     noise: u32,
 }
 
-impl<const N: usize> ClientHandler<Uart, TX_BYTES, N> for Visitor {
+impl ClientHandler<Uart> for Visitor {
     fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        _: &mut ClientContext<'_, Uart, TX_BYTES, N>,
+        _: &mut Turn<'_, Uart, Client<'_>>,
     ) -> Result<(), Error<core::convert::Infallible>> {
         match event {
             ClientEvent::Progress { .. } => self.progress += 1,

@@ -10,29 +10,24 @@ mod port;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant as Clock};
 
-use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
+use firmware_app::{App, Next};
 use mcp_sansio::Instant;
-use mcp_sansio_adapters::embedded::{Connection, Error, PollResult};
+use mcp_sansio_adapters::embedded::Error;
 
 use board::SimulatedBoard;
 use port::Stdio;
 
-const RX_BYTES: usize = 2048;
-const TX_BYTES: usize = 512;
-
 fn main() -> Result<(), Error<std::io::Error>> {
-    let mut connection: Connection<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
-        Connection::new(Stdio::open(), &CONFIG, now);
+    let mut line = firmware_app::open(Stdio::open());
     let mut app = App::new(SimulatedBoard::default());
     loop {
-        match connection.poll(&mut app)? {
-            PollResult::Active => {}
-            PollResult::Closed => return Ok(()),
-            PollResult::Idle => {
-                let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
+        match app.run(&mut line, now())? {
+            Next::Again => {}
+            Next::Idle(due) => {
                 let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(now()));
-                connection.context().port().wait(left);
+                line.driver().wait(left);
             }
+            Next::Closed => return Ok(()),
         }
     }
 }

@@ -18,39 +18,31 @@ use core::time::Duration;
 use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 use cortex_m_rt::{entry, exception};
-use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
-use mcp_sansio_adapters::embedded::{Connection, PollResult};
+use firmware_app::{App, Line, Next};
 
 use board::Microbit;
 use uart::Uart;
-
-/// Maximum length of a line, and size of the transmit buffer, in bytes.
-const RX_BYTES: usize = 2048;
-const TX_BYTES: usize = 512;
-
-type Line = Connection<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
 #[entry]
 fn main() -> ! {
     // In `.bss`: not on the stack, and not in the image, which would contain a server that is built
     // at compile time byte for byte, since it refers to its configuration.
-    static mut CONNECTION: MaybeUninit<Line> = MaybeUninit::uninit();
+    static mut LINE: MaybeUninit<Line<Uart>> = MaybeUninit::uninit();
     static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
 
-    let (connection, app) = open(CONNECTION, APP);
+    let (line, app) = open(LINE, APP);
     loop {
         // Errors need no action: the port recovers, and a message that the core rejects is not
         // sent.
-        if let Ok(PollResult::Idle) = connection.poll(app) {
-            let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
-            if due.is_none_or(clock::wake_at) {
-                // An interrupt between the check and the sleep ends the sleep.
-                cortex_m::interrupt::free(|_| {
-                    if Uart::is_silent() {
-                        cortex_m::asm::wfi();
-                    }
-                });
-            }
+        if let Ok(Next::Idle(due)) = app.run(line, clock::now())
+            && due.is_none_or(clock::wake_at)
+        {
+            // An interrupt between the check and the sleep ends the sleep.
+            cortex_m::interrupt::free(|_| {
+                if Uart::is_silent() {
+                    cortex_m::asm::wfi();
+                }
+            });
         }
     }
 }
@@ -58,20 +50,18 @@ fn main() -> ! {
 /// Not inlined: the values are built on the stack first, which is freed when this returns.
 #[inline(never)]
 fn open<'a>(
-    connection: &'a mut MaybeUninit<Line>,
+    line: &'a mut MaybeUninit<Line<Uart>>,
     app: &'a mut MaybeUninit<App<Microbit>>,
-) -> (&'a mut Line, &'a mut App<Microbit>) {
+) -> (&'a mut Line<Uart>, &'a mut App<Microbit>) {
     clock::start();
-    let connection = connection.write(
-        Connection::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)),
-    );
+    let line = line.write(firmware_app::open(Uart::open()).line_timeout(Duration::from_secs(2)));
     let app = app.write(App::new(Microbit::open()));
     // SAFETY: no code relies on these interrupts being masked.
     unsafe {
         NVIC::unmask(Interrupt::Uart);
         NVIC::unmask(Interrupt::Timer);
     }
-    (connection, app)
+    (line, app)
 }
 
 #[derive(Clone, Copy)]

@@ -15,30 +15,30 @@ use super::handle::ClientInner;
 use super::inner::{ConnectionInner, State};
 
 /// A call in flight.
-pub(super) struct PendingCall<const N: usize> {
+pub(super) struct PendingCall {
     /// Keeps the connection open.
-    owner: Arc<ClientInner<N>>,
+    owner: Arc<ClientInner>,
     number: usize,
 }
 
 /// A function of the core that writes a message. Repeated until it succeeds.
-pub(super) trait SendFn<const N: usize, R>:
+pub(super) trait SendFn<R>:
     FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
-impl<F, const N: usize, R> SendFn<N, R> for F where
+impl<F, R> SendFn<R> for F where
     F: FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
 /// As [`SendFn`], for a request; it also gets the remaining time limit.
-pub(super) trait SendRequestFn<const N: usize>:
+pub(super) trait SendRequestFn:
     FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
 {
 }
 
-impl<F, const N: usize> SendRequestFn<N> for F where
+impl<F> SendRequestFn for F where
     F: FnMut(
         &mut mcp_sansio::Client<'_>,
         Instant,
@@ -65,12 +65,12 @@ impl Deadline {
     }
 }
 
-impl<const N: usize> PendingCall<N> {
+impl PendingCall {
     /// Sends a request as soon as it is first in the queue, unless the deadline has passed by then.
     pub(super) async fn start(
-        owner: &Arc<ClientInner<N>>,
+        owner: &Arc<ClientInner>,
         deadline: Deadline,
-        mut send: impl SendRequestFn<N>,
+        mut send: impl SendRequestFn,
     ) -> Result<Self, CallError> {
         let send = |client: &mut mcp_sansio::Client<'_>, now, tx: &mut Tx<'_>| {
             send(client, now, deadline.left(), tx)
@@ -84,8 +84,8 @@ impl<const N: usize> PendingCall<N> {
 
     /// Creates an entry without a request, for subscriptions to a legacy server.
     pub(super) fn without_call(
-        owner: &Arc<ClientInner<N>>,
-        prepare: impl FnOnce(&mut State<N>, usize),
+        owner: &Arc<ClientInner>,
+        prepare: impl FnOnce(&mut State, usize),
     ) -> Self {
         let number = owner.inner.with(|state| {
             let number = state.calls.open(None);
@@ -107,7 +107,7 @@ impl<const N: usize> PendingCall<N> {
     }
 }
 
-impl<const N: usize> Drop for PendingCall<N> {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         self.owner.inner.with(|state| {
             if let Some(call) = state.calls.close(self.number) {
@@ -122,19 +122,19 @@ impl<const N: usize> Drop for PendingCall<N> {
 /// lock.
 ///
 /// Not cancel safe in the middle of a long request: dropping it cuts the request off.
-pub(super) async fn send_when_ready<const N: usize, R, S>(
-    inner: &ConnectionInner<N>,
+pub(super) async fn send_when_ready<R, S>(
+    inner: &ConnectionInner,
     deadline: Deadline,
-    mut send: impl SendFn<N, R>,
-    sent: impl Fn(&mut State<N>, R) -> S,
+    mut send: impl SendFn<R>,
+    sent: impl Fn(&mut State, R) -> S,
 ) -> Result<S, CallError> {
     let mut queued = QueuedSend { inner, number: None, was_full: false, deadline, timer: None };
     poll_fn(|cx| queued.poll(cx, &mut send, &sent)).await
 }
 
 /// A position in the send queue.
-struct QueuedSend<'l, const N: usize> {
-    inner: &'l ConnectionInner<N>,
+struct QueuedSend<'l> {
+    inner: &'l ConnectionInner,
     number: Option<u64>,
     /// Whether the output buffer was full at the last attempt. The next one is worthwhile when all
     /// output has been sent, because each attempt serializes the request again.
@@ -144,12 +144,12 @@ struct QueuedSend<'l, const N: usize> {
     timer: Option<Timer>,
 }
 
-impl<const N: usize> QueuedSend<'_, N> {
+impl QueuedSend<'_> {
     fn poll<R, S>(
         &mut self,
         cx: &mut Context<'_>,
-        send: &mut impl SendFn<N, R>,
-        sent: &impl Fn(&mut State<N>, R) -> S,
+        send: &mut impl SendFn<R>,
+        sent: &impl Fn(&mut State, R) -> S,
     ) -> Poll<Result<S, CallError>> {
         let queued = self.try_to_send(cx, send, sent);
         let Some(at) = self.deadline.0.filter(|_| queued.is_pending()) else { return queued };
@@ -162,8 +162,8 @@ impl<const N: usize> QueuedSend<'_, N> {
     fn try_to_send<R, S>(
         &mut self,
         cx: &Context<'_>,
-        send: &mut impl SendFn<N, R>,
-        sent: &impl Fn(&mut State<N>, R) -> S,
+        send: &mut impl SendFn<R>,
+        sent: &impl Fn(&mut State, R) -> S,
     ) -> Poll<Result<S, CallError>> {
         let now = self.inner.now();
         self.inner.with(|state| {
@@ -203,7 +203,7 @@ impl<const N: usize> QueuedSend<'_, N> {
     }
 }
 
-impl<const N: usize> Drop for QueuedSend<'_, N> {
+impl Drop for QueuedSend<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
         self.inner.with(|state| {

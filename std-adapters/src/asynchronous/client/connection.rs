@@ -11,7 +11,7 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{ClientEvent, SendError};
 
-use super::connector::{Connected, IN_FLIGHT, Limits, OnEvent};
+use super::connector::{Connected, Limits, OnEvent};
 use super::error::ConnectError;
 use super::incoming::Incoming;
 use super::inner::{ConnectionInner, Phase, State};
@@ -26,9 +26,9 @@ use crate::asynchronous::timer::LazyTimer;
 /// Not cancel safe: dropping it closes the connection; all calls end with
 /// [`CallError::Closed`](super::CallError::Closed).
 #[must_use = "a connection does nothing unless it is polled"]
-pub struct Connection<T, const N: usize = IN_FLIGHT> {
+pub struct Connection<T> {
     stream: T,
-    inner: Arc<ConnectionInner<N>>,
+    inner: Arc<ConnectionInner>,
     incoming: Incoming,
     outgoing: Outgoing,
     server_requests: ServerRequests,
@@ -59,10 +59,10 @@ pub enum ConnectionEnd {
     ConnectFailed(ConnectError),
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
     pub(super) fn new(
         stream: T,
-        inner: Arc<ConnectionInner<N>>,
+        inner: Arc<ConnectionInner>,
         limits: Limits,
         on_event: Option<OnEvent>,
     ) -> Self {
@@ -230,9 +230,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
 }
 
 /// Handles an event that belongs to no call.
-fn dispatch<const N: usize>(
+fn dispatch(
     event: &ClientEvent<'_>,
-    inner: &ConnectionInner<N>,
+    inner: &ConnectionInner,
     server_requests: &mut ServerRequests,
     on_event: Option<&mut OnEvent>,
     end: &mut Option<ConnectionEnd>,
@@ -249,7 +249,7 @@ fn dispatch<const N: usize>(
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Connection<T, N> {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Future for Connection<T> {
     type Output = io::Result<ConnectionEnd>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -278,14 +278,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Con
     }
 }
 
-impl<T, const N: usize> Drop for Connection<T, N> {
+impl<T> Drop for Connection<T> {
     fn drop(&mut self) {
         self.server_requests.clear();
         self.inner.with(|state| state.end(Phase::Over));
     }
 }
 
-impl<T, const N: usize> fmt::Debug for Connection<T, N> {
+impl<T> fmt::Debug for Connection<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("end", &self.end).finish_non_exhaustive()
     }
@@ -301,6 +301,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
 
+    use super::super::IN_FLIGHT;
     use super::*;
     use crate::asynchronous::client::Connector;
 
@@ -376,10 +377,10 @@ mod tests {
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
             let kept = connection.server_requests.kept();
-            assert!(kept <= IN_FLIGHT, "{kept}");
+            assert!(kept <= usize::from(IN_FLIGHT), "{kept}");
         }
         assert!(
-            connection.stream.server_requests > 10 * IN_FLIGHT,
+            connection.stream.server_requests > 10 * usize::from(IN_FLIGHT),
             "{}",
             connection.stream.server_requests
         );

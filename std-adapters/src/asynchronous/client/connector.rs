@@ -19,9 +19,9 @@ use crate::asynchronous::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///
-/// Up to `N` requests are in flight on a connection; more wait in the order in which they were
-/// made.
-pub struct Connector<const N: usize = IN_FLIGHT> {
+/// Up to [`max_in_flight`](Self::max_in_flight) requests are in flight on a connection; more wait
+/// in the order in which they were made.
+pub struct Connector {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,
     input_handler: InputHandler,
@@ -32,6 +32,7 @@ pub struct Connector<const N: usize = IN_FLIGHT> {
 /// Limits of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
+    pub(super) max_in_flight: u16,
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
     pub(super) close_timeout: Duration,
@@ -42,24 +43,16 @@ pub(super) struct Limits {
 pub(super) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 
 impl Connector {
-    /// Creates a connector with the default table size. See
-    /// [`with_table_sizes`](Connector::with_table_sizes) for others.
+    /// Creates a connector with the default limits.
     #[must_use]
     pub fn new(config: &'static ClientConfig<'static>) -> Self {
-        Self::with_table_sizes(config)
-    }
-}
-
-impl<const N: usize> Connector<N> {
-    /// Creates a connector for connections with up to `N` requests in flight.
-    #[must_use]
-    pub fn with_table_sizes(config: &'static ClientConfig<'static>) -> Self {
         Self {
             config,
             era: None,
             input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
             limits: Limits {
+                max_in_flight: IN_FLIGHT,
                 max_line: MAX_LINE,
                 max_pending: MAX_PENDING,
                 close_timeout: CLOSE_TIMEOUT,
@@ -103,6 +96,14 @@ impl<const N: usize> Connector<N> {
     #[must_use]
     pub fn set_era(self, era: Option<Era>) -> Self {
         Self { era, ..self }
+    }
+
+    /// Limits the requests in flight, and the open requests of the server. Each takes about 200
+    /// bytes, and its parameters. Default: [`IN_FLIGHT`]; at most 65,534.
+    #[must_use]
+    pub fn max_in_flight(self, max_in_flight: u16) -> Self {
+        let max_in_flight = max_in_flight.max(1);
+        Self { limits: Limits { max_in_flight, ..self.limits }, ..self }
     }
 
     /// Limits the length of a received line, in bytes. The buffer grows as lines need it. Default:
@@ -154,7 +155,7 @@ impl<const N: usize> Connector<N> {
     pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         self,
         stream: T,
-    ) -> (Client<N>, Connection<T, N>) {
+    ) -> (Client, Connection<T>) {
         let inner = Arc::new(ConnectionInner::new(self.config, &self.limits, self.input_handler));
         inner.with(|state| state.client().set_era(self.era));
         let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
@@ -162,7 +163,7 @@ impl<const N: usize> Connector<N> {
     }
 }
 
-impl<const N: usize> fmt::Debug for Connector<N> {
+impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connector").field("info", &self.config.info).finish_non_exhaustive()
     }
@@ -202,7 +203,7 @@ impl From<mcp_sansio::Connected<'_>> for Connected {
 }
 
 /// Default number of requests in flight on a connection.
-pub const IN_FLIGHT: usize = 32;
+pub const IN_FLIGHT: u16 = 32;
 /// Default of [`Connector::max_line`], in bytes: 16 MiB.
 pub const MAX_LINE: usize = 16 << 20;
 /// Default of [`Connector::max_pending`], in bytes: 1 MiB.

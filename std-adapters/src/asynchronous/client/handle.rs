@@ -10,7 +10,7 @@ use mcp_sansio::{CallOptions, Encode, Era, OwnedJson};
 
 use super::call::{Deadline, PendingCall, send_when_ready};
 use super::calls::{CallEvent, OwnedOutcome};
-use super::connector::{Connected, IN_FLIGHT};
+use super::connector::Connected;
 use super::error::CallError;
 use super::inner::{ConnectionInner, State};
 use super::mrtr::RetryInputs;
@@ -23,14 +23,14 @@ use super::mrtr::RetryInputs;
 /// [timeout](CallOptions::timeout) starts when it is sent.
 ///
 /// Dropping the future of a call cancels it, and the server is notified.
-pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<ClientInner<N>>);
+pub struct Client(pub(super) Arc<ClientInner>);
 
 /// Shared by all clones; closes the connection when it is dropped.
-pub(super) struct ClientInner<const N: usize> {
-    pub(super) inner: Arc<ConnectionInner<N>>,
+pub(super) struct ClientInner {
+    pub(super) inner: Arc<ConnectionInner>,
 }
 
-impl<const N: usize> Client<N> {
+impl Client {
     /// Makes a request. `params` is any value that serializes as a JSON object,
     /// [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) if there are none. Read the result with
     /// [`OwnedJson::to`], as the result type of the method.
@@ -207,25 +207,25 @@ impl<const N: usize> Client<N> {
     }
 }
 
-impl<const N: usize> ClientInner<N> {
+impl ClientInner {
     fn close(&self) {
         self.inner.with(State::close);
     }
 }
 
-impl<const N: usize> Drop for ClientInner<N> {
+impl Drop for ClientInner {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl<const N: usize> Clone for Client<N> {
+impl Clone for Client {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<const N: usize> fmt::Debug for Client<N> {
+impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = self.0.inner.with(|state| state.client().open_calls());
         f.debug_struct("Client").field("open_calls", &waiting).finish_non_exhaustive()

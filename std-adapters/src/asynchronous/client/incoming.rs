@@ -59,9 +59,9 @@ impl Incoming {
 
     /// Processes up to [`FRAMES`] frames; `dispatch` gets the events that belong to no call. A
     /// frame whose response does not fit is lent again later, while reading goes on.
-    pub(super) fn take_events<const N: usize>(
+    pub(super) fn take_events(
         &mut self,
-        inner: &ConnectionInner<N>,
+        inner: &ConnectionInner,
         mut dispatch: impl FnMut(&ClientEvent<'_>),
     ) -> bool {
         let now = inner.now();

@@ -14,8 +14,8 @@ use super::error::{CallError, ConnectError};
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
 
-pub(super) struct ConnectionInner<const N: usize> {
-    state: Mutex<State<N>>,
+pub(super) struct ConnectionInner {
+    state: Mutex<State>,
     clock: std::time::Instant,
     pub(super) input_handler: InputHandler,
     /// Limit of [`Connector::max_list`](super::Connector::max_list), in bytes.
@@ -24,13 +24,14 @@ pub(super) struct ConnectionInner<const N: usize> {
     pub(super) call_limit: Duration,
 }
 
-pub(super) struct State<const N: usize> {
-    pub(super) memory: mcp_sansio::ClientState<N>,
+pub(super) struct State {
+    pub(super) memory: mcp_sansio::GrowingClientState,
     pub(super) config: &'static mcp_sansio::ClientConfig<'static>,
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) phase: Phase,
     pub(super) calls: CallTable,
-    /// Calls whose futures were dropped, still in the core's table: up to `N`.
+    /// Calls whose futures were dropped, still in the core's table: up to
+    /// [`Connector::max_in_flight`](super::Connector::max_in_flight).
     pub(super) abandoned: Vec<Call>,
     pub(super) send_queue: SendQueue,
     /// Whether a partly sent request was dropped.
@@ -55,7 +56,7 @@ pub(super) enum Phase {
     Over,
 }
 
-impl<const N: usize> ConnectionInner<N> {
+impl ConnectionInner {
     pub(super) fn new(
         config: &'static mcp_sansio::ClientConfig<'static>,
         limits: &Limits,
@@ -63,7 +64,7 @@ impl<const N: usize> ConnectionInner<N> {
     ) -> Self {
         let call_limit = config.call_limit;
         let state = State {
-            memory: mcp_sansio::ClientState::new(),
+            memory: mcp_sansio::GrowingClientState::new(limits.max_in_flight),
             config,
             tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
             phase: Phase::Connecting,
@@ -87,7 +88,7 @@ impl<const N: usize> ConnectionInner<N> {
 
     /// Locks the state; never held across an await. A poisoned lock is used all the same, because
     /// each call of the core is all or nothing.
-    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<N>) -> R) -> R {
+    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
         let first = state.wakers.pop();
@@ -98,7 +99,7 @@ impl<const N: usize> ConnectionInner<N> {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<N>> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +130,7 @@ impl<const N: usize> ConnectionInner<N> {
     }
 }
 
-impl<const N: usize> State<N> {
+impl State {
     pub(super) fn client(&mut self) -> mcp_sansio::Client<'_> {
         self.memory.client(self.config)
     }

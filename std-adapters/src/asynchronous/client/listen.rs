@@ -11,7 +11,6 @@ use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
 
 use super::call::{Deadline, PendingCall};
 use super::calls::{CallEvent, OwnedOutcome};
-use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::handle::Client;
 
@@ -46,13 +45,13 @@ impl From<Changed<'_>> for Change {
 
 /// A stream of changes. It ends when the server ends the subscription, or with the connection.
 /// Repeated changes that have not been read are reported once. Dropping it ends the subscription.
-pub struct Subscription<const N: usize = IN_FLIGHT> {
-    call: PendingCall<N>,
+pub struct Subscription {
+    call: PendingCall,
     filter: Option<OwnedJson>,
     ended: Option<Option<CallError>>,
 }
 
-impl<const N: usize> Client<N> {
+impl Client {
     /// Subscribes to changes (`subscriptions/listen`), and waits until the server has acknowledged
     /// it.
     ///
@@ -67,7 +66,7 @@ impl<const N: usize> Client<N> {
         &self,
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
-    ) -> Result<Subscription<N>, CallError> {
+    ) -> Result<Subscription, CallError> {
         let deadline = Deadline::after(self.limit(options));
         if !self.connected_before(deadline).await?.revision.is_modern() {
             return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
@@ -91,7 +90,7 @@ impl<const N: usize> Client<N> {
         &self,
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
-    ) -> Result<Subscription<N>, CallError> {
+    ) -> Result<Subscription, CallError> {
         let resources = filter.resource_subscriptions.unwrap_or_default();
         let legacy_filter = LegacyFilter {
             tools: filter.tools_list_changed.unwrap_or(false),
@@ -111,7 +110,7 @@ impl<const N: usize> Client<N> {
     }
 }
 
-impl<const N: usize> Subscription<N> {
+impl Subscription {
     /// Returns the [`SubscriptionFilter`] that a modern server acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> Option<RawJson<'_>> {
@@ -126,7 +125,7 @@ impl<const N: usize> Subscription<N> {
     }
 }
 
-impl<const N: usize> Stream for Subscription<N> {
+impl Stream for Subscription {
     type Item = Change;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
@@ -143,7 +142,7 @@ impl<const N: usize> Stream for Subscription<N> {
     }
 }
 
-impl<const N: usize> fmt::Debug for Subscription<N> {
+impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
             .field("filter", &self.filter)

@@ -86,15 +86,15 @@
 //!
 //! # Memory
 //!
-//! Each connection takes the core's [`Client`](mcp_sansio::Client) (its size depends on `N`, see
-//! there), and two buffers that start empty and grow to the limits of the [`Connector`] as messages
-//! need it. Everything that a server sends is limited:
+//! Each connection takes about 200 bytes for each request in flight, and two buffers, which start
+//! empty and grow to the limits of the [`Connector`] as messages need it. Everything that a server
+//! sends is limited:
 //!
 //! | kept | limit |
 //! | --- | --- |
 //! | unprocessed input | [`Connector::max_line`], 16 MiB; then reading stops |
 //! | unsent output | [`Connector::max_pending`], 1 MiB; then messages that need a response wait, and the server behind them |
-//! | open requests of the server | `N`; more are rejected (-32603) |
+//! | open requests of the server | [`Connector::max_in_flight`], 32; more are rejected (-32603) |
 //! | input requests in a result (2026-07-28) | 64; more end the call with [`CallError::InputRefused`] |
 //! | progress reports and changes that a call has not read | 64 for each call, and 64 KiB; older reports are dropped, changes become [`Change::Missed`] |
 //! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::TooManyPages`] or [`CallError::ListTooLong`] |

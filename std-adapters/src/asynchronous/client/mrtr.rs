@@ -24,8 +24,8 @@ struct InputResponses(Vec<(String, OwnedJson)>);
 
 impl RetryInputs {
     /// Calls the handler for all input requests, concurrently.
-    pub(super) async fn find<const N: usize>(
-        inner: &ConnectionInner<N>,
+    pub(super) async fn find(
+        inner: &ConnectionInner,
         result: OwnedJson,
         round: u8,
     ) -> Result<Self, CallError> {
@@ -53,11 +53,11 @@ impl RetryInputs {
 }
 
 /// Starts the handler for each request, and waits for all responses.
-fn respond_all<const N: usize>(
-    inner: &ConnectionInner<N>,
+fn respond_all(
+    inner: &ConnectionInner,
     requests: RawJson<'_>,
 ) -> Result<
-    impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<N>,
+    impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<>,
     CallError,
 > {
     let mut open = Vec::new();

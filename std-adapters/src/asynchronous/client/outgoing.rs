@@ -31,10 +31,10 @@ impl Outgoing {
         Self { is_flushed: true, is_closed: false, is_deaf: false, waits_since: None }
     }
 
-    pub(super) fn write<const N: usize>(
+    pub(super) fn write(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
-        inner: &ConnectionInner<N>,
+        inner: &ConnectionInner,
         cx: &mut Context<'_>,
     ) -> io::Result<bool> {
         let mut moved = false;
@@ -88,7 +88,7 @@ impl Outgoing {
     }
 
     /// Returns whether all output has been sent.
-    pub(super) fn is_done<const N: usize>(&self, inner: &ConnectionInner<N>) -> bool {
+    pub(super) fn is_done(&self, inner: &ConnectionInner) -> bool {
         self.is_flushed && inner.with(|state| state.tx.is_idle())
     }
 

@@ -54,7 +54,7 @@ pub struct Pages<L> {
     kind: PhantomData<L>,
 }
 
-impl<const N: usize> Client<N> {
+impl Client {
     /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
     /// [`MAX_PAGES`] pages, and [`Connector::max_list`](super::Connector::max_list) bytes; the
     /// [limit](CallOptions::limit) in time applies to all pages together.

@@ -11,8 +11,8 @@ use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
 /// Futures of requests, and responses that wait for room; a future never sends its own. Together
-/// there are at most `N`, the size of the core's table, because requests that the server cancels
-/// are removed.
+/// there are at most as many as the core's table has entries, because requests that the server
+/// cancels are removed.
 pub(super) struct ServerRequests {
     open: Vec<(RequestHandle, InputFuture)>,
     responses: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
@@ -31,11 +31,7 @@ impl ServerRequests {
         Self { open: Vec::new(), responses: VecDeque::new(), ready: Arc::new(ready) }
     }
 
-    pub(super) fn insert<const N: usize>(
-        &mut self,
-        request: &ServerRequest<'_>,
-        inner: &ConnectionInner<N>,
-    ) {
+    pub(super) fn insert(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) {
         let revision =
             inner.with(|state| state.client().revision()).unwrap_or(Revision::LATEST_LEGACY);
         match OwnedInputRequest::of(request, revision) {
@@ -77,7 +73,7 @@ impl ServerRequests {
     }
 
     /// Sends as many responses as there is room for.
-    pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
+    pub(super) fn send(&mut self, state: &mut State) {
         while let Some((handle, response)) = self.responses.front() {
             let sent = match response {
                 Ok(json) => state.memory.client(state.config).respond_raw(

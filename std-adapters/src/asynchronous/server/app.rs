@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use mcp_sansio::{Catalog, ServerConfig, ServerEvent};
+use mcp_sansio::{Catalog, GrowingServerState, ServerConfig, ServerEvent};
 
 use super::broadcast::Broadcaster;
 use super::context::Context;
@@ -14,10 +14,9 @@ use crate::asynchronous::panics::{Panic, caught};
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
 /// value serves all connections.
 ///
-/// Each connection can have `N` requests in flight and `S` subscribed URIs. Configuration and
-/// catalog are `'static`, because they live as long as the process; use [`Box::leak`] for values
-/// that are built at startup.
-pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+/// Configuration and catalog are `'static`, because they live as long as the process; use
+/// [`Box::leak`] for values that are built at startup.
+pub struct App<H> {
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) catalog: Option<&'static Catalog<'static>>,
     pub(super) handler: H,
@@ -25,6 +24,7 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     observer: Option<Box<Observer>>,
     panic_observer: Option<Box<PanicObserver>>,
     pub(super) max_in_flight: usize,
+    pub(super) max_subscriptions: usize,
     pub(super) max_running: usize,
     pub(super) max_params: usize,
     pub(super) full_timeout: Duration,
@@ -36,22 +36,10 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
 }
 
 impl<H> App<H> {
-    /// Creates an application with the default table sizes. See
-    /// [`with_table_sizes`](App::with_table_sizes) for others.
+    /// Creates an application with the default limits.
     pub fn new<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
     where
         H: Fn(Context) -> F,
-        F: Future<Output = Result<Reply, Failure>>,
-    {
-        Self::with_table_sizes(config, handler)
-    }
-}
-
-impl<H, const N: usize, const S: usize> App<H, N, S> {
-    /// Creates an application whose table sizes are the type's `N` and `S`.
-    pub fn with_table_sizes<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
-    where
-        H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
         Self {
@@ -61,7 +49,8 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
             state_protector: None,
             observer: None,
             panic_observer: None,
-            max_in_flight: N,
+            max_in_flight: IN_FLIGHT,
+            max_subscriptions: SUBSCRIPTIONS,
             max_running: MAX_RUNNING,
             max_params: MAX_PARAMS,
             full_timeout: FULL_TIMEOUT,
@@ -104,12 +93,19 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
 
     /// Limits the requests of a connection, or of a session over HTTP, that are admitted and have
     /// no response yet, open `subscriptions/listen` included. At the limit the next request waits,
-    /// and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). Default and
-    /// maximum: `N` ([`IN_FLIGHT`]), for which memory is reserved: about 240 bytes each, plus the
-    /// parameters of each request in flight.
+    /// and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). Each takes
+    /// about 200 bytes, and its parameters. Default: [`IN_FLIGHT`]; at most 65,534.
     #[must_use]
     pub fn max_in_flight(self, max_in_flight: usize) -> Self {
-        Self { max_in_flight: max_in_flight.clamp(1, N.max(1)), ..self }
+        Self { max_in_flight: max_in_flight.clamp(1, usize::from(u16::MAX - 1)), ..self }
+    }
+
+    /// Limits the subscribed URIs of a connection, or of a session over HTTP. Each takes 8 bytes;
+    /// memory for all of them is allocated if the configuration declares subscriptions. Default:
+    /// [`SUBSCRIPTIONS`].
+    #[must_use]
+    pub fn max_subscriptions(self, max_subscriptions: usize) -> Self {
+        Self { max_subscriptions, ..self }
     }
 
     /// Limits the handlers of a connection, or of a session over HTTP, that run at the same time.
@@ -195,6 +191,12 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         }
     }
 
+    /// Returns the memory of a server.
+    pub(super) fn memory(&self) -> GrowingServerState {
+        let in_flight = u16::try_from(self.max_in_flight).unwrap_or(u16::MAX);
+        GrowingServerState::new(in_flight, self.max_subscriptions)
+    }
+
     pub(super) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
         self.state_protector.as_deref()
     }
@@ -203,8 +205,8 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
 type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
 type PanicObserver = dyn Fn(&PanicReport) + Send + Sync;
 
-/// Default number of requests in flight on a connection.
-pub const IN_FLIGHT: usize = 128;
+/// Default of [`App::max_in_flight`].
+pub const IN_FLIGHT: usize = 1024;
 /// Default of [`App::max_running`].
 pub const MAX_RUNNING: usize = 64;
 /// Default of [`App::max_params`], in bytes: 16 MiB.
@@ -213,7 +215,7 @@ pub const MAX_PARAMS: usize = 16 << 20;
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Default of [`App::full_timeout`]: 30 seconds.
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Default number of subscribed URIs of a connection.
+/// Default of [`App::max_subscriptions`].
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].
 pub const MAX_CONNECTIONS: usize = 1024;

@@ -12,7 +12,7 @@ use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{ExchangeId, RxBuffer, TxBuffer};
 
-use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
+use super::app::{App, IDLE_TIMEOUT};
 use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::dispatcher::Dispatcher;
@@ -28,11 +28,11 @@ use super::reply::{Failure, Reply};
 /// Not cancel safe: dropping it closes the connection and drops its handlers. Polling it from
 /// another task later is fine.
 #[must_use = "a connection does nothing unless it is polled"]
-pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+pub struct Connection<A, T, F> {
     app: A,
     stream: T,
     rx: RxBuffer<Vec<u8>>,
-    inner: Arc<ConnectionInner<N, S>>,
+    inner: Arc<ConnectionInner>,
     dispatcher: Dispatcher<F>,
     broadcaster: Broadcaster,
     receiver_id: u64,
@@ -67,17 +67,17 @@ pub enum ConnectionEnd {
     ShutDown,
 }
 
-impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
+impl<A, T, F> Connection<A, T, F> {
     /// Creates a connection on this stream. It counts towards [`App::max_connections`] until it is
     /// dropped.
     pub fn new<H>(app: A, stream: T) -> Self
     where
-        A: Deref<Target = App<H, N, S>>,
-        H: Fn(Context<N, S>) -> F,
+        A: Deref<Target = App<H>>,
+        H: Fn(Context) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
         let inner = Arc::new(ConnectionInner::new(
-            app.config,
+            &*app,
             TxBuffer::with_limit(Vec::new(), app.max_pending),
             None,
         ));
@@ -107,8 +107,8 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
     /// Creates an accepted connection, which has an idle timeout by default.
     pub(super) fn accepted<H>(app: A, stream: T) -> Self
     where
-        A: Deref<Target = App<H, N, S>>,
-        H: Fn(Context<N, S>) -> F,
+        A: Deref<Target = App<H>>,
+        H: Fn(Context) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
         let mut connection = Self::new(app, stream);
@@ -117,10 +117,10 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
     }
 }
 
-impl<A, H, T, F, const N: usize, const S: usize> Future for Connection<A, T, F, N, S>
+impl<A, H, T, F> Future for Connection<A, T, F>
 where
-    A: Deref<Target = App<H, N, S>> + Unpin,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>> + Unpin,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -154,10 +154,10 @@ enum Round {
     Ended(ConnectionEnd),
 }
 
-impl<A, H, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S>
+impl<A, H, T, F> Connection<A, T, F>
 where
-    A: Deref<Target = App<H, N, S>> + Unpin,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>> + Unpin,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -370,7 +370,7 @@ where
     }
 }
 
-impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S> {
+impl<A, T, F> Drop for Connection<A, T, F> {
     fn drop(&mut self) {
         self.dispatcher.drop_all();
         self.inner.close();

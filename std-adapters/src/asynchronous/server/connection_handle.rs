@@ -66,7 +66,7 @@ impl Drop for WaitForRoom<'_> {
     }
 }
 
-impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> {
+impl ConnectionHandle for ConnectionInner {
     fn now(&self) -> Instant {
         self.now()
     }

@@ -11,7 +11,6 @@ use mcp_sansio::{
     OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError, Target,
 };
 
-use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
 use super::connection_handle::{ConnectionHandle, Notification, WaitForRoom};
 use super::inner::ParamsReservation;
@@ -21,7 +20,7 @@ use super::reply::{Failure, Reply};
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
-pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+pub struct Context {
     pub(super) active: Arc<ActiveRequest>,
     pub(super) connection: Arc<dyn ConnectionHandle>,
     pub(super) broadcaster: Broadcaster,
@@ -41,8 +40,8 @@ pub(super) struct ActiveRequest {
 impl ActiveRequest {
     pub(super) fn name(&self) -> &'static str {
         match self.target {
-            Target::Tool(tool) => tool.name.as_plain().unwrap_or_default(),
-            Target::Prompt(prompt) => prompt.name.as_plain().unwrap_or_default(),
+            Target::Tool(tool) => tool.key.as_plain().unwrap_or_default(),
+            Target::Prompt(prompt) => prompt.key.as_plain().unwrap_or_default(),
             _ => "",
         }
     }
@@ -51,7 +50,7 @@ impl ActiveRequest {
 /// Share of the HTTP body budget that a request takes, returned when it is dropped.
 pub(super) type BodyReservation = Arc<dyn Any + Send + Sync>;
 
-impl<const N: usize, const S: usize> Context<N, S> {
+impl Context {
     /// Returns the request: its method, its parameters and the client's capabilities.
     #[must_use]
     pub fn request(&self) -> Request<'_> {
@@ -289,7 +288,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> fmt::Debug for Context<N, S> {
+impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("request", &self.request().params.raw())

@@ -44,14 +44,14 @@ pub(super) struct Dispatcher<F> {
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
-    pub(super) fn event<H, const M: usize, const N: usize, const S: usize>(
+    pub(super) fn event<H>(
         &mut self,
         event: &ServerEvent<'_>,
-        app: &App<H, N, S>,
-        inner: &Arc<ConnectionInner<M, S>>,
+        app: &App<H>,
+        inner: &Arc<ConnectionInner>,
         cx: &mut task::Context<'_>,
     ) where
-        H: Fn(Context<N, S>) -> F,
+        H: Fn(Context) -> F,
     {
         app.observe(event);
         match event {
@@ -97,13 +97,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         }
     }
 
-    fn begin<H, const M: usize, const N: usize, const S: usize>(
-        &mut self,
-        request: &Request<'_>,
-        app: &App<H, N, S>,
-        inner: &Arc<ConnectionInner<M, S>>,
-    ) where
-        H: Fn(Context<N, S>) -> F,
+    fn begin<H>(&mut self, request: &Request<'_>, app: &App<H>, inner: &Arc<ConnectionInner>)
+    where
+        H: Fn(Context) -> F,
     {
         if self.is_closing {
             return self.responses.push_back(PendingResponse::Refused(
@@ -168,16 +164,13 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Starts the handlers of admitted requests, up to the limit of running handlers.
-    fn start_handlers<H, const M: usize, const N: usize, const S: usize>(
-        &mut self,
-        app: &App<H, N, S>,
-        inner: &Arc<ConnectionInner<M, S>>,
-    ) where
-        H: Fn(Context<N, S>) -> F,
+    fn start_handlers<H>(&mut self, app: &App<H>, inner: &Arc<ConnectionInner>)
+    where
+        H: Fn(Context) -> F,
     {
         while self.handlers.len() < app.max_running {
             let Some(active) = self.admitted.pop_front() else { return };
-            let connection: Arc<dyn ConnectionHandle> = Arc::<ConnectionInner<M, S>>::clone(inner);
+            let connection: Arc<dyn ConnectionHandle> = Arc::<ConnectionInner>::clone(inner);
             let context = Context {
                 active: Arc::clone(&active),
                 connection,
@@ -191,21 +184,16 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Reports a panic of a handler. The client gets only a generic internal error.
-    fn panicked<H, const N: usize, const S: usize>(
-        &mut self,
-        app: &App<H, N, S>,
-        active: &ActiveRequest,
-        panic: &Panic,
-    ) {
+    fn panicked<H>(&mut self, app: &App<H>, active: &ActiveRequest, panic: &Panic) {
         report_panic(app, active, panic);
         self.responses.push_back(PendingResponse::Refused(active.handle, PANICKED));
     }
 
     /// Returns whether the next message is a request that must wait because a limit is reached.
-    pub(super) fn holds_back<H, const M: usize, const N: usize, const S: usize>(
+    pub(super) fn holds_back<H>(
         &mut self,
-        app: &App<H, N, S>,
-        inner: &ConnectionInner<M, S>,
+        app: &App<H>,
+        inner: &ConnectionInner,
         messages: &Messages<'_>,
     ) -> bool {
         if !self.is_full(app, inner) {
@@ -220,30 +208,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Returns whether a request that was held back must still wait, without parsing it again.
-    pub(super) fn still_holds_back<H, const M: usize, const N: usize, const S: usize>(
-        &self,
-        app: &App<H, N, S>,
-        inner: &ConnectionInner<M, S>,
-    ) -> bool {
+    pub(super) fn still_holds_back<H>(&self, app: &App<H>, inner: &ConnectionInner) -> bool {
         self.is_full(app, inner) && self.may_wait(app, inner)
     }
 
-    fn is_full<H, const M: usize, const N: usize, const S: usize>(
-        &self,
-        app: &App<H, N, S>,
-        inner: &ConnectionInner<M, S>,
-    ) -> bool {
+    fn is_full<H>(&self, app: &App<H>, inner: &ConnectionInner) -> bool {
         let in_flight = inner.lock().server().open_requests();
-        in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || inner.params() >= app.max_params)
+        in_flight > 0 && (in_flight >= app.max_in_flight || inner.params() >= app.max_params)
     }
 
     /// Returns whether a request may wait until another has ended. It may not while a call of the
     /// server is open: the response may be behind it in the stream.
-    fn may_wait<H, const M: usize, const N: usize, const S: usize>(
-        &self,
-        app: &App<H, N, S>,
-        inner: &ConnectionInner<M, S>,
-    ) -> bool {
+    fn may_wait<H>(&self, app: &App<H>, inner: &ConnectionInner) -> bool {
         let is_asking = inner.lock().server().open_calls() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
@@ -261,14 +237,14 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Polls the handlers that have been woken. Returns whether any made progress.
-    pub(super) fn run<H, const M: usize, const N: usize, const S: usize>(
+    pub(super) fn run<H>(
         &mut self,
-        app: &App<H, N, S>,
-        inner: &Arc<ConnectionInner<M, S>>,
+        app: &App<H>,
+        inner: &Arc<ConnectionInner>,
         cx: &mut task::Context<'_>,
     ) -> bool
     where
-        H: Fn(Context<N, S>) -> F,
+        H: Fn(Context) -> F,
     {
         let mut moved = false;
         self.start_handlers(app, inner);
@@ -296,14 +272,14 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Handles all timeouts that are due. Returns whether there were any.
-    pub(super) fn handle_timeouts<H, const M: usize, const N: usize, const S: usize>(
+    pub(super) fn handle_timeouts<H>(
         &mut self,
-        app: &App<H, N, S>,
-        inner: &Arc<ConnectionInner<M, S>>,
+        app: &App<H>,
+        inner: &Arc<ConnectionInner>,
         cx: &mut task::Context<'_>,
     ) -> bool
     where
-        H: Fn(Context<N, S>) -> F,
+        H: Fn(Context) -> F,
     {
         let mut moved = false;
         loop {
@@ -323,11 +299,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Sends as much as there is room for.
-    pub(super) fn send<H, const M: usize, const N: usize, const S: usize>(
-        &mut self,
-        app: &App<H, N, S>,
-        inner: &ConnectionInner<M, S>,
-    ) {
+    pub(super) fn send<H>(&mut self, app: &App<H>, inner: &ConnectionInner) {
         let mut state = inner.lock();
         let has_room = state.outputs.unblock();
         self.send_all(app, &mut state, inner.now());
@@ -341,12 +313,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         }
     }
 
-    fn send_all<H, const M: usize, const N: usize, const S: usize>(
-        &mut self,
-        app: &App<H, N, S>,
-        state: &mut State<M, S>,
-        now: Instant,
-    ) {
+    fn send_all<H>(&mut self, app: &App<H>, state: &mut State, now: Instant) {
         // A partly written frame is one of these; the others have no room before it is finished.
         state.send_input_requests(now);
         state.send_changes();
@@ -391,10 +358,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     }
 
     /// Returns whether nothing is in flight.
-    pub(super) fn is_idle<const M: usize, const S: usize>(
-        &self,
-        inner: &ConnectionInner<M, S>,
-    ) -> bool {
+    pub(super) fn is_idle(&self, inner: &ConnectionInner) -> bool {
         let state = inner.lock();
         self.has_no_handlers()
             && self.listens.is_empty()
@@ -405,10 +369,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
 
 impl<F> Dispatcher<F> {
     /// Returns the time at which a request that is held back is refused.
-    pub(super) fn full_until<H, const N: usize, const S: usize>(
-        &self,
-        app: &App<H, N, S>,
-    ) -> Option<time::Instant> {
+    pub(super) fn full_until<H>(&self, app: &App<H>) -> Option<time::Instant> {
         self.full_since?.checked_add(app.full_timeout)
     }
 
@@ -440,11 +401,7 @@ impl<F> Dispatcher<F> {
 }
 
 /// Reports a panic to the observer, with the method and name of the request.
-fn report_panic<H, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
-    active: &ActiveRequest,
-    panic: &Panic,
-) {
+fn report_panic<H>(app: &App<H>, active: &ActiveRequest, panic: &Panic) {
     let request = active.request.as_request();
     let method = match request.method {
         Method::ToolsList => "tools/list",

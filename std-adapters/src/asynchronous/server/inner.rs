@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_sansio::{
-    Call, ExchangeId, Instant, Messages, Remaining, RequestHandle, SendError, Server, ServerConfig,
-    ServerEvent, ServerState, TxBuffer,
+    Call, ExchangeId, GrowingServerState, Instant, Messages, Remaining, RequestHandle, SendError,
+    Server, ServerConfig, ServerEvent, TxBuffer,
 };
 
-use super::app::MIN_BUFFER;
+use super::app::{App, MIN_BUFFER};
 use super::broadcast::{OwnedChange, Receiver};
 use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::InputRequests;
 use super::output::{OutputBuffer, OutputBuffers};
 
 /// The part of a connection that its driver and its handlers share.
-pub(super) struct ConnectionInner<const N: usize, const S: usize> {
-    state: Mutex<State<N, S>>,
+pub(super) struct ConnectionInner {
+    state: Mutex<State>,
     /// Waker of the task that drives the connection.
     pub(super) driver: Arc<DriverWaker>,
     /// Principal of the client, if an authorization check returned one.
@@ -47,11 +47,12 @@ impl Drop for ParamsReservation {
 }
 
 /// What the mutex of a connection protects.
-pub(super) struct State<const N: usize, const S: usize> {
-    pub(super) memory: ServerState<N, S>,
+pub(super) struct State {
+    pub(super) memory: GrowingServerState,
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) outputs: OutputBuffers,
     pub(super) input_requests: InputRequests,
+    max_subscriptions: usize,
     /// Changes that not all subscribers have been notified of.
     changes: Vec<OwnedChange>,
     /// Position in the first change.
@@ -64,16 +65,13 @@ pub(super) struct State<const N: usize, const S: usize> {
     driver: Arc<DriverWaker>,
 }
 
-impl<const N: usize, const S: usize> ConnectionInner<N, S> {
-    pub(super) fn new(
-        config: &'static ServerConfig<'static>,
-        tx: TxBuffer<Vec<u8>>,
-        principal: Option<Arc<str>>,
-    ) -> Self {
+impl ConnectionInner {
+    pub(super) fn new<H>(app: &App<H>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
         let driver = Arc::new(DriverWaker::default());
         let state = State {
-            memory: ServerState::new(),
-            config,
+            memory: app.memory(),
+            config: app.config,
+            max_subscriptions: app.max_subscriptions,
             outputs: OutputBuffers::new(tx),
             input_requests: InputRequests::default(),
             changes: Vec::new(),
@@ -94,7 +92,7 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
 
     /// Locks the state; never held across an await. A poisoned lock is used all the same, because
     /// each call of the core is all or nothing.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State<N, S>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -183,7 +181,7 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> State<N, S> {
+impl State {
     pub(super) fn server(&mut self) -> Server<'_> {
         self.memory.server(self.config)
     }
@@ -286,7 +284,7 @@ impl<const N: usize, const S: usize> State<N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
+impl Receiver for ConnectionInner {
     fn on_change(&self, change: OwnedChange) {
         let mut state = self.lock();
         // The first one may have been sent to some subscribers already: it has to be sent again.
@@ -294,7 +292,7 @@ impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
         // Changes without a subscriber are not kept, so there are at most as many as subscriptions,
         // plus the three lists.
         let is_wanted = state.server().is_subscribed(&change.as_change());
-        if is_wanted && state.changes.len() > S + LISTS {
+        if is_wanted && state.changes.len() > state.max_subscriptions + LISTS {
             // Removes those whose subscription has ended since, which makes room.
             let State { memory, config, changes, .. } = &mut *state;
             let server = memory.server(config);
@@ -323,6 +321,8 @@ mod tests {
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{Frame, ServerFeatures};
 
+    use super::super::context::Context;
+    use super::super::reply::{Failure, Reply};
     use super::*;
 
     static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -330,10 +330,17 @@ mod tests {
         ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
     );
 
+    fn inner(max_in_flight: usize) -> ConnectionInner {
+        async fn respond(_: Context) -> Result<Reply, Failure> {
+            Err(Failure::tool("unused"))
+        }
+        let app = App::new(&CONFIG, respond).max_in_flight(max_in_flight).max_subscriptions(4);
+        ConnectionInner::new(&app, TxBuffer::with_limit(Vec::new(), 1 << 20), None)
+    }
+
     #[test]
     fn m1_changes_that_a_client_does_not_read_are_as_many_as_its_subscriptions() {
-        let inner: ConnectionInner<8, 4> =
-            ConnectionInner::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 4096), None);
+        let inner = inner(8);
         let tell = |uri: String| inner.on_change(OwnedChange::Resource(uri.into()));
         (0..1000).for_each(|number| tell(format!("test://{number}")));
         assert_eq!(inner.lock().changes.len(), 0);
@@ -354,8 +361,7 @@ mod tests {
 
     #[test]
     fn m1_changes_that_are_no_longer_subscribed_to_give_way() {
-        let inner =
-            ConnectionInner::<4, 4>::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 1 << 20), None);
+        let inner = inner(4);
         let hear = |text: &str| {
             let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
             let mut state = inner.lock();

@@ -114,7 +114,7 @@ impl PendingInput {
     }
 }
 
-impl<const N: usize, const S: usize> State<N, S> {
+impl State {
     /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
     pub(super) fn send_input_requests(&mut self, now: Instant) {
         let mut at = 0;

@@ -108,13 +108,13 @@ fn poll_accept<L, T>(
 /// # Errors
 /// I/O errors of the operating system. Lack of resources is only an error while there are no
 /// connections; otherwise it is retried.
-pub async fn accept<A, H, L, F, const N: usize, const S: usize>(
+pub async fn accept<A, H, L, F>(
     app: A,
     listener: L,
-) -> io::Result<Option<Connection<A, L::Stream, F, N, S>>>
+) -> io::Result<Option<Connection<A, L::Stream, F>>>
 where
-    A: Deref<Target = App<H, N, S>>,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>>,
+    H: Fn(Context) -> F,
     L: Listener,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -123,8 +123,8 @@ where
 }
 
 /// Accepts the next stream: see [`accept`].
-pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
+pub(super) async fn accept_stream<H, L: Listener>(
+    app: &App<H>,
     listener: &L,
 ) -> io::Result<Option<L::Stream>> {
     let mut pause = None;
@@ -138,13 +138,10 @@ pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize
 ///
 /// # Errors
 /// As [`accept`].
-pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
-    app: A,
-    listener: L,
-) -> io::Result<()>
+pub async fn serve<A, H, L, F>(app: A, listener: L) -> io::Result<()>
 where
-    A: Deref<Target = App<H, N, S>> + Clone + Unpin,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>> + Clone + Unpin,
+    H: Fn(Context) -> F,
     L: Listener,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -185,8 +182,8 @@ where
     .await
 }
 
-fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
+fn poll_stream<H, L: Listener>(
+    app: &App<H>,
     listener: &L,
     pause: &mut Option<Timer>,
     cx: &mut task::Context<'_>,

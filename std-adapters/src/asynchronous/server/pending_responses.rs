@@ -51,10 +51,10 @@ impl PendingResponse {
     }
 
     /// Sends the response.
-    pub(super) fn send<const N: usize, const S: usize>(
+    pub(super) fn send(
         &self,
         catalog: Option<&Catalog<'static>>,
-        state: &mut State<N, S>,
+        state: &mut State,
     ) -> Result<(), SendError> {
         let (mut server, OutputBuffer { tx, .. }) = state.at(self.handle());
         match self {

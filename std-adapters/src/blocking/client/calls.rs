@@ -6,33 +6,49 @@ use std::time::Duration;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, ClientConfig, Encode, Era, OwnedJson, Revision, RxBuffer, ServerFeatures,
+    CallOptions, ClientConfig, Connection, Encode, Era, GrowingClientState, OwnedJson, Revision,
+    ServerFeatures,
 };
 
-use super::driver::Driver;
-use super::event_loop::CATCH_UP_STEPS;
+use super::application::Application;
+use super::event_loop::{CATCH_UP_STEPS, empty_rx, empty_tx};
 use super::pending_calls::LISTEN;
-use super::{CallId, ConnectionEnd, Connector, Error, Process, Transport};
+use super::{CallId, ConnectionEnd, Connector, Error, IN_FLIGHT, Process, Transport};
 
 /// Result of a call, or its error.
 pub type CallResult = Result<OwnedJson, Error>;
 
 /// A client of one server. See the [module](self::super).
 pub struct Client<'c> {
-    pub(super) driver: Driver<'c>,
-    pub(super) transport: Box<dyn Transport + 'c>,
-    pub(super) rx: RxBuffer<Vec<u8>>,
+    /// Its output buffer is unlimited, so that a call never waits for room: long messages are the
+    /// application's own, and `unread_responses` limits those that the server causes.
+    pub(super) connection: Connection<'c, GrowingClientState, Vec<u8>, Vec<u8>>,
+    pub(super) app: Application<'c>,
     pub(super) max_line: usize,
+    /// Whether the next line has been traced.
+    pub(super) is_traced: bool,
+    /// Maximum number of pending bytes since the output buffer was allocated.
+    pub(super) most_pending: usize,
+    /// Number of pending bytes that are responses to requests of the server.
+    pub(super) unread_responses: usize,
+    pub(super) transport: Box<dyn Transport + 'c>,
     /// Remaining iterations in which no timeout is handled, after a long pause.
     pub(super) catch_up_steps: u32,
-    /// Maximum number of pending bytes since the buffer was allocated.
-    pub(super) most_pending: usize,
+    pub(super) peer: Peer,
     pub(super) connect_result: Option<OwnedJson>,
     pub(super) ended: Option<ConnectionEnd>,
     /// Log level for modern requests.
     pub(super) log_level: Option<LoggingLevel>,
     /// Subscribed URIs, with their `subscriptions/listen` if the server is modern.
     pub(super) subscribed: Vec<(String, Option<CallId>)>,
+}
+
+/// The server, as far as it is known.
+#[derive(Default)]
+pub(super) struct Peer {
+    pub(super) revision: Option<Revision>,
+    pub(super) era: Option<Era>,
+    pub(super) capabilities: Option<ServerFeatures>,
 }
 
 impl<'c> Client<'c> {
@@ -46,25 +62,29 @@ impl<'c> Client<'c> {
     }
 
     pub(super) fn open(
-        driver: Driver<'c>,
-        transport: Box<dyn Transport + 'c>,
+        config: &'c ClientConfig<'c>,
+        app: Application<'c>,
         max_line: usize,
+        era: Option<Era>,
+        transport: Box<dyn Transport + 'c>,
     ) -> Result<Self, Error> {
-        let rx = RxBuffer::with_limit(Vec::new(), max_line);
-        let (catch_up_steps, most_pending) = (0, 0);
-        let (connect_result, ended, log_level, subscribed) = (None, None, None, Vec::new());
+        let memory = GrowingClientState::new(IN_FLIGHT);
         let mut client = Self {
-            driver,
-            transport,
-            rx,
+            connection: Connection::new(config, memory, empty_rx(max_line), empty_tx()),
+            app,
             max_line,
-            catch_up_steps,
-            most_pending,
-            connect_result,
-            ended,
-            log_level,
-            subscribed,
+            is_traced: false,
+            most_pending: 0,
+            unread_responses: 0,
+            transport,
+            catch_up_steps: 0,
+            peer: Peer::default(),
+            connect_result: None,
+            ended: None,
+            log_level: None,
+            subscribed: Vec::new(),
         };
+        client.core().set_era(era);
         client.connect()?;
         Ok(client)
     }
@@ -81,8 +101,25 @@ impl<'c> Client<'c> {
             self.end();
         }
         self.connect()?;
-        self.driver.listen_again()?;
+        self.listen_again()?;
         self.restore_settings()
+    }
+
+    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28,
+    /// basic/patterns/subscriptions).
+    fn listen_again(&mut self) -> Result<(), Error> {
+        for id in self.app.calls.lost_listens() {
+            let Some(pending) = self.app.calls.get(id) else { continue };
+            let (filter, options) = (pending.params.clone(), pending.options);
+            let filter = filter
+                .as_ref()
+                .map(OwnedJson::to::<SubscriptionFilter<'_>>)
+                .transpose()?
+                .unwrap_or(SubscriptionFilter::new());
+            let call = self.send(|core, now, tx| core.listen(now, &filter, options, tx))?;
+            self.app.calls.set_attempt(id, call);
+        }
+        Ok(())
     }
 
     /// Sends a request and waits for its result. `params` is any value that serializes as a JSON
@@ -125,7 +162,11 @@ impl<'c> Client<'c> {
         self.make_room(method)?;
         let mut options = options;
         options.log_level = options.log_level.or(self.log_level);
-        self.driver.start(method, params, options)
+        // Only modern servers respond with `InputRequiredResult`, and only to these methods.
+        let may_repeat = self.is_modern() && WITH_INPUT.contains(&method);
+        let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
+        let sent = self.send(|core, now, tx| core.request(now, method, params, options, tx));
+        self.app.add_call(sent, method, kept, options)
     }
 
     /// Waits for the result of a call.
@@ -135,10 +176,10 @@ impl<'c> Client<'c> {
     pub fn wait(&mut self, call: CallId) -> Result<OwnedJson, Error> {
         self.catch_up();
         loop {
-            if let Some((_, result)) = self.driver.calls.take_result(Some(call)) {
+            if let Some((_, result)) = self.app.calls.take_result(Some(call)) {
                 return result;
             }
-            if self.driver.calls.get(call).is_none() {
+            if self.app.calls.get(call).is_none() {
                 return Err(Error::UnknownCall);
             }
             self.step(None)?;
@@ -152,10 +193,10 @@ impl<'c> Client<'c> {
     pub fn wait_any(&mut self) -> Result<Option<(CallId, CallResult)>, Error> {
         self.catch_up();
         loop {
-            if let Some(over) = self.driver.calls.take_result(None) {
+            if let Some(over) = self.app.calls.take_result(None) {
                 return Ok(Some(over));
             }
-            if !self.driver.calls.is_any() {
+            if !self.app.calls.is_any() {
                 return Ok(None);
             }
             self.step(None)?;
@@ -168,9 +209,11 @@ impl<'c> Client<'c> {
     /// # Errors
     /// [`Error::Closed`], [`Error::Io`].
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
-        let cancelled = self.driver.cancel(call, reason)?;
+        let Some(pending) = self.app.calls.forget(call) else { return Ok(false) };
+        let was_open = self.core().is_call_open(pending.call);
+        self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
         self.flush()?;
-        Ok(cancelled)
+        Ok(was_open)
     }
 
     /// Sends `subscriptions/listen` to a modern server, so that the [handler](super::Handler) gets
@@ -184,10 +227,13 @@ impl<'c> Client<'c> {
     /// [`Error::Unsupported`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
-        let listen = self.driver.listen(filter, CallOptions::new())?;
-        while self.driver.calls.get(listen).is_some_and(|pending| !pending.acknowledged) {
+        let kept = OwnedJson::new(filter, Revision::LATEST)?;
+        let options = CallOptions::new();
+        let sent = self.send(|core, now, tx| core.listen(now, filter, options, tx));
+        let listen = self.app.add_call(sent, LISTEN, Some(kept), options)?;
+        while self.app.calls.get(listen).is_some_and(|pending| !pending.acknowledged) {
             self.step(None)?;
-            if let Some((_, result)) = self.driver.calls.take_result(Some(listen)) {
+            if let Some((_, result)) = self.app.calls.take_result(Some(listen)) {
                 return Err(result
                     .err()
                     .unwrap_or_else(|| Error::Unsupported { method: LISTEN.to_owned() }));
@@ -202,11 +248,11 @@ impl<'c> Client<'c> {
     /// Errors of the connection.
     pub fn run_for(&mut self, duration: Duration) -> Result<(), Error> {
         self.catch_up();
-        let until = self.driver.now().saturating_add(duration);
+        let until = self.app.now().saturating_add(duration);
         // Limited, since a server may never stop sending.
         let mut more = CATCH_UP_STEPS;
-        while self.step(Some(until))? && more > 0 || self.driver.now() < until {
-            more -= u32::from(self.driver.now() >= until);
+        while self.step(Some(until))? && more > 0 || self.app.now() < until {
+            more -= u32::from(self.app.now() >= until);
         }
         Ok(())
     }
@@ -216,7 +262,7 @@ impl<'c> Client<'c> {
     /// # Errors
     /// [`Error::NotSent`] for a modern server, and if `roots.listChanged` was not declared.
     pub fn roots_changed(&mut self) -> Result<(), Error> {
-        self.driver.send(|core, _, tx| core.roots_changed(tx))?;
+        self.send(|core, _, tx| core.roots_changed(tx))?;
         self.flush()
     }
 
@@ -226,7 +272,7 @@ impl<'c> Client<'c> {
     /// [`Error::NotSent`], [`Error::Closed`].
     pub fn notify<P: Encode + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
-        self.driver.send(|core, _, tx| core.notify(method, params, tx))?;
+        self.send(|core, _, tx| core.notify(method, params, tx))?;
         self.flush()
     }
 
@@ -239,11 +285,8 @@ impl<'c> Client<'c> {
             return Ok(ended);
         }
         // Queued messages, a cancellation for example, are still written if the server reads them.
-        let until = self.driver.now().saturating_add(CLOSE_TIMEOUT);
-        while !self.driver.tx.pending().is_empty()
-            && self.driver.now() < until
-            && self.ended.is_none()
-        {
+        let until = self.app.now().saturating_add(CLOSE_TIMEOUT);
+        while self.pending() > 0 && self.app.now() < until && self.ended.is_none() {
             self.step(Some(until))?;
         }
         match self.ended.take() {
@@ -254,21 +297,21 @@ impl<'c> Client<'c> {
 
     /// Returns the revision of the connection.
     #[must_use]
-    pub fn revision(&mut self) -> Option<Revision> {
-        self.driver.core().revision()
+    pub const fn revision(&self) -> Option<Revision> {
+        self.peer.revision
     }
 
     /// Returns the era of the server, which can be kept for [`Connector::era`].
     #[must_use]
-    pub fn era(&mut self) -> Option<Era> {
-        self.driver.core().era()
+    pub const fn era(&self) -> Option<Era> {
+        self.peer.era
     }
 
     /// Returns the capabilities of the server. `None` if its era was set, since then it was not
     /// asked.
     #[must_use]
-    pub fn server_capabilities(&mut self) -> Option<ServerFeatures> {
-        self.driver.core().server_capabilities()
+    pub const fn server_capabilities(&self) -> Option<ServerFeatures> {
+        self.peer.capabilities
     }
 
     /// Returns the result of connecting: an
@@ -290,3 +333,5 @@ impl fmt::Debug for Client<'_> {
 
 /// Maximum time that [`Client::close`] spends on writing queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Methods to which a modern server may respond with `InputRequiredResult`.
+const WITH_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];

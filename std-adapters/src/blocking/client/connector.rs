@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_sansio::{ClientConfig, Era, Instant};
 
-use super::driver::Driver;
+use super::application::Application;
 use super::{Client, Error, Handler, MAX_LINE, Transport};
 
 /// Builder of a [`Client`]:
@@ -87,9 +87,8 @@ impl<'c> Connector<'c> {
     /// # Errors
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
-        let mut driver = Driver::new(self.config, self.handler, self.trace, self.clock);
-        driver.core().set_era(self.era);
-        Client::open(driver, Box::new(transport), self.max_line)
+        let app = Application::new(self.handler, self.trace, self.clock);
+        Client::open(self.config, app, self.max_line, self.era, Box::new(transport))
     }
 }
 

@@ -1,13 +1,20 @@
-//! The event loop. All waiting is done here.
+//! The event loop. All reading, writing and waiting is done here.
 
-use mcp_sansio::{Era, Frame, Instant, Revision, RxBuffer};
+use std::io;
+use std::time::Duration;
 
-use super::driver::{ConnectState, Driver};
-use super::{Client, ConnectionEnd, Error, Transferred};
+use mcp_sansio::{
+    Client as CoreClient, Era, Frame, Instant, Revision, RxBuffer, SendError, Step, Tx, TxBuffer,
+};
+
+use super::application::ConnectState;
+use super::calls::Peer;
+use super::{Client, ConnectionEnd, Direction, Error, Transferred};
+use crate::blocking::handler::catch_panic;
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
-        let core = self.driver.core();
+        let core = self.core();
         let revisions = core.config().revisions;
         let probes = core.era().is_none()
             && revisions.contains(Revision::LATEST)
@@ -15,12 +22,12 @@ impl Client<'_> {
         match self.attempt() {
             // Some legacy servers exit on an unknown method.
             Err(Error::Closed(first)) if probes => {
-                self.driver.core().set_era(Some(Era::Legacy));
+                self.core().set_era(Some(Era::Legacy));
                 self.attempt().map_err(|error| {
-                    self.driver.core().set_era(None);
+                    self.core().set_era(None);
                     match error {
                         Error::Start { error, .. }
-                            if error.kind() == std::io::ErrorKind::Unsupported =>
+                            if error.kind() == io::ErrorKind::Unsupported =>
                         {
                             Error::Closed(first)
                         }
@@ -36,14 +43,13 @@ impl Client<'_> {
         self.transport
             .open()
             .map_err(|error| Error::Start { server: self.transport.name(), error })?;
-        self.ended = None;
-        self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
-        self.driver.start_connection()?;
+        self.start_connection()?;
         loop {
-            match &mut self.driver.connect_state {
+            match &mut self.app.connect_state {
                 ConnectState::Connecting => self.step(None).map(|_| ())?,
                 ConnectState::Connected(about) => {
                     self.connect_result = about.take();
+                    self.read_peer();
                     return Ok(());
                 }
                 ConnectState::Failed(why) => {
@@ -60,19 +66,19 @@ impl Client<'_> {
 
     /// Handles what has come since the last call before any timeout: the response may be in it.
     pub(super) fn catch_up(&mut self) {
-        let due = self.driver.core().poll_timeout();
+        let due = self.core().poll_timeout();
         self.catch_up_steps =
-            if due.is_some_and(|due| due <= self.driver.now()) { CATCH_UP_STEPS } else { 0 };
-        self.driver.free_input_requests();
+            if due.is_some_and(|due| due <= self.app.now()) { CATCH_UP_STEPS } else { 0 };
+        self.app.free_input_requests();
     }
 
     /// Waits until at most [`MAX_PENDING`] bytes are pending.
     pub(super) fn make_room(&mut self, method: &str) -> Result<(), Error> {
         self.alive()?;
         self.catch_up();
-        let until = self.driver.now().saturating_add(self.driver.core().config().call_timeout);
-        while self.driver.tx.pending().len() > MAX_PENDING {
-            if self.driver.now() >= until {
+        let until = self.app.now().saturating_add(self.core().config().call_timeout);
+        while self.pending() > MAX_PENDING {
+            if self.app.now() >= until {
                 return Err(Error::TimedOut { method: method.to_owned() });
             }
             self.step(Some(until))?;
@@ -95,75 +101,172 @@ impl Client<'_> {
     /// read or written.
     pub(super) fn step(&mut self, until: Option<Instant>) -> Result<bool, Error> {
         self.alive()?;
-        let driver = &mut self.driver;
         let due = if self.catch_up_steps > 0 {
             Some(Instant::from_millis(0))
         } else {
-            driver.core().poll_timeout()
+            self.core().poll_timeout()
         };
         let due = [until, due].into_iter().flatten().min();
-        let timeout = due.map(|due| due.saturating_duration_since(driver.now()));
-        let into = if driver.must_wait_for_reads() { &mut [] } else { self.rx.spare() };
-        // Limited although a long line may have grown the buffer.
-        let most = into.len().min(MAX_READ);
-        let into = into.get_mut(..most).unwrap_or_default();
-        self.most_pending = self.most_pending.max(driver.tx.pending().len());
-        let transferred = match self.transport.transfer(driver.tx.pending(), into, timeout) {
+        let timeout = due.map(|due| due.saturating_duration_since(self.app.now()));
+        let transferred = match self.transfer(timeout) {
             Ok(transferred) => transferred,
             Err(error) => {
                 self.end();
                 return Err(error.into());
             }
         };
-        driver.advance(transferred.written);
-        if driver.tx.is_idle() && self.most_pending > MAX_PENDING {
-            (driver.tx, self.most_pending) = (Driver::empty_tx(), 0);
-        }
-        self.rx.commit(transferred.read);
-        if transferred.ended {
-            self.rx.end_of_input();
-        }
-        let mut was_long = false;
-        let mut is_through = false;
-        // Further lines stay in the buffer while the server does not read its responses. At the end
-        // of the input all of them are handled.
-        while transferred.ended || !driver.must_wait_for_reads() {
-            let Some(frame) = self.rx.next_frame() else {
-                is_through = true;
-                break;
-            };
-            was_long |= matches!(frame, Frame::Complete(line) if line.len() > MAX_PENDING)
-                || matches!(frame, Frame::Oversized { .. });
-            driver.receive(frame)?;
-        }
-        // Frees the memory that a long line needed.
-        if was_long && is_through && self.rx.unfinished() == 0 {
-            self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
-        }
+        self.receive(transferred.ended);
         let moved = transferred != Transferred::default();
         self.catch_up_steps = if moved { self.catch_up_steps.saturating_sub(1) } else { 0 };
         if self.catch_up_steps == 0 {
-            driver.handle_timeouts()?;
+            self.handle_timeouts()?;
         }
-        if transferred.ended || driver.unresponsive {
+        if transferred.ended || self.app.unresponsive {
             self.end();
         }
         Ok(moved)
+    }
+
+    fn read_peer(&mut self) {
+        let core = self.core();
+        let (revision, era) = (core.revision(), core.era());
+        self.peer = Peer { revision, era, capabilities: core.server_capabilities() };
     }
 
     /// Closes the transport and ends all calls.
     pub(super) fn end(&mut self) {
         let ended =
             self.transport.close().unwrap_or_else(|_| ConnectionEnd::new(self.transport.name()));
-        self.driver.end(|| Error::Closed(ended.clone()));
+        while self.core().close().is_some() {}
+        self.app.calls.end(|| Error::Closed(ended.clone()));
+        self.read_peer();
         self.ended = Some(ended);
     }
+
+    /// Returns the core's client.
+    pub(super) fn core(&mut self) -> mcp_sansio::Client<'_> {
+        self.connection.machine()
+    }
+
+    /// Returns the number of bytes that wait to be written.
+    pub(super) fn pending(&mut self) -> usize {
+        self.connection.tx().pending().len()
+    }
+
+    /// Starts a new connection. Only the pending calls of the last one are kept.
+    fn start_connection(&mut self) -> Result<(), Error> {
+        self.ended = None;
+        self.connection.reset();
+        (self.is_traced, self.unread_responses) = (false, 0);
+        let app = &mut self.app;
+        (app.traced, app.unresponsive, app.connect_state) = (0, false, ConnectState::Connecting);
+        self.send(|core, now, tx| core.connect(now, tx))?;
+        if self.core().is_open() {
+            self.app.connect_state = ConnectState::Connected(None);
+        }
+        Ok(())
+    }
+
+    /// Makes any call of the core's client, and traces what it writes.
+    pub(super) fn send<R>(
+        &mut self,
+        call: impl FnOnce(&mut CoreClient<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        self.app.send(&mut self.connection.turn(self.app.now()), call)
+    }
+
+    /// Reads and writes once, and waits for either for at most `timeout`. Nothing is read while the
+    /// server leaves too many responses unread.
+    fn transfer(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
+        let mut turn = self.connection.turn(self.app.now());
+        let (out, read) = turn.io();
+        // Limited although a long line may have grown the buffer.
+        let reads = self.unread_responses <= MAX_UNREAD_RESPONSES;
+        let most = if reads { read.spare().len().min(MAX_READ) } else { 0 };
+        let into = read.spare().get_mut(..most).unwrap_or_default();
+        self.most_pending = self.most_pending.max(out.len());
+        let done = self.transport.transfer(out, into, timeout)?;
+        read.commit(done.read);
+        turn.wrote(done.written);
+        self.app.traced = self.app.traced.saturating_sub(done.written);
+        self.unread_responses = self.unread_responses.min(self.pending());
+        // Frees the memory that a long message needed.
+        if self.connection.tx().is_idle() && self.most_pending > MAX_KEPT {
+            (*self.connection.tx(), self.most_pending) = (empty_tx(), 0);
+        }
+        if done.ended {
+            self.connection.rx().end_of_input();
+        }
+        Ok(done)
+    }
+
+    /// Handles what was received. Lines stay in the buffer while the server does not read its
+    /// responses. At the end of the input all of them are handled.
+    fn receive(&mut self, has_ended: bool) {
+        while has_ended || self.unread_responses <= MAX_UNREAD_RESPONSES {
+            self.trace_received();
+            let before = self.pending();
+            let is_through = match self.connection.catch_up(self.app.now()) {
+                Step::Event(event, mut turn) => {
+                    self.app.handle_event(&event, &mut turn);
+                    false
+                }
+                Step::Again => false,
+                Step::Io { .. } | Step::Closed => true,
+            };
+            self.app.trace_sent(self.connection.tx().pending());
+            self.unread_responses += self.pending().saturating_sub(before);
+            let rx = self.connection.rx();
+            self.is_traced &= rx.is_mid_frame();
+            if is_through {
+                // Frees the memory that a long line needed.
+                if rx.unfinished() == 0 && rx.spare().len() > MAX_KEPT {
+                    *rx = empty_rx(self.max_line);
+                }
+                return;
+            }
+        }
+    }
+
+    fn trace_received(&mut self) {
+        if let Some(trace) = &mut self.app.trace
+            && !self.is_traced
+            && let Some(messages) = self.connection.rx().next_messages()
+        {
+            let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = messages.frame();
+            let _ = catch_panic(|| trace(Direction::Received, line));
+            self.is_traced = true;
+        }
+    }
+
+    /// Handles all timeouts that are due.
+    fn handle_timeouts(&mut self) -> Result<(), Error> {
+        let mut turn = self.connection.turn(self.app.now());
+        while let Some(event) =
+            self.app.send(&mut turn, |core, now, tx| core.handle_timeout(now, tx))?
+        {
+            self.app.handle_event(&event, &mut turn);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn empty_rx(max_line: usize) -> RxBuffer<Vec<u8>> {
+    RxBuffer::with_limit(Vec::new(), max_line)
+}
+
+pub(super) fn empty_tx() -> TxBuffer<Vec<u8>> {
+    TxBuffer::with_limit(Vec::new(), isize::MAX as usize)
 }
 
 /// Number of iterations after a long pause in which no timeout is handled while there are bytes to
 /// read.
 pub(super) const CATCH_UP_STEPS: u32 = 256;
+/// Maximum number of pending bytes before a new request waits.
+const MAX_PENDING: usize = 1 << 20;
+/// Maximum number of bytes of responses for a server that does not read them.
+const MAX_UNREAD_RESPONSES: usize = 1 << 20;
 /// Maximum number of bytes per read.
 const MAX_READ: usize = 64 << 10;
-/// Maximum number of pending bytes before a new request waits, and of bytes that idle buffers keep.
-const MAX_PENDING: usize = 1 << 20;
+/// Maximum number of bytes that idle buffers keep.
+const MAX_KEPT: usize = 1 << 20;

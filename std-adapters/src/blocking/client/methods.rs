@@ -152,9 +152,9 @@ impl Client<'_> {
     /// Requests all pages of a list whose entries are in this member.
     fn list(&mut self, method: &str, member: &'static str) -> Result<List, Error> {
         let name = || method.to_owned();
-        let limit = self.driver.core().config().call_timeout;
-        self.driver.free_input_requests();
-        let until = self.driver.now().saturating_add(limit.saturating_mul(LIST_CALLS));
+        let limit = self.core().config().call_timeout;
+        self.app.free_input_requests();
+        let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut cursors = HashSet::new();
         let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
         loop {
@@ -172,7 +172,7 @@ impl Client<'_> {
             if pages.len() >= MAX_PAGES {
                 return Err(Error::TooManyPages { method: name() });
             }
-            let left = until.saturating_duration_since(self.driver.now());
+            let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
                 return Err(Error::TimedOut { method: name() });
             }
@@ -187,7 +187,7 @@ impl Client<'_> {
         }
     }
 
-    fn is_modern(&mut self) -> bool {
+    pub(super) fn is_modern(&self) -> bool {
         self.revision().is_some_and(|revision| revision.is_modern())
     }
 }

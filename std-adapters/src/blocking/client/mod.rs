@@ -73,9 +73,9 @@
 //! exit status and the last lines of its standard error; [`reconnect`](Client::reconnect) starts it
 //! again.
 
+mod application;
 mod calls;
 mod connector;
-mod driver;
 mod error;
 mod event_loop;
 mod handler;

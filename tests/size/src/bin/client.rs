@@ -3,14 +3,12 @@
 #![no_std]
 #![no_main]
 
-use core::mem::MaybeUninit;
-
 use mcp_sansio::types::{CallToolParams, Implementation, PaginatedParams};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientState,
-    Encode, RawJson, RxBuffer, TxBuffer,
+    Connection, Encode, RawJson, RxBuffer, Step, Turn, TxBuffer,
 };
-use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
+use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
@@ -20,25 +18,26 @@ size::figure!("each request in flight", size_of::<ClientState<5>>() - size_of::<
 static CONFIG: ClientConfig =
     ClientConfig::new(Implementation::new("remote", "1.0.0"), ClientFeatures::NONE);
 
-/// The client and its serial port.
-struct Remote {
-    port: Uart,
-    tx: TxBuffer<[u8; TX_BYTES]>,
-    client: Client<'static>,
+/// The turn of an event, and the serial port.
+struct Remote<'r, 't> {
+    port: &'r mut Uart,
+    turn: Turn<'t, Client<'t>>,
 }
 
-impl Remote {
+impl Remote<'_, '_> {
     /// Connects again, without knowledge of the server's era.
     fn connect(&mut self) {
-        while self.client.close().is_some() {}
-        self.client.set_era(None);
-        let _ = send(&mut self.port, &mut self.tx, |tx| self.client.connect(board::now(), tx));
+        let now = self.turn.now();
+        let client = self.turn.parts().0;
+        while client.close().is_some() {}
+        client.set_era(None);
+        let _ = send(self.port, &mut self.turn, |client, tx| client.connect(now, tx));
     }
 
     fn request<P: Encode>(&mut self, method: &str, params: &P) {
-        let options = CallOptions::new();
-        let _ = send(&mut self.port, &mut self.tx, |tx| {
-            self.client.request(board::now(), method, params, options, tx)
+        let (now, options) = (self.turn.now(), CallOptions::new());
+        let _ = send(self.port, &mut self.turn, |client, tx| {
+            client.request(now, method, params, options, tx)
         });
     }
 
@@ -73,33 +72,27 @@ impl Remote {
 
 #[size::entry]
 fn main() -> ! {
-    static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut RX: [u8; RX_BYTES] = [0; RX_BYTES];
+    static mut TX: [u8; TX_BYTES] = [0; TX_BYTES];
     static mut STATE: ClientState<4> = ClientState::new();
-    static mut REMOTE: MaybeUninit<Remote> = MaybeUninit::uninit();
 
     board::open();
-    let remote = REMOTE.write(Remote {
-        port: Uart::open(),
-        tx: TxBuffer::new([0; TX_BYTES]),
-        client: STATE.client(&CONFIG),
-    });
-    remote.connect();
+    let port = &mut Uart::open();
+    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
+    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
+    Remote { port, turn: connection.turn(board::now()) }.connect();
     loop {
-        let now = board::now();
-        while let Some(mut messages) = RX.next_messages() {
-            while let Ok(Some(event)) = send(&mut remote.port, &mut remote.tx, |tx| {
-                remote.client.next_event(now, &mut messages, tx)
-            }) {
-                remote.take(&event);
+        match connection.next(board::now()) {
+            Step::Event(event, turn) => Remote { port, turn }.take(&event),
+            Step::Io { write: [], mut read, .. } => {
+                let n = port.read_ready(read.spare());
+                read.commit(n);
             }
+            Step::Io { write, .. } => {
+                let written = port.write(write);
+                connection.wrote(written);
+            }
+            Step::Again | Step::Closed => {}
         }
-        while let Ok(Some(event)) =
-            send(&mut remote.port, &mut remote.tx, |tx| remote.client.handle_timeout(now, tx))
-        {
-            remote.take(&event);
-        }
-        drain(&mut remote.port, &mut remote.tx);
-        let read = remote.port.read_ready(RX.spare());
-        RX.commit(read);
     }
 }

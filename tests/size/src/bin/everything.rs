@@ -4,7 +4,6 @@
 #![no_std]
 #![no_main]
 
-use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use mcp_sansio::types::{
@@ -14,13 +13,13 @@ use mcp_sansio::types::{
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientFeatures, ClientRequest, Encode, Encoder, Instant, JsonStr,
-    LogMessage, Progress, RawJson, Remaining, Request, RequestHandle, Revision, RpcError, RxBuffer,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Tx,
-    TxBuffer, to_slice,
+    Call, Catalog, Change, ClientFeatures, ClientRequest, Connection, Encode, Encoder, Entry,
+    Instant, JsonStr, LogMessage, Progress, RawJson, Remaining, Request, RequestHandle, Revision,
+    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState,
+    Step, Target, Turn, Tx, TxBuffer, entries, to_slice,
 };
 use serde::Deserialize;
-use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
+use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
 
 /// Maximum number of requests in flight, and so of concurrent `blink` calls.
 const IN_FLIGHT: usize = 4;
@@ -50,7 +49,7 @@ static CONFIG: ServerConfig = ServerConfig::new(
 .request_timeout(Duration::from_secs(30));
 
 static CATALOG: Catalog = Catalog::new()
-    .tools(&[
+    .tools(entries![
         Tool::new(
             "lamp",
             RawJson::from_static(
@@ -85,14 +84,15 @@ static CATALOG: Catalog = Catalog::new()
         .description("Lets the lamp blink, and answers when it is done")
         .annotations(ToolAnnotations::new().destructive_hint(false)),
     ])
-    .resources(&[
+    .resources(entries![
         Resource::new(NAME, "name").title("Name").description("What the board is called").mime_type("text/plain"),
         Resource::new(PICTURE, "picture").title("Picture").mime_type("image/x-portable-bitmap").size(PIXELS.len() as u64),
     ])
-    .templates(&[ResourceTemplate::new("board://pins/{number}", "pin").title("A pin").mime_type("application/json")])
-    .prompts(&[Prompt::new("explain").title("Explain").description("Asks for an explanation of a part of the board").arguments(&[
+    .templates(entries![ResourceTemplate::new("board://pins/{number}", "pin").title("A pin").mime_type("application/json")])
+    .prompts(entries![Prompt::new("explain").title("Explain").description("Asks for an explanation of a part of the board").arguments(&[
         PromptArgument::new("part").description("Which part").required(true),
-    ])]);
+    ])])
+.unchecked();
 
 /// Values of the prompt's argument.
 static PARTS: [&str; 4] = ["lamp", "pins", "clock", "serial port"];
@@ -156,8 +156,6 @@ struct Blinking {
 
 struct Board {
     port: Uart,
-    tx: TxBuffer<[u8; TX_BYTES]>,
-    server: Server<'static>,
     jobs: [Option<Blinking>; IN_FLIGHT],
     /// An elicitation request to a legacy client, and the request that waits for its result. At
     /// most one at a time.
@@ -167,21 +165,29 @@ struct Board {
 }
 
 impl Board {
-    /// Calls the server, and drains the transmit buffer when it is full.
+    /// Calls the server, and writes bytes when the transmit buffer is full.
     fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
+        turn: &mut Turn<'_, Server<'_>>,
+        call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        send(&mut self.port, &mut self.tx, |tx| call(&mut self.server, tx))
+        send(&mut self.port, turn, call)
     }
 
-    fn text(&mut self, request: RequestHandle, result: &TextResult<'_>) {
-        let _ = self.send(|server, tx| server.respond(request, result, tx));
+    fn text(
+        &mut self,
+        turn: &mut Turn<'_, Server<'_>>,
+        request: RequestHandle,
+        result: &TextResult<'_>,
+    ) {
+        let _ = self.send(turn, |server, tx| server.respond(request, result, tx));
     }
 
-    fn take(&mut self, event: ServerEvent<'_>) {
+    // Its locals are not alive while the connection reads.
+    #[inline(never)]
+    fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>) {
         match event {
-            ServerEvent::Request(request) => self.answer(&request),
+            ServerEvent::Request(request) => self.answer(&request, turn),
             ServerEvent::RequestCancelled { request, .. }
             | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
@@ -192,23 +198,23 @@ impl Board {
             }
             ServerEvent::CallFinished { call, outcome } => {
                 if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
-                    self.rename(request, outcome.result());
+                    self.rename(turn, request, outcome.result());
                 }
             }
             _ => {}
         }
     }
 
-    fn answer(&mut self, request: &Request<'_>) {
-        let target = self.send(|server, tx| CATALOG.respond(server, request, tx));
+    fn answer(&mut self, request: &Request<'_>, turn: &mut Turn<'_, Server<'_>>) {
+        let target = self.send(turn, |server, tx| CATALOG.respond(server, request, tx));
         let Ok(target) = target else { return };
         match target {
-            Target::Tool(tool) => self.call(tool, request),
-            Target::Prompt(_) => self.prompt(request),
-            Target::Resource(resource) if resource.uri == PICTURE => {
+            Target::Tool(tool) => self.call(turn, tool, request),
+            Target::Prompt(_) => self.prompt(turn, request),
+            Target::Resource(resource) if resource.key == PICTURE => {
                 let contents =
                     [ResourceContents::blob(PICTURE, &PIXELS).mime_type("image/x-portable-bitmap")];
-                let _ = self.send(|server, tx| {
+                let _ = self.send(turn, |server, tx| {
                     server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
                 });
             }
@@ -219,32 +225,34 @@ impl Board {
                     .and_then(|name| core::str::from_utf8(name).ok())
                     .unwrap_or_default();
                 let contents = [ResourceContents::text(NAME, name).mime_type("text/plain")];
-                let _ = self.send(|server, tx| {
+                let _ = self.send(turn, |server, tx| {
                     server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
                 });
             }
-            Target::Template(_) => self.read_pin(&target, request),
-            Target::CompletePrompt(_) => self.complete(request),
+            Target::Template(_) => self.read_pin(turn, &target, request),
+            Target::CompletePrompt(_) => self.complete(turn, request),
             Target::Responded => {}
             _ => {
-                let _ = self.send(|server, tx| {
+                let _ = self.send(turn, |server, tx| {
                     server.respond(request.handle, &CompleteResult::new(Completion::new(&[])), tx)
                 });
             }
         }
     }
 
-    fn call(&mut self, tool: &Tool<'_>, request: &Request<'_>) {
-        match tool.name.as_plain() {
+    fn call(&mut self, turn: &mut Turn<'_, Server<'_>>, tool: &Entry<'_>, request: &Request<'_>) {
+        match tool.key.as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {
                     board::set_lamp(on);
                     let text = if on { "The lamp is on" } else { "The lamp is off" };
                     let message = LogMessage::new(LoggingLevel::Info, text).logger("lamp");
-                    let _ = self.send(|server, tx| server.log(request.handle, &message, tx));
-                    self.text(request.handle, &TextResult::new(text));
+                    let _ = self.send(turn, |server, tx| server.log(request.handle, &message, tx));
+                    self.text(turn, request.handle, &TextResult::new(text));
                 }
-                Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
+                Err(_) => {
+                    self.text(turn, request.handle, &TextResult::error("on must be true or false"))
+                }
             },
             Some("pin") => match request
                 .arguments()
@@ -257,13 +265,16 @@ impl Board {
                     if let Ok(data) =
                         to_slice(&PinState { number, high }, Revision::LATEST, &mut data)
                     {
-                        let _ = self
-                            .send(|server, tx| server.respond_structured(request.handle, data, tx));
+                        let _ = self.send(turn, |server, tx| {
+                            server.respond_structured(request.handle, data, tx)
+                        });
                     }
                 }
-                None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
+                None => {
+                    self.text(turn, request.handle, &TextResult::error("number must be 0 to 30"))
+                }
             },
-            Some("rename") => self.ask(request),
+            Some("rename") => self.ask(turn, request),
             _ => match request.arguments().to::<Blink>() {
                 Ok(Blink { times: times @ 1.., period }) => {
                     let (changes, period) = (u16::from(times) * 2, period.unwrap_or(500));
@@ -279,6 +290,7 @@ impl Board {
                     }
                 }
                 _ => self.text(
+                    turn,
                     request.handle,
                     &TextResult::error(
                         "times must be 1 to 255, and period a number of milliseconds",
@@ -290,46 +302,60 @@ impl Board {
 
     /// Elicits a name. In 2026-07-28 the elicitation is an input request in the result, and the
     /// client repeats its request with the input; in older revisions it is a request of the server.
-    fn ask(&mut self, request: &Request<'_>) {
+    fn ask(&mut self, turn: &mut Turn<'_, Server<'_>>, request: &Request<'_>) {
         if let Some(answer) = request.input_response("name") {
-            return self.rename(request.handle, Some(answer));
+            return self.rename(turn, request.handle, Some(answer));
         }
         if !request.capabilities.contains(ClientFeatures::ELICITATION_FORM) {
             let error = RpcError::missing_capability(ClientFeatures::ELICITATION_FORM);
-            let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
+            let _ = self.send(turn, |server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
             let questions = [("name", ClientRequest::from(&QUESTION))];
-            let _ =
-                self.send(|server, tx| server.input_required(request.handle, &questions, None, tx));
+            let _ = self.send(turn, |server, tx| {
+                server.input_required(request.handle, &questions, None, tx)
+            });
         } else if self.question.is_some() {
-            self.text(request.handle, &TextResult::error("The person is being asked already"));
+            self.text(
+                turn,
+                request.handle,
+                &TextResult::error("The person is being asked already"),
+            );
         } else {
             let question = ClientRequest::from(&QUESTION).parent(request.handle);
-            match self.send(|server, tx| server.request(board::now(), question, tx)) {
+            match self.send(turn, |server, tx| server.request(board::now(), question, tx)) {
                 Ok(call) => self.question = Some((call, request.handle)),
-                Err(_) => {
-                    self.text(request.handle, &TextResult::error("The person cannot be asked now"))
-                }
+                Err(_) => self.text(
+                    turn,
+                    request.handle,
+                    &TextResult::error("The person cannot be asked now"),
+                ),
             }
         }
     }
 
     /// Handles the result of the elicitation.
-    fn rename(&mut self, request: RequestHandle, answer: Option<RawJson<'_>>) {
+    fn rename(
+        &mut self,
+        turn: &mut Turn<'_, Server<'_>>,
+        request: RequestHandle,
+        answer: Option<RawJson<'_>>,
+    ) {
         let answer = answer
             .and_then(|answer| answer.to::<ElicitResult<'_>>().ok())
             .filter(|answer| answer.action == ElicitAction::Accept);
         let name = answer.and_then(|answer| answer.content?.get("name")?.as_string());
         let Some(len) = name.and_then(|name| name.copy_to(&mut self.name).map(str::len)) else {
-            return self.text(request, &TextResult::error("The board keeps its name"));
+            return self.text(turn, request, &TextResult::error("The board keeps its name"));
         };
         self.name_len = len;
         let mut change = Change::resource(NAME);
-        while let Ok(Remaining::More) = self.send(|server, tx| server.publish(&mut change, tx)) {}
-        self.text(request, &TextResult::new("The board has a new name"));
+        while let Ok(Remaining::More) =
+            self.send(turn, |server, tx| server.publish(&mut change, tx))
+        {}
+        self.text(turn, request, &TextResult::new("The board has a new name"));
     }
 
-    fn prompt(&mut self, request: &Request<'_>) {
+    fn prompt(&mut self, turn: &mut Turn<'_, Server<'_>>, request: &Request<'_>) {
         let part = request
             .arguments()
             .get("part")
@@ -342,17 +368,22 @@ impl Board {
             ),
             PromptMessage::new(Role::User, ContentBlock::from(part)),
         ];
-        let _ = self.send(|server, tx| {
+        let _ = self.send(turn, |server, tx| {
             server.respond(request.handle, &GetPromptResult::new(&messages), tx)
         });
     }
 
-    fn read_pin(&mut self, target: &Target<'_>, request: &Request<'_>) {
+    fn read_pin(
+        &mut self,
+        turn: &mut Turn<'_, Server<'_>>,
+        target: &Target<'_>,
+        request: &Request<'_>,
+    ) {
         let Some(uri) = request.uri() else { return };
         let number = target.variable("number", uri).and_then(decimal);
         let Some((number, high)) = number.and_then(|number| Some((number, board::pin(number)?)))
         else {
-            let _ = self.send(|server, tx| {
+            let _ = self.send(turn, |server, tx| {
                 server.respond_error(request.handle, &RpcError::resource_not_found(uri), tx)
             });
             return;
@@ -363,13 +394,13 @@ impl Board {
             let data = ResourceData::Text(Text::new(data.as_str()));
             let contents =
                 [ResourceContents::new(Text::from_json(uri), data).mime_type("application/json")];
-            let _ = self.send(|server, tx| {
+            let _ = self.send(turn, |server, tx| {
                 server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
             });
         }
     }
 
-    fn complete(&mut self, request: &Request<'_>) {
+    fn complete(&mut self, turn: &mut Turn<'_, Server<'_>>, request: &Request<'_>) {
         let typed = request
             .params
             .get("argument")
@@ -385,17 +416,13 @@ impl Board {
             found += 1;
         }
         let completion = Completion::new(values.get(..found).unwrap_or_default());
-        let _ = self.send(|server, tx| {
+        let _ = self.send(turn, |server, tx| {
             server.respond(request.handle, &CompleteResult::new(completion), tx)
         });
     }
 
-    /// Runs the jobs that are due. Returns whether any job is left.
-    fn work(&mut self) -> bool {
-        let now = board::now();
-        while let Ok(Some(event)) = self.send(|server, tx| server.handle_timeout(now, tx)) {
-            self.take(event);
-        }
+    /// Runs the jobs that are due.
+    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
         for place in 0..IN_FLIGHT {
             let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
             if job.due > now {
@@ -409,17 +436,17 @@ impl Board {
             match job.changes.checked_sub(1) {
                 Some(left) => {
                     job.changes = left;
-                    let _ = self.send(|server, tx| server.progress(now, request, &progress, tx));
+                    let _ =
+                        self.send(turn, |server, tx| server.progress(now, request, &progress, tx));
                 }
                 None => {
                     if let Some(done) = self.jobs.get_mut(place) {
                         *done = None;
                     }
-                    self.text(request, &TextResult::new("Done"));
+                    self.text(turn, request, &TextResult::new("Done"));
                 }
             }
         }
-        self.server.poll_timeout().is_some() || self.jobs.iter().any(|job| job.is_some())
     }
 }
 
@@ -437,34 +464,37 @@ fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
 
 #[size::entry]
 fn main() -> ! {
-    static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut RX: [u8; RX_BYTES] = [0; RX_BYTES];
+    static mut TX: [u8; TX_BYTES] = [0; TX_BYTES];
     static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
-    static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
 
     board::open();
-    let board = BOARD.write(Board {
+    let mut board = Board {
         port: Uart::open(),
-        tx: TxBuffer::new([0; TX_BYTES]),
-        server: STATE.server(&CONFIG),
         jobs: [const { None }; IN_FLIGHT],
         question: None,
         name: *b"board                   ",
         name_len: 5,
-    });
+    };
+    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
+    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
     loop {
-        while let Some(mut messages) = RX.next_messages() {
-            let now = board::now();
-            while let Ok(Some(event)) =
-                board.send(|server, tx| server.next_event(now, &mut messages, tx))
-            {
-                board.take(event);
+        let now = board::now();
+        match connection.next(now) {
+            Step::Event(event, mut turn) => board.take(event, &mut turn),
+            Step::Io { write: [], mut read, until } => {
+                // While a job runs, nothing may block.
+                let busy = until.is_some() || board.jobs.iter().any(|job| job.is_some());
+                let spare = read.spare();
+                let n = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
+                read.commit(n);
+                board.work(now, &mut connection.turn(now));
             }
+            Step::Io { write, .. } => {
+                let written = board.port.write(write);
+                connection.wrote(written);
+            }
+            Step::Again | Step::Closed => {}
         }
-        let busy = board.work();
-        drain(&mut board.port, &mut board.tx);
-        let spare = RX.spare();
-        // While a job runs, nothing may block.
-        let read = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
-        RX.commit(read);
     }
 }

@@ -12,7 +12,7 @@ use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, ExchangeId, Frame, Messages, RawJson, Revisions, SendError, ServerConfig,
-    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer,
+    ServerEvent, ServerFeatures, ServerState, Target, Tx, TxBuffer, entries,
 };
 use size::{board, uart::Uart};
 
@@ -27,13 +27,17 @@ const REVISIONS: Revisions = Revisions::MODERN;
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS)
         .revisions(REVISIONS);
-static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
-    "lamp",
-    RawJson::from_static(
-        r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
-    ),
-)
-.description("Switches the lamp")]);
+static CATALOG: Catalog = Catalog::new()
+    .tools(entries![
+        Tool::new(
+            "lamp",
+            RawJson::from_static(
+                r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+            ),
+        )
+        .description("Switches the lamp")
+    ])
+    .unchecked();
 const ENDPOINT: Endpoint<'static> = Endpoint::new(REVISIONS).host_policy(HostPolicy::ANY_HOST);
 
 #[size::entry]
@@ -165,7 +169,8 @@ impl Sender<'_> {
             if !tx.pending().is_empty() {
                 self.chunk(tx);
             }
-            return self.port.write(LAST_CHUNK);
+            self.port.write(LAST_CHUNK);
+            return;
         }
         self.head(
             tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED),

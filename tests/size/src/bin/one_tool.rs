@@ -4,10 +4,10 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, RawJson, RxBuffer, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target,
-    TxBuffer,
+    Catalog, Connection, RawJson, Request, RxBuffer, Server, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, Step, Target, Turn, TxBuffer, entries,
 };
-use size::{board, drain, send, uart::Uart};
+use size::{board, send, uart::Uart};
 
 const BYTES: usize = 512;
 size::figure!("buffer rx", BYTES);
@@ -20,46 +20,55 @@ size::figure!(
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
-    "lamp",
-    RawJson::from_static(
-        r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
-    ),
-)
-.description("Switches the lamp")]);
+static CATALOG: Catalog = Catalog::new()
+    .tools(entries![
+        Tool::new(
+            "lamp",
+            RawJson::from_static(
+                r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+            ),
+        )
+        .description("Switches the lamp")
+    ])
+    .unchecked();
+
+// Its locals are not alive while the connection reads.
+#[inline(never)]
+fn answer(request: &Request<'_>, mut turn: Turn<'_, Server<'_>>, port: &mut Uart) {
+    let target = send(port, &mut turn, |server, tx| CATALOG.respond(server, request, tx));
+    let Ok(Target::Tool(_)) = target else { return };
+    let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
+        Some(on) => {
+            board::set_lamp(on);
+            TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
+        }
+        None => TextResult::error("on must be true or false"),
+    };
+    let _ = send(port, &mut turn, |server, tx| server.respond(request.handle, &result, tx));
+}
 
 #[size::entry]
 fn main() -> ! {
-    static mut RX: RxBuffer<[u8; BYTES]> = RxBuffer::new([0; BYTES]);
-    static mut TX: TxBuffer<[u8; BYTES]> = TxBuffer::new([0; BYTES]);
+    static mut RX: [u8; BYTES] = [0; BYTES];
+    static mut TX: [u8; BYTES] = [0; BYTES];
     static mut STATE: ServerState<4, 4> = ServerState::new();
 
     board::open();
     let mut port = Uart::open();
-    let mut server = STATE.server(&CONFIG);
+    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
+    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
     loop {
-        while let Some(mut messages) = RX.next_messages() {
-            while let Ok(Some(event)) =
-                send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx))
-            {
-                let ServerEvent::Request(request) = event else { continue };
-                let Ok(Target::Tool(_)) =
-                    send(&mut port, TX, |tx| CATALOG.respond(&mut server, &request, tx))
-                else {
-                    continue;
-                };
-                let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
-                    Some(on) => {
-                        board::set_lamp(on);
-                        TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
-                    }
-                    None => TextResult::error("on must be true or false"),
-                };
-                let _ = send(&mut port, TX, |tx| server.respond(request.handle, &result, tx));
+        match connection.next(board::now()) {
+            Step::Event(ServerEvent::Request(request), turn) => answer(&request, turn, &mut port),
+            Step::Io { write: [], mut read, .. } => {
+                let n = port.read(read.spare());
+                read.commit(n);
             }
+            Step::Io { write, .. } => {
+                let written = port.write(write);
+                connection.wrote(written);
+            }
+            _ => {}
         }
-        drain(&mut port, TX);
-        let read = port.read(RX.spare());
-        RX.commit(read);
     }
 }

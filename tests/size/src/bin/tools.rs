@@ -3,17 +3,16 @@
 #![no_std]
 #![no_main]
 
-use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, ClientState, Encode, Encoder, Instant, RawJson, Request, RequestHandle, Revision,
-    RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer,
-    to_slice,
+    Catalog, ClientState, Connection, Encode, Encoder, Instant, RawJson, Request, RequestHandle,
+    Revision, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step,
+    Target, Turn, TxBuffer, entries, to_slice,
 };
 use serde::Deserialize;
-use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
+use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
 
 /// Maximum number of requests in flight, and so of concurrent `blink` calls.
 const IN_FLIGHT: usize = 4;
@@ -39,7 +38,7 @@ static CONFIG: ServerConfig =
         .instructions("A microcontroller with one lamp and 31 pins.")
         .request_timeout(Duration::from_secs(30));
 
-static CATALOG: Catalog = Catalog::new().tools(&[
+static CATALOG: Catalog = Catalog::new().tools(entries![
     Tool::new(
         "lamp",
         RawJson::from_static(
@@ -74,7 +73,8 @@ static CATALOG: Catalog = Catalog::new().tools(&[
     .title("Blink")
     .description("Lets the lamp blink, and answers when it is done")
     .annotations(ToolAnnotations::new().destructive_hint(false)),
-]);
+])
+.unchecked();
 
 #[derive(Deserialize)]
 struct Lamp {
@@ -116,15 +116,15 @@ struct Blinking {
 
 struct Board {
     port: Uart,
-    tx: TxBuffer<[u8; TX_BYTES]>,
-    server: Server<'static>,
     jobs: [Option<Blinking>; IN_FLIGHT],
 }
 
 impl Board {
-    fn take(&mut self, event: ServerEvent<'_>) {
+    // Its locals are not alive while the connection reads.
+    #[inline(never)]
+    fn take(&mut self, event: ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>>) {
         match event {
-            ServerEvent::Request(request) => self.answer(&request),
+            ServerEvent::Request(request) => self.answer(&request, turn),
             ServerEvent::RequestCancelled { request, .. }
             | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
@@ -135,20 +135,22 @@ impl Board {
         }
     }
 
-    fn answer(&mut self, request: &Request<'_>) {
-        let target =
-            send(&mut self.port, &mut self.tx, |tx| CATALOG.respond(&mut self.server, request, tx));
+    fn answer(&mut self, request: &Request<'_>, turn: &mut Turn<'_, Server<'_>>) {
+        let target = send(&mut self.port, turn, |server, tx| CATALOG.respond(server, request, tx));
         let Ok(Target::Tool(tool)) = target else { return };
-        match tool.name.as_plain() {
+        match tool.key.as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {
                     board::set_lamp(on);
                     self.text(
+                        turn,
                         request.handle,
                         &TextResult::new(if on { "The lamp is on" } else { "The lamp is off" }),
                     );
                 }
-                Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
+                Err(_) => {
+                    self.text(turn, request.handle, &TextResult::error("on must be true or false"))
+                }
             },
             Some("pin") => match request
                 .arguments()
@@ -161,19 +163,21 @@ impl Board {
                     if let Ok(data) =
                         to_slice(&PinResult { number, high }, Revision::LATEST, &mut data)
                     {
-                        let _ = send(&mut self.port, &mut self.tx, |tx| {
-                            self.server.respond_structured(request.handle, data, tx)
+                        let _ = send(&mut self.port, turn, |server, tx| {
+                            server.respond_structured(request.handle, data, tx)
                         });
                     }
                 }
-                None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
+                None => {
+                    self.text(turn, request.handle, &TextResult::error("number must be 0 to 30"))
+                }
             },
             Some("uptime") => {
                 let mut digits = [0; 20];
                 if let Ok(digits) =
                     to_slice(&board::now().as_millis(), Revision::LATEST, &mut digits)
                 {
-                    self.text(request.handle, &TextResult::new(digits.as_str()));
+                    self.text(turn, request.handle, &TextResult::new(digits.as_str()));
                 }
             }
             _ => match request.arguments().to::<Blink>() {
@@ -189,6 +193,7 @@ impl Board {
                     }
                 }
                 _ => self.text(
+                    turn,
                     request.handle,
                     &TextResult::error(
                         "times must be 1 to 255, and period a number of milliseconds",
@@ -198,18 +203,17 @@ impl Board {
         }
     }
 
-    fn text(&mut self, request: RequestHandle, result: &TextResult<'_>) {
-        let _ = send(&mut self.port, &mut self.tx, |tx| self.server.respond(request, result, tx));
+    fn text(
+        &mut self,
+        turn: &mut Turn<'_, Server<'_>>,
+        request: RequestHandle,
+        result: &TextResult<'_>,
+    ) {
+        let _ = send(&mut self.port, turn, |server, tx| server.respond(request, result, tx));
     }
 
-    /// Runs the jobs that are due. Returns whether any job is left.
-    fn work(&mut self) -> bool {
-        let now = board::now();
-        while let Ok(Some(event)) =
-            send(&mut self.port, &mut self.tx, |tx| self.server.handle_timeout(now, tx))
-        {
-            self.take(event);
-        }
+    /// Runs the jobs that are due.
+    fn work(&mut self, now: Instant, turn: &mut Turn<'_, Server<'_>>) {
         for place in 0..IN_FLIGHT {
             let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
             if job.due > now {
@@ -224,41 +228,40 @@ impl Board {
                     if let Some(done) = self.jobs.get_mut(place) {
                         *done = None;
                     }
-                    self.text(request, &TextResult::new("Done"));
+                    self.text(turn, request, &TextResult::new("Done"));
                 }
             }
         }
-        self.server.poll_timeout().is_some() || self.jobs.iter().any(|job| job.is_some())
     }
 }
 
 #[size::entry]
 fn main() -> ! {
-    static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut RX: [u8; RX_BYTES] = [0; RX_BYTES];
+    static mut TX: [u8; TX_BYTES] = [0; TX_BYTES];
     static mut STATE: ServerState<IN_FLIGHT, 4> = ServerState::new();
-    static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
 
     board::open();
-    let board = BOARD.write(Board {
-        port: Uart::open(),
-        tx: TxBuffer::new([0; TX_BYTES]),
-        server: STATE.server(&CONFIG),
-        jobs: [const { None }; IN_FLIGHT],
-    });
+    let mut board = Board { port: Uart::open(), jobs: [const { None }; IN_FLIGHT] };
+    let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
+    let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
     loop {
-        while let Some(mut messages) = RX.next_messages() {
-            let now = board::now();
-            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| {
-                board.server.next_event(now, &mut messages, tx)
-            }) {
-                board.take(event);
+        let now = board::now();
+        match connection.next(now) {
+            Step::Event(event, mut turn) => board.take(event, &mut turn),
+            Step::Io { write: [], mut read, until } => {
+                // While a job runs, nothing may block.
+                let busy = until.is_some() || board.jobs.iter().any(|job| job.is_some());
+                let spare = read.spare();
+                let n = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
+                read.commit(n);
+                board.work(now, &mut connection.turn(now));
             }
+            Step::Io { write, .. } => {
+                let written = board.port.write(write);
+                connection.wrote(written);
+            }
+            Step::Again | Step::Closed => {}
         }
-        let busy = board.work();
-        drain(&mut board.port, &mut board.tx);
-        let spare = RX.spare();
-        // While a job runs, nothing may block.
-        let read = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
-        RX.commit(read);
     }
 }

@@ -89,10 +89,10 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
         Transport::HttpSse => Some(Revision::V2025_11_25),
         _ => Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object()),
     };
-    let found = Session::open(command, Revisions::ALL, None).and_then(|mut session| {
+    let found = Session::open(command, Revisions::ALL, None).and_then(|session| {
         let (revision, era) = (session.client.revision(), session.client.era());
         session::want(revision, best)?;
-        let mut again = Session::open(command, Revisions::ALL, era)?;
+        let again = Session::open(command, Revisions::ALL, era)?;
         session::want(again.client.revision(), best)?;
         session::want(
             again.sent_first().as_deref(),

@@ -73,7 +73,7 @@ impl<'t> Setup<'t> {
             "hasty" => config.progress_extends_timeout = false,
             "max_rounds" => config.max_rounds = number()? as u8,
             "experimental" => config.experimental = Some(json(value)?),
-            "extensions" => config.extensions = Some(json(value)?),
+            "extensions" => *config = config.extensions(json(value)?),
             "result_types" => self.result_types = words.collect(),
             "nameless" => config.send_client_info = false,
             "log_level" => config.log_level = Some(level(value)?),

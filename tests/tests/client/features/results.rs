@@ -75,11 +75,9 @@ fn tool_12_tool_21_structured_content_is_checked_before_it_is_believed() {
                     };
                     let result: CallToolResult<'_> = result.to().expect("a result");
                     verdict = Some(
-                        mcp_sansio::Catalog::check_structured(
-                            &tool,
-                            result.structured_content_for(revision),
-                        )
-                        .is_ok(),
+                        mcp_sansio::Entry::from(&tool)
+                            .check_structured(result.structured_content_for(revision))
+                            .is_ok(),
                     );
                 },
             );

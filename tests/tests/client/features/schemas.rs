@@ -1,7 +1,7 @@
 //! Schemas of tools, checked by the client.
 
 use mcp_sansio::types::Tool;
-use mcp_sansio::{Catalog, RawJson};
+use mcp_sansio::{Entry, RawJson};
 
 use super::support::raw;
 
@@ -10,7 +10,7 @@ fn fault(schema: &str, content: &str) -> Option<String> {
     let listed =
         format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
     let tool: Tool<'_> = raw(&listed).to().expect("a tool");
-    Catalog::check_structured(&tool, Some(raw(content))).err().map(|fault| fault.to_string())
+    Entry::from(&tool).check_structured(Some(raw(content))).err().map(|fault| fault.to_string())
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn sch_01_sch_02_results_are_read_by_the_dialect_of_their_schema() {
     let rest = r##""$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a","type":"string"}}}"##;
     for new in ["", r#""$schema":"https://json-schema.org/draft/2020-12/schema","#] {
         let found = fault(&format!("{{{new}{rest}"), r#"{"a":1}"#);
-        assert_eq!(found.as_deref(), Some("a: is of a type that the schema does not allow"));
+        assert_eq!(found.as_deref(), Some("a: must be of type string, is 1"));
     }
     let old = format!(r#"{{"$schema":"http://json-schema.org/draft-07/schema#",{rest}"#);
     assert_eq!(fault(&old, r#"{"a":1}"#), None, "draft-07 ignores keywords beside a reference");

@@ -12,7 +12,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{
     CallOutcome, Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson,
     Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures as Can, Target, Tx, TxBuffer,
+    ServerFeatures as Can, Target, Tx, TxBuffer, entries,
 };
 use mcp_sansio_tests::memory::new_server;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
     .with(Can::LOGGING);
 
 static CATALOG: Catalog = Catalog::new()
-    .tools(&[
+    .tools(entries![
         Tool::new(
             "echo",
             RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#),
@@ -41,9 +41,11 @@ static CATALOG: Catalog = Catalog::new()
         Tool::new("slow", ANYTHING),
         Tool::new("ask", ANYTHING),
     ])
-    .resources(&[Resource::new("memory://blob", "blob").size(512)])
-    .templates(&[ResourceTemplate::new("memory://log/{line}", "log")])
-    .prompts(&[Prompt::new("greet").arguments(&[PromptArgument::new("who").required(true)])]);
+    .resources(entries![Resource::new("memory://blob", "blob").size(512)])
+    .templates(entries![ResourceTemplate::new("memory://log/{line}", "log")])
+    .prompts(entries![
+        Prompt::new("greet").arguments(&[PromptArgument::new("who").required(true)])
+    ]);
 const ANYTHING: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 
 const BYTES: [u8; 512] = [0xa5; 512];
@@ -221,7 +223,7 @@ impl<const TX: usize> Outside<TX> {
     fn request(&mut self, server: &mut Server<'static>, now: u64, request: &Request<'_>) {
         let handle = request.handle;
         match self.send(|tx| CATALOG.respond(server, request, tx)).unwrap() {
-            Target::Tool(tool) => match tool.name.as_plain() {
+            Target::Tool(tool) => match tool.key.as_plain() {
                 // Checks for a string first: with `alloc`, the error for a wrong type is formatted
                 // on the heap.
                 Some("echo")
@@ -248,7 +250,7 @@ impl<const TX: usize> Outside<TX> {
             },
             Target::Resource(resource) => {
                 let contents = [ResourceContents::blob("memory://blob", &BYTES)];
-                assert!(resource.size.is_some());
+                assert!(resource.key == "memory://blob");
                 self.done(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx));
             }
             target @ Target::Template(_) => {

@@ -14,7 +14,8 @@ use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResul
 use mcp_sansio::{
     Catalog, Change, ClientFeatures, ClientRequest, ExchangeId, Frame, Instant, LogMessage,
     Messages, Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, types::LoggingLevel,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, entries,
+    types::LoggingLevel,
 };
 use mcp_sansio_tests::memory::new_server;
 
@@ -29,7 +30,7 @@ pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
 )
 .send_server_info(false);
 
-pub(crate) static CATALOG: Catalog<'static> = Catalog::new().tools(&[
+pub(crate) static CATALOG: Catalog<'static> = Catalog::new().tools(entries![
     Tool::new("echo", OBJECT),
     Tool::new("progress", OBJECT),
     Tool::new("slow", OBJECT),
@@ -502,7 +503,7 @@ fn handle(
         _ => panic!("{target:?}"),
     };
     let done = TextResult::new("done");
-    let answered = match tool.name.as_plain().unwrap() {
+    let answered = match tool.key.as_plain().unwrap() {
         "slow" => return Some(handle),
         "progress" => {
             let _ = server.progress(NOW, handle, &Progress::of(1), tx).unwrap();

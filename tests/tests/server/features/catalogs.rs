@@ -4,15 +4,15 @@ use mcp_sansio::types::{
     CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
     TextResult, Tool,
 };
-use mcp_sansio::{Catalog, RawJson, Revision, Target};
+use mcp_sansio::{Catalog, Entry, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
-use super::support::{Peer, REVISIONS, leaked, raw};
+use super::support::{Peer, REVISIONS, entries, leaked, raw};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 fn fault_of_tool(tool: Tool<'_>) -> Option<&'static str> {
-    Catalog::new().tools(&[tool]).check().err().map(|error| error.reason)
+    Catalog::new().tools(&[Entry::from(&tool)]).check().err().map(|error| error.reason)
 }
 
 #[test]
@@ -39,21 +39,21 @@ fn tool_09_no_two_tools_have_one_name() {
         Tool::new("A", OBJECT),
         Tool::new("b", OBJECT),
     ];
-    let fault = Catalog::new().tools(&tools).check().unwrap_err();
+    let fault = Catalog::new().tools(entries(&tools)).check().unwrap_err();
     assert_eq!((fault.entry, fault.to_string().as_str()), ("b", "b: two tools have this name"));
-    assert!(Catalog::new().tools(&tools[..3]).check().is_ok());
+    assert!(Catalog::new().tools(&entries(&tools)[..3]).check().is_ok());
     let prompts = [Prompt::new("p"), Prompt::new("p")];
-    assert!(Catalog::new().prompts(&prompts).check().is_err());
+    assert!(Catalog::new().prompts(entries(&prompts)).check().is_err());
     let resources = [Resource::new("u:a", "a"), Resource::new("u:a", "b")];
-    assert!(Catalog::new().resources(&resources).check().is_err());
+    assert!(Catalog::new().resources(entries(&resources)).check().is_err());
     let templates = [ResourceTemplate::new("u:{a}", "a"), ResourceTemplate::new("u:{a}", "b")];
-    assert!(Catalog::new().templates(&templates).check().is_err());
+    assert!(Catalog::new().templates(entries(&templates)).check().is_err());
 }
 
 #[test]
 fn tool_06_names_that_differ_in_case_are_two_tools() {
     let tools = [Tool::new("Echo", OBJECT), Tool::new("echo", OBJECT)];
-    let catalog = Catalog::new().tools(&tools);
+    let catalog = Catalog::new().tools(entries(&tools));
     assert!(catalog.check().is_ok());
     for revision in REVISIONS {
         let mut peer = Peer::new(revision);
@@ -62,7 +62,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
                 let Ok(Target::Tool(tool)) = catalog.respond(server, request, tx) else {
                     panic!("{name} is a tool")
                 };
-                let text = tool.name.to_string();
+                let text = tool.key.to_string();
                 assert_eq!(server.respond(request.handle, &TextResult::new(&text), tx), Ok(()));
             });
             assert_eq!(answer["result"]["content"][0]["text"], name);
@@ -105,7 +105,7 @@ fn tool_10_input_schemas_of_a_catalog_are_of_objects() {
 fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
     let schema = r##"{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","unevaluatedProperties":false,"$defs":{"a":{"$anchor":"x"}},"properties":{"a":{"x-mcp-header":"A","$ref":"#/$defs/a"},"b":1.50},"x-own":[{"\u00e9":null}]}"##;
     let tools = [Tool::new("t", raw(schema)).output_schema(raw(schema))];
-    let catalog = Catalog::new().tools(&tools);
+    let catalog = Catalog::new().tools(entries(&tools));
     let mut tx = mcp_sansio::TxBuffer::with_limit(Vec::new(), 1 << 20);
     for revision in REVISIONS {
         let mut peer = Peer::new(revision);
@@ -149,10 +149,10 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
         names.iter().map(|name| ResourceTemplate::new(name, name)).collect();
     let prompts: Vec<Prompt> = names.iter().map(|name| Prompt::new(&name[2..])).collect();
     let whole = Catalog::new()
-        .tools(&tools)
-        .resources(&resources)
-        .templates(&templates)
-        .prompts(&prompts)
+        .tools(entries(&tools))
+        .resources(entries(&resources))
+        .templates(entries(&templates))
+        .prompts(entries(&prompts))
         .cache(7, CacheScope::Private);
     assert!(whole.check().is_ok());
     for revision in REVISIONS {
@@ -231,7 +231,7 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
     static CONFIG: mcp_sansio::ServerConfig<'static> =
         super::support::CONFIG.discover_cache(86_400_000, CacheScope::Private);
     let tools = [Tool::new("t", OBJECT)];
-    let catalog = Catalog::new().tools(&tools).cache(u64::MAX, CacheScope::Private);
+    let catalog = Catalog::new().tools(entries(&tools)).cache(u64::MAX, CacheScope::Private);
     for revision in REVISIONS {
         let mut plain: Peer = Peer::new(revision);
         let mut kept: Peer = Peer::sized(revision, &CONFIG, json!({}));
@@ -274,9 +274,14 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
 
 #[test]
 fn res_11_uris_and_templates_follow_rfc_3986() {
-    let is_uri = |uri: &str| Catalog::new().resources(&[Resource::new(uri, "n")]).check().is_ok();
+    let is_uri = |uri: &str| {
+        Catalog::new().resources(&[Entry::from(&Resource::new(uri, "n"))]).check().is_ok()
+    };
     let is_template = |template: &str| {
-        Catalog::new().templates(&[ResourceTemplate::new(template, "n")]).check().is_ok()
+        Catalog::new()
+            .templates(&[Entry::from(&ResourceTemplate::new(template, "n"))])
+            .check()
+            .is_ok()
     };
     for good in [
         "file:///a",
@@ -336,7 +341,7 @@ fn res_11_uris_and_templates_follow_rfc_3986() {
 /// The template that matches a URI, and two of its variables; the URI is JSON text.
 fn variables(template: &str, uri: &str) -> Option<(Option<String>, Option<String>)> {
     let templates = [ResourceTemplate::new(template, "n")];
-    let catalog = Catalog::new().templates(&templates);
+    let catalog = Catalog::new().templates(entries(&templates));
     assert!(catalog.check().is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
     let mut found = None;

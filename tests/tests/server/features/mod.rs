@@ -6,6 +6,7 @@ mod typed;
 mod asking;
 mod catalogs;
 mod listening;
+mod outcomes;
 mod questions;
 mod results;
 mod schemas;

@@ -4,14 +4,17 @@
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{RequestedSchema, Tool};
-use mcp_sansio::{Catalog, MAX_DEPTH, RawJson, Revision, Target, to_slice};
+use mcp_sansio::{Catalog, Entry, MAX_DEPTH, RawJson, Revision, Target, to_slice};
 use serde_json::{Value, json};
 
 use super::support::{Peer, leaked, raw};
 use super::{everything_catalog, everything_forms};
 
 fn check(schema: &str) -> Result<(), String> {
-    Catalog::new().tools(&[Tool::new("t", raw(schema))]).check().map_err(|fault| fault.to_string())
+    Catalog::new()
+        .tools(&[Entry::from(&Tool::new("t", raw(schema)))])
+        .check()
+        .map_err(|fault| fault.to_string())
 }
 
 /// Validates arguments by the schema.
@@ -25,7 +28,8 @@ fn fault(schema: &str, arguments: &str) -> Option<String> {
     );
     peer.say_text(&message, |_, event, _| {
         let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        found = Catalog::check_arguments(&tool, &request.arguments())
+        found = Entry::from(&tool)
+            .check_arguments(&request.arguments())
             .err()
             .map(|fault| fault.to_string());
     });
@@ -52,7 +56,7 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
         assert_eq!(check(&schema), Ok(()));
         assert_eq!(
             fault(&schema, r#"{"a":1}"#).as_deref(),
-            Some("a: is of a type that the schema does not allow")
+            Some("a: must be of type string, is 1")
         );
         // Elements before the others, which draft-07 writes in another way.
         let schema = format!(
@@ -110,8 +114,8 @@ fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
         );
         // An output schema as well.
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(&schema));
-        assert!(Catalog::new().tools(&[tool]).check().is_err());
-        assert!(Catalog::check_structured(&tool, Some(RawJson::EMPTY)).is_err());
+        assert!(Catalog::new().tools(&[Entry::from(&tool)]).check().is_err());
+        assert!(Entry::from(&tool).check_structured(Some(RawJson::EMPTY)).is_err());
     }
 }
 
@@ -303,7 +307,7 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
 fn tool_11_structured_content_is_measured_by_the_output_schema() {
     let verdict = |schema: &str, content: Option<&str>| {
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
-        Catalog::check_structured(&tool, content.map(raw)).err().map(|fault| fault.to_string())
+        Entry::from(&tool).check_structured(content.map(raw)).err().map(|fault| fault.to_string())
     };
     let weather = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
     assert_eq!(verdict(weather, Some(r#"{"degrees":21.5,"sky":"rain"}"#)), None);
@@ -327,8 +331,8 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
     assert_eq!(verdict(r#"{"type":"null"}"#, Some("null")), None);
     let without = Tool::new("t", raw(DEFAULT));
     assert!(
-        Catalog::check_structured(&without, None).is_ok()
-            && Catalog::check_structured(&without, Some(RawJson::NULL)).is_ok()
+        Entry::from(&without).check_structured(None).is_ok()
+            && Entry::from(&without).check_structured(Some(RawJson::NULL)).is_ok()
     );
     // The result of the example's tool.
     let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
@@ -471,13 +475,6 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
                 && schema.get("$schema").is_none_or(|dialect| dialect == "https://json-schema.org/draft/2020-12/schema")
         );
     }
-    // The schema of the echo server, a constant in its source.
-    let source = include_str!("../../../../examples/src/echo_server.rs");
-    let text =
-        source.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next()).expect("its schema");
-    let mut faults = Vec::new();
-    invalid(&serde_json::from_str(text).expect("JSON"), "", &mut faults);
-    assert!(faults.is_empty() && !text.contains("$schema"), "{faults:?}");
     // The check can fail.
     for wrong in [
         json!({"type": "text"}),

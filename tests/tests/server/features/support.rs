@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerConfig,
+    Entry, Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerConfig,
     ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_server;
@@ -25,6 +25,14 @@ pub(crate) const EVERYTHING: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED
 
 pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).send_server_info(false);
+
+/// Returns the entries for these tools, resources, templates or prompts. They are never freed.
+pub(crate) fn entries<'c, T>(values: &'c [T]) -> &'c [Entry<'c>]
+where
+    Entry<'c>: From<&'c T>,
+{
+    values.iter().map(Entry::from).collect::<Vec<_>>().leak()
+}
 
 /// Capabilities of a client that declares everything.
 pub(crate) fn can_do_everything() -> Value {

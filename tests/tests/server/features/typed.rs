@@ -1,8 +1,8 @@
 //! Tools as an enum, through a server.
 
-use mcp_sansio::typed::Tools;
-use mcp_sansio::types::TextResult;
-use mcp_sansio::{Catalog, Revision, Target};
+use mcp_sansio::typed::{Called, Input, Tools};
+use mcp_sansio::types::{TextResult, Tool};
+use mcp_sansio::{Catalog, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
 use super::support::{Peer, REVISIONS};
@@ -10,27 +10,26 @@ use super::support::{Peer, REVISIONS};
 #[derive(Tools)]
 enum Call {
     /// Waits.
-    Wait {
-        #[arg(range = 1..=9)]
-        seconds: u8,
-    },
+    Wait(Wait),
 }
 
-static CATALOG: Catalog = Catalog::new().tools(Call::TOOLS);
+#[derive(Input, Debug)]
+pub(super) struct Wait {
+    #[arg(range = 1..=9)]
+    seconds: u8,
+}
+
+static CATALOG: Catalog = Catalog::new().calls::<Call>();
 
 fn call(revision: Revision, name: &str, arguments: Value) -> Value {
     let params = json!({"name": name, "arguments": arguments});
     Peer::new(revision).ask("tools/call", params, |server, request, tx| {
-        let target = CATALOG.respond(server, request, tx).unwrap();
-        match Call::from_request(request) {
-            Some(Ok(Call::Wait { seconds })) => {
+        match CATALOG.call(server, request, tx).unwrap() {
+            Called::Call(Call::Wait(Wait { seconds })) => {
                 let text = seconds.to_string();
                 server.respond(request.handle, &TextResult::new(&text), tx).unwrap();
             }
-            Some(Err(faults)) => {
-                server.respond_invalid_arguments(request.handle, &faults, tx).unwrap();
-            }
-            None => assert!(matches!(target, Target::Responded)),
+            Called::Other(target) => assert!(matches!(target, Target::Responded)),
         }
     })
 }
@@ -50,5 +49,57 @@ fn tool_17_faults_of_typed_arguments_are_for_the_model_from_2025_11_25_on() {
             assert_eq!(refused["result"]["isError"], true);
             assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
         }
+    }
+}
+
+/// A tool written by hand, with the same arguments.
+const BY_HAND: Tool = Tool::new(
+    "wait",
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"seconds":{"type":"integer","minimum":1,"maximum":9}},"required":["seconds"],"additionalProperties":false}"#,
+    ),
+);
+
+#[test]
+fn tool_17_a_catalog_refuses_arguments_by_itself_derived_or_by_hand() {
+    let by_hand = Catalog::new().tools(mcp_sansio::entries![BY_HAND]);
+    for (catalog, words) in [
+        (by_hand, "seconds: must be at least 1, is 0"),
+        (CATALOG, "seconds: must be at least 1, is 0"),
+        (by_hand, "second: is unknown, must be one of seconds"),
+    ] {
+        for revision in REVISIONS {
+            let name = if words.starts_with("seconds") { "seconds" } else { "second" };
+            let mut params = json!({"name": "wait", "arguments": {"seconds": 1}});
+            params["arguments"][name] = json!(0);
+            let refused = Peer::new(revision).ask("tools/call", params, |server, request, tx| {
+                let target = catalog.target(request).unwrap();
+                assert!(matches!(target, Target::InvalidArguments(tool) if tool.key == "wait"));
+                let target = catalog.respond(server, request, tx).unwrap();
+                assert!(matches!(target, Target::Responded));
+            });
+            if revision < Revision::V2025_11_25 {
+                assert_eq!(refused["error"], json!({"code": -32602, "message": words}));
+            } else {
+                assert_eq!(refused["result"]["isError"], true);
+                assert_eq!(refused["result"]["content"], json!([{"type": "text", "text": words}]));
+            }
+        }
+    }
+}
+
+#[test]
+fn unchecked_arguments_reach_the_tool() {
+    for catalog in
+        [CATALOG.unchecked(), Catalog::new().tools(mcp_sansio::entries![BY_HAND]).unchecked()]
+    {
+        let params = json!({"name": "wait", "arguments": {"seconds": 0}});
+        let response =
+            Peer::new(Revision::LATEST).ask("tools/call", params, |server, request, tx| {
+                let target = catalog.respond(server, request, tx).unwrap();
+                assert!(matches!(target, Target::Tool(tool) if tool.key == "wait"));
+                server.respond(request.handle, &TextResult::new("ran"), tx).unwrap();
+            });
+        assert_eq!(response["result"]["content"][0]["text"], "ran");
     }
 }

@@ -54,9 +54,9 @@
 //! # Memory
 //!
 //! Each POST in flight takes its body, a buffer for heads (16 to 64 KiB) and one for the response,
-//! up to [`HttpTransport::max_message`]. Their number is limited: those of requests by the `N` of
-//! the [`Connector`](crate::asynchronous::client::Connector), those without a response by
-//! [`MAX_ONE_WAY_POSTS`]; in addition there is one GET stream.
+//! up to [`HttpTransport::max_message`]. Their number is limited: those of requests by
+//! [`Connector::max_in_flight`](crate::asynchronous::client::Connector::max_in_flight), those
+//! without a response by [`MAX_ONE_WAY_POSTS`]; in addition there is one GET stream.
 //!
 //! | kept | limit |
 //! | --- | --- |

@@ -33,13 +33,10 @@ use super::{post, stateless, stream};
 use crate::asynchronous::timer::later;
 
 /// Serves a connection until it ends.
-pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(
-    shared: &EndpointState<A, F, N, S>,
-    socket: T,
-) -> io::Result<()>
+pub(super) async fn serve<A, H, T, F>(shared: &EndpointState<A, F>, socket: T) -> io::Result<()>
 where
-    A: Deref<Target = App<H, N, S>>,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>>,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -53,13 +50,13 @@ where
     .await
 }
 
-async fn serve_requests<A, H, T, F, const N: usize, const S: usize>(
-    shared: &EndpointState<A, F, N, S>,
+async fn serve_requests<A, H, T, F>(
+    shared: &EndpointState<A, F>,
     mut wire: Wire<T>,
 ) -> io::Result<()>
 where
-    A: Deref<Target = App<H, N, S>>,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>>,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -97,17 +94,17 @@ where
 }
 
 /// One request and its response.
-struct Exchange<'x, A, T, F, const N: usize, const S: usize> {
-    shared: &'x EndpointState<A, F, N, S>,
+struct Exchange<'x, A, T, F> {
+    shared: &'x EndpointState<A, F>,
     wire: &'x mut Wire<T>,
     head: &'x Head,
     sender: &'x mut Sender,
 }
 
-impl<A, H, T, F, const N: usize, const S: usize> Exchange<'_, A, T, F, N, S>
+impl<A, H, T, F> Exchange<'_, A, T, F>
 where
-    A: Deref<Target = App<H, N, S>>,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>>,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -213,7 +210,7 @@ where
         held: &Option<BodyReservation>,
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
-        let instance = self.instance::<1>(principal);
+        let instance = self.instance(principal);
         self.alone_on(&instance, messages, held).await
     }
 
@@ -224,12 +221,12 @@ where
         held: &Option<BodyReservation>,
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
-        let instance = self.instance::<N>(principal);
+        let instance = self.instance(principal);
         instance.inner.lock().server().start_legacy(revision);
         self.alone_on(&instance, messages, held).await
     }
 
-    fn instance<const M: usize>(&self, principal: Option<Arc<str>>) -> ServerInstance<F, M, S> {
+    fn instance(&self, principal: Option<Arc<str>>) -> ServerInstance<F> {
         let app = &*self.shared.app;
         ServerInstance::new(
             app,
@@ -238,9 +235,9 @@ where
         )
     }
 
-    async fn alone_on<const M: usize>(
+    async fn alone_on(
         self,
-        instance: &ServerInstance<F, M, S>,
+        instance: &ServerInstance<F>,
         messages: Messages<'_>,
         held: &Option<BodyReservation>,
     ) -> io::Result<()> {
@@ -292,7 +289,7 @@ where
 
     async fn post(
         self,
-        session: &Session<F, N, S>,
+        session: &Session<F>,
         head: &RequestHead<'_>,
         body: &[u8],
         held: &Option<BodyReservation>,

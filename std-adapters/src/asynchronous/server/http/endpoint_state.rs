@@ -15,12 +15,12 @@ use super::options::HttpOptions;
 use super::sessions::Sessions;
 
 /// State that all connections of an endpoint share.
-pub(super) struct EndpointState<A, F, const N: usize, const S: usize> {
+pub(super) struct EndpointState<A, F> {
     pub(super) app: A,
     pub(super) options: HttpOptions,
     pub(super) endpoint: Endpoint<'static>,
-    pub(super) sessions: Sessions<F, N, S>,
-    pub(super) legacy: LegacyStreams<F, N, S>,
+    pub(super) sessions: Sessions<F>,
+    pub(super) legacy: LegacyStreams<F>,
     pub(super) bodies: Arc<Bodies>,
 }
 
@@ -45,9 +45,9 @@ impl Receiver for ShutdownSignal {
     }
 }
 
-impl<A, F, H, const N: usize, const S: usize> EndpointState<A, F, N, S>
+impl<A, F, H> EndpointState<A, F>
 where
-    A: Deref<Target = App<H, N, S>>,
+    A: Deref<Target = App<H>>,
 {
     pub(super) fn new(app: A, options: HttpOptions) -> Self {
         let endpoint = Endpoint::new(app.config.revisions).host_policy(options.host_policy);

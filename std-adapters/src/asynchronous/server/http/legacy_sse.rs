@@ -9,16 +9,14 @@ use super::options::HttpOptions;
 use super::server_instance::ServerInstance;
 
 /// The open streams.
-pub(super) struct LegacyStreams<F, const N: usize, const S: usize>(
-    Mutex<HashMap<String, LegacyStream<F, N, S>>>,
-);
+pub(super) struct LegacyStreams<F>(Mutex<HashMap<String, LegacyStream<F>>>);
 
-pub(super) struct LegacyStream<F, const N: usize, const S: usize> {
-    pub(super) instance: Arc<ServerInstance<F, N, S>>,
+pub(super) struct LegacyStream<F> {
+    pub(super) instance: Arc<ServerInstance<F>>,
     pub(super) principal: Option<Arc<str>>,
 }
 
-impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
+impl<F> LegacyStreams<F> {
     pub(super) fn new() -> Self {
         Self(Mutex::default())
     }
@@ -36,7 +34,7 @@ impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
         &self,
         query: Option<&str>,
         principal: Option<&str>,
-    ) -> Option<Arc<ServerInstance<F, N, S>>> {
+    ) -> Option<Arc<ServerInstance<F>>> {
         let id = query?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))?;
         let all = self.lock();
         let legacy = all.get(id).filter(|legacy| legacy.principal.as_deref() == principal)?;
@@ -44,22 +42,22 @@ impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
     }
 
     /// Adds a stream, for as long as the result exists.
-    pub(super) fn open(&self, id: SessionId, legacy: LegacyStream<F, N, S>) -> Open<'_, F, N, S> {
+    pub(super) fn open(&self, id: SessionId, legacy: LegacyStream<F>) -> Open<'_, F> {
         self.lock().insert(id.as_str().to_owned(), legacy);
         Open { all: self, id }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, LegacyStream<F, N, S>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, LegacyStream<F>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(super) struct Open<'s, F, const N: usize, const S: usize> {
-    all: &'s LegacyStreams<F, N, S>,
+pub(super) struct Open<'s, F> {
+    all: &'s LegacyStreams<F>,
     id: SessionId,
 }
 
-impl<F, const N: usize, const S: usize> Drop for Open<'_, F, N, S> {
+impl<F> Drop for Open<'_, F> {
     fn drop(&mut self) {
         let legacy = self.all.lock().remove(self.id.as_str());
         // Outside of the lock, because handlers are dropped.

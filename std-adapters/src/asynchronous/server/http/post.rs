@@ -22,11 +22,11 @@ use super::wire::Wire;
 /// Processes the body and writes the response. `opened` is called after the messages have been
 /// processed and before anything is written.
 #[allow(clippy::too_many_arguments)] // the parts of a request
-pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
+pub(super) async fn serve<H, T, F>(
+    app: &App<H>,
     options: &HttpOptions,
     wire: &mut Wire<T>,
-    session: &Session<F, N, S>,
+    session: &Session<F>,
     head: &RequestHead<'_>,
     body: &[u8],
     held: Option<&BodyReservation>,
@@ -34,7 +34,7 @@ pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     opened: impl FnOnce(&mut Sender),
 ) -> io::Result<()>
 where
-    H: Fn(Context<N, S>) -> F,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -84,12 +84,12 @@ where
 }
 
 /// Connection of an exchange, while there is one.
-struct Attached<'s, F, const N: usize, const S: usize> {
-    session: &'s Session<F, N, S>,
+struct Attached<'s, F> {
+    session: &'s Session<F>,
     exchange: ExchangeId,
 }
 
-impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
+impl<F> Attached<'_, F> {
     /// Moves pending output. Returns whether there was any.
     fn take(
         &self,
@@ -148,7 +148,7 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
     }
 }
 
-impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
+impl<F> Drop for Attached<'_, F> {
     fn drop(&mut self) {
         self.session.leave_exchange(self.exchange);
     }

@@ -23,14 +23,10 @@ use super::options::HttpOptions;
 /// # Errors
 /// I/O errors of the operating system while accepting. Lack of resources is only an error while
 /// there are no connections; otherwise it is retried.
-pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
-    app: A,
-    listener: L,
-    options: HttpOptions,
-) -> io::Result<()>
+pub async fn serve<A, H, L, F>(app: A, listener: L, options: HttpOptions) -> io::Result<()>
 where
-    A: Deref<Target = App<H, N, S>>,
-    H: Fn(Context<N, S>) -> F,
+    A: Deref<Target = App<H>>,
+    H: Fn(Context) -> F,
     L: Listener,
     F: Future<Output = Result<Reply, Failure>>,
 {

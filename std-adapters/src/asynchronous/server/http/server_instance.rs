@@ -14,9 +14,9 @@ use super::super::dispatcher::Dispatcher;
 use super::super::inner::ConnectionInner;
 use super::super::reply::{Failure, Reply};
 
-/// A server with tables for `M` requests in flight.
-pub(super) struct ServerInstance<F, const M: usize, const S: usize> {
-    pub(super) inner: Arc<ConnectionInner<M, S>>,
+/// The server of a session, or of an exchange that stands alone.
+pub(super) struct ServerInstance<F> {
+    pub(super) inner: Arc<ConnectionInner>,
     dispatcher: Mutex<Dispatcher<F>>,
     broadcaster: Broadcaster,
     receiver_id: OnceLock<u64>,
@@ -35,14 +35,10 @@ pub(super) struct Taken {
     pub(super) is_held: bool,
 }
 
-impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
+impl<F> ServerInstance<F> {
     /// `tx` is the buffer for messages that belong to no exchange.
-    pub(super) fn new<H, const N: usize>(
-        app: &App<H, N, S>,
-        tx: TxBuffer<Vec<u8>>,
-        principal: Option<Arc<str>>,
-    ) -> Self {
-        let inner = Arc::new(ConnectionInner::new(app.config, tx, principal));
+    pub(super) fn new<H>(app: &App<H>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+        let inner = Arc::new(ConnectionInner::new(app, tx, principal));
         Self {
             inner,
             dispatcher: Mutex::new(Dispatcher::new()),
@@ -58,7 +54,7 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
         let mut is_new = false;
         self.receiver_id.get_or_init(|| {
             is_new = true;
-            let inner: Weak<dyn Receiver> = Arc::<ConnectionInner<M, S>>::downgrade(&self.inner);
+            let inner: Weak<dyn Receiver> = Arc::<ConnectionInner>::downgrade(&self.inner);
             self.broadcaster.add_uncounted(inner)
         });
         is_new
@@ -83,20 +79,18 @@ impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
-    ServerInstance<F, M, S>
-{
+impl<F: Future<Output = Result<Reply, Failure>>> ServerInstance<F> {
     /// Processes messages, as far as there is room for the responses of the core. `held` is kept as
     /// long as the handlers that they start.
-    pub(super) fn take_in<H, const N: usize>(
+    pub(super) fn take_in<H>(
         &self,
-        app: &App<H, N, S>,
+        app: &App<H>,
         exchange: ExchangeId,
         messages: &mut Messages<'_>,
         held: Option<&BodyReservation>,
         taken: &mut Taken,
     ) where
-        H: Fn(context::Context<N, S>) -> F,
+        H: Fn(context::Context) -> F,
     {
         if taken.is_all {
             return;
@@ -152,9 +146,9 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     }
 
     /// One pass over handlers, timeouts and output. Returns whether there was progress.
-    pub(super) fn round<H, const N: usize>(&self, app: &App<H, N, S>) -> bool
+    pub(super) fn round<H>(&self, app: &App<H>) -> bool
     where
-        H: Fn(context::Context<N, S>) -> F,
+        H: Fn(context::Context) -> F,
     {
         let waker = Waker::from(Arc::clone(&self.inner.driver));
         let mut cx = Context::from_waker(&waker);
@@ -167,7 +161,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     }
 }
 
-impl<F, const M: usize, const S: usize> Drop for ServerInstance<F, M, S> {
+impl<F> Drop for ServerInstance<F> {
     fn drop(&mut self) {
         self.close();
     }

@@ -20,10 +20,10 @@ use super::server_instance::ServerInstance;
 use super::stateless::poll_timer;
 use crate::asynchronous::timer::{LazyTimer, later};
 
-pub(super) struct Session<F, const N: usize, const S: usize> {
+pub(super) struct Session<F> {
     pub(super) id: SessionId,
     pub(super) principal: Option<Arc<str>>,
-    pub(super) instance: ServerInstance<F, N, S>,
+    pub(super) instance: ServerInstance<F>,
     streams: Mutex<Streams>,
 }
 
@@ -55,9 +55,9 @@ pub(super) struct Line {
     pub(super) waker: Option<Waker>,
 }
 
-impl<F, const N: usize, const S: usize> Session<F, N, S> {
+impl<F> Session<F> {
     pub(super) fn new<H>(
-        app: &App<H, N, S>,
+        app: &App<H>,
         options: &HttpOptions,
         id: SessionId,
         principal: Option<Arc<str>>,
@@ -227,11 +227,11 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize> Session<F, N, S> {
+impl<F: Future<Output = Result<Reply, Failure>>> Session<F> {
     /// Drives the handlers and timeouts of the session until it ends.
-    pub(super) async fn drive<H>(&self, app: &App<H, N, S>, options: &HttpOptions)
+    pub(super) async fn drive<H>(&self, app: &App<H>, options: &HttpOptions)
     where
-        H: Fn(Context<N, S>) -> F,
+        H: Fn(Context) -> F,
     {
         let mut timer = LazyTimer::new();
         poll_fn(|cx| {

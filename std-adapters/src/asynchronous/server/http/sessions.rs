@@ -10,20 +10,20 @@ use super::session::Session;
 
 /// The open sessions: at most [`HttpOptions::max_sessions`], and of each principal at most
 /// [`HttpOptions::max_sessions_per_principal`].
-pub(super) struct Sessions<F, const N: usize, const S: usize>(Mutex<State<F, N, S>>);
+pub(super) struct Sessions<F>(Mutex<State<F>>);
 
-struct State<F, const N: usize, const S: usize> {
-    by_id: HashMap<String, Entry<F, N, S>>,
+struct State<F> {
+    by_id: HashMap<String, Entry<F>>,
     /// Sessions that are not driven yet.
-    fresh: Vec<Arc<Session<F, N, S>>>,
+    fresh: Vec<Arc<Session<F>>>,
     /// Number of sessions opened so far.
     opened: u64,
     new: New,
     by_principal: HashMap<Option<Arc<str>>, Own>,
 }
 
-struct Entry<F, const N: usize, const S: usize> {
-    session: Arc<Session<F, N, S>>,
+struct Entry<F> {
+    session: Arc<Session<F>>,
     number: u64,
 }
 
@@ -38,7 +38,7 @@ struct Own {
 /// removed when they are found.
 type New = BTreeMap<u64, SessionId>;
 
-impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
+impl<F> Sessions<F> {
     pub(super) fn new() -> Self {
         Self(Mutex::new(State {
             by_id: HashMap::new(),
@@ -50,12 +50,12 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
     }
 
     /// Takes the sessions that have been opened and must be driven.
-    pub(super) fn fresh(&self) -> Vec<Arc<Session<F, N, S>>> {
+    pub(super) fn fresh(&self) -> Vec<Arc<Session<F>>> {
         std::mem::take(&mut self.lock().fresh)
     }
 
     /// Returns the session with this id, if it belongs to this principal.
-    pub(super) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
+    pub(super) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F>>> {
         let state = self.lock();
         let entry =
             state.by_id.get(id).filter(|entry| entry.session.principal.as_deref() == principal)?;
@@ -71,7 +71,7 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
 
     /// Adds a session. At a limit, it replaces the oldest session whose client has not sent
     /// `initialized`: one of the same principal at the limit for principals, otherwise any.
-    pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &HttpOptions) {
+    pub(super) fn open(&self, session: &Arc<Session<F>>, options: &HttpOptions) {
         let mut state = self.lock();
         let is_full = state.is_full(&session.principal, options);
         let replaced = if is_full { state.oldest_new(&session.principal, options) } else { None };
@@ -100,12 +100,12 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
         drop(session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<F, N, S>> {
+    fn lock(&self) -> MutexGuard<'_, State<F>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<F, const N: usize, const S: usize> State<F, N, S> {
+impl<F> State<F> {
     fn is_full(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         self.by_id.len() >= options.max_sessions || self.has_all_its_own(principal, options)
     }
@@ -139,7 +139,7 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
         None
     }
 
-    fn remove(&mut self, id: SessionId) -> Option<Arc<Session<F, N, S>>> {
+    fn remove(&mut self, id: SessionId) -> Option<Arc<Session<F>>> {
         let Entry { session, number } = self.by_id.remove(id.as_str())?;
         self.new.remove(&number);
         if let Some(own) = self.by_principal.get_mut(&session.principal) {

@@ -22,17 +22,17 @@ use crate::asynchronous::timer::LazyTimer;
 /// `messages` are those of a stateless request; without any it is a stream, which ends only with
 /// the connection or the application.
 #[allow(clippy::too_many_arguments)] // the parts of a request
-pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
+pub(super) async fn serve<H, T, F>(
+    app: &App<H>,
     options: &HttpOptions,
     wire: &mut Wire<T>,
-    instance: &ServerInstance<F, M, S>,
+    instance: &ServerInstance<F>,
     mut messages: Option<Messages<'_>>,
     held: Option<&BodyReservation>,
     sender: &mut Sender,
 ) -> io::Result<()>
 where
-    H: Fn(Context<N, S>) -> F,
+    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
@@ -109,11 +109,11 @@ where
 
 /// Sets the timer to the next deadline. Returns whether one is due. A deadline that was handled
 /// already waits for room, not for time; one that has passed since is due.
-pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
-    app: &App<H, N, S>,
+pub(super) fn poll_timer<H, F>(
+    app: &App<H>,
     timer: &mut LazyTimer,
     cx: &mut task::Context<'_>,
-    instance: &ServerInstance<F, M, S>,
+    instance: &ServerInstance<F>,
     also: Instant,
 ) -> bool {
     let dispatcher = instance.dispatcher();

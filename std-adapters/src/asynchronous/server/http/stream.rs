@@ -17,11 +17,11 @@ use super::stateless::COMMENT;
 use super::wire::Wire;
 
 /// Writes events until the stream ends, another connection takes it over, or the client is gone.
-pub(super) async fn serve<T, F, const N: usize, const S: usize>(
+pub(super) async fn serve<T, F>(
     broadcaster: &Broadcaster,
     options: &HttpOptions,
     wire: &mut Wire<T>,
-    session: &Session<F, N, S>,
+    session: &Session<F>,
     after: Option<EventId>,
     sender: &mut Sender,
 ) -> io::Result<()>
@@ -120,20 +120,20 @@ where
 }
 
 /// Counts a connection of a session, while it exists.
-struct Attached<'s, F, const N: usize, const S: usize> {
-    session: &'s Session<F, N, S>,
+struct Attached<'s, F> {
+    session: &'s Session<F>,
     /// Place among the connections that wait for recorded events.
     place: Option<u64>,
 }
 
-impl<'s, F, const N: usize, const S: usize> Attached<'s, F, N, S> {
-    fn new(session: &'s Session<F, N, S>) -> Self {
+impl<'s, F> Attached<'s, F> {
+    fn new(session: &'s Session<F>) -> Self {
         session.streams().attached += 1;
         Self { session, place: None }
     }
 }
 
-impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
+impl<F> Drop for Attached<'_, F> {
     fn drop(&mut self) {
         let mut streams = self.session.streams();
         streams.attached -= 1;
@@ -159,7 +159,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{ServerConfig, ServerFeatures};
 
-    use super::super::super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
+    use super::super::super::app::App;
     use super::super::super::context;
     use super::super::super::reply::{Failure, Reply};
     use super::super::endpoint_state::new_id;
@@ -213,12 +213,8 @@ mod tests {
     fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
         let app = App::new(&CONFIG, respond);
         let options = HttpOptions::new();
-        let session = Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(
-            &app,
-            &options,
-            new_id().unwrap(),
-            None,
-        );
+        let session =
+            Session::<Ready<Result<Reply, Failure>>>::new(&app, &options, new_id().unwrap(), None);
         let counted = Arc::new(Counted);
         let waker = Waker::from(Arc::clone(&counted));
         let mut cx = Context::from_waker(&waker);

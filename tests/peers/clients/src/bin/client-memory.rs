@@ -35,7 +35,7 @@ impl Meter {
 fn ours(port: u16) -> Result<(), Box<dyn Error>> {
     println!(
         "core's client of {IN_FLIGHT} {} B, connection future {} B",
-        size_of::<mcp_sansio::ClientState<IN_FLIGHT>>(),
+        size_of::<mcp_sansio::ClientState<{ IN_FLIGHT as usize }>>(),
         size_of::<Connection<Async<TcpStream>>>()
     );
     let executor = smol::LocalExecutor::new();

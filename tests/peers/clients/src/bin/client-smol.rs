@@ -26,7 +26,7 @@ struct Arguments<'a> {
 }
 
 /// As many tasks as calls are to be in flight, each with its share of the calls.
-async fn call(client: &Client<64>, load: &Load, from: u64, to: u64) {
+async fn call(client: &Client, load: &Load, from: u64, to: u64) {
     let executor = smol::LocalExecutor::new();
     let tasks: Vec<_> = (0..load.window)
         .map(|first| {
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let pipes = JoinedIo::new(Async::new(input)?, Async::new(output)?);
     let (client, connection) =
-        Connector::<64>::with_table_sizes(&CONFIG).set_era(Some(Era::Legacy)).connect(pipes);
+        Connector::new(&CONFIG).max_in_flight(64).set_era(Some(Era::Legacy)).connect(pipes);
     async_io::block_on(connection.drive(async {
         call(&client, &load, 0, WARM_UP).await;
         let clock = Clock::start();

@@ -5,12 +5,12 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::{self, App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
-static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
     "echo",
     RawJson::from_static(
         r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,

@@ -1,0 +1,176 @@
+//! `#[derive(Output)]`: types that are written as JSON, with a schema.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Data, DataEnum, DeriveInput, Error, LitStr, Result};
+
+use crate::Target;
+use crate::attributes::TypeOptions;
+use crate::enums::{self, Objects, Variant, check_names, variants};
+use crate::members::{MemberCode, Members, Trait};
+use crate::structs::Contents;
+
+pub(crate) fn output(item: &DeriveInput) -> Result<TokenStream> {
+    let target = Target::new(item)?;
+    let options = TypeOptions::parse(&item.attrs)?;
+    match &item.data {
+        Data::Struct(data) => match Contents::new(&data.fields, &options, Trait::Output)? {
+            Contents::Members(members) => Ok(object(&options, &members, &target)),
+            Contents::Newtype(member) => Ok(newtype(&options, &member, &target)),
+        },
+        Data::Enum(data) => one_of(item, data, &options, &target),
+        Data::Union(data) => {
+            Err(Error::new(data.union_token.span, "`Output` is for structs and enums"))
+        }
+    }
+}
+
+/// Implements the traits for an object.
+fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStream {
+    let description = &options.description;
+    let (object, docs) = (members.object(options.open.is_some()), members.docs());
+    let rule = quote!(::mcp_sansio::typed::Rule::Object(#object));
+    let docs = quote!(::mcp_sansio::typed::Docs {
+        description: #description,
+        inner: #docs,
+        ..::mcp_sansio::typed::Docs::NONE
+    });
+    let [pattern, write] = members.write();
+    let write = quote! {
+        let Self #pattern = self;
+        #write
+    };
+    implementation(&rule, &docs, &write, target)
+}
+
+/// Implements the traits for values that are objects; `write` writes the members.
+fn implementation(
+    rule: &TokenStream,
+    docs: &TokenStream,
+    write: &TokenStream,
+    target: &Target,
+) -> TokenStream {
+    let Target { generics, ty, ty_static, .. } = target;
+    quote! {
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::Encode for #ty {
+            fn encode(&self, to: &mut ::mcp_sansio::Encoder<'_>) {
+                to.begin_object();
+                ::mcp_sansio::typed::OutputObject::encode_members(self, to);
+                to.end_object();
+            }
+        }
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::typed::Output for #ty {
+            const RULE: ::mcp_sansio::typed::Rule = #rule;
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
+        }
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::typed::OutputObject for #ty {
+            const SCHEMA: ::mcp_sansio::RawJson<'static> =
+                ::mcp_sansio::typed::schema(&SCHEMA);
+            fn encode_members(&self, to: &mut ::mcp_sansio::Encoder<'_>) {
+                #write
+            }
+        }
+        const RULE: ::mcp_sansio::typed::Rule = <#ty_static as ::mcp_sansio::typed::Output>::RULE;
+        const DOCS: ::mcp_sansio::typed::Docs = <#ty_static as ::mcp_sansio::typed::Output>::DOCS;
+        const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
+            ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+    }
+}
+
+/// Implements `Output` for a type that is written as its only field.
+fn newtype(options: &TypeOptions, member: &MemberCode<'_>, target: &Target) -> TokenStream {
+    let Target { generics, ty, .. } = target;
+    let MemberCode { rule, docs, of_type, .. } = member;
+    let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
+    let docs = quote!(::mcp_sansio::typed::Docs { #(description: #description,)* ..#docs });
+    let encode = quote!(::mcp_sansio::Encode::encode(&self.0, to));
+    let optional = quote! {
+        const OPTIONAL: bool = #of_type::OPTIONAL;
+        fn is_omitted(&self) -> bool {
+            #of_type::is_omitted(&self.0)
+        }
+    };
+    value(rule, &docs, &encode, &optional, generics, ty)
+}
+
+/// Implements `Encode` and `Output` for values that are no objects.
+fn value(
+    rule: &TokenStream,
+    docs: &TokenStream,
+    encode: &TokenStream,
+    optional: &TokenStream,
+    generics: &TokenStream,
+    ty: &TokenStream,
+) -> TokenStream {
+    quote! {
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::Encode for #ty {
+            fn encode(&self, to: &mut ::mcp_sansio::Encoder<'_>) {
+                #encode
+            }
+        }
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::typed::Output for #ty {
+            const RULE: ::mcp_sansio::typed::Rule = #rule;
+            const DOCS: ::mcp_sansio::typed::Docs = #docs;
+            #optional
+        }
+    }
+}
+
+fn one_of(
+    item: &DeriveInput,
+    data: &DataEnum,
+    options: &TypeOptions,
+    target: &Target,
+) -> Result<TokenStream> {
+    let variants = variants(item, data, options)?;
+    if let Some(tag) = &options.tag {
+        return tagged(options, tag, &variants, target);
+    }
+    check_names(options, &variants)?;
+    let names = variants.iter().map(|variant| &variant.name);
+    let rule = quote!(::mcp_sansio::typed::Rule::Enum(&[#(#names),*]));
+    let description = &options.description;
+    let docs = quote!(::mcp_sansio::typed::Docs {
+        description: #description,
+        ..::mcp_sansio::typed::Docs::NONE
+    });
+    let arms = variants.iter().map(|Variant { variant, name, .. }| {
+        let ident = &variant.ident;
+        quote!(Self::#ident => #name)
+    });
+    let encode = quote!(to.string(match self { #(#arms),* }));
+    Ok(value(&rule, &docs, &encode, &TokenStream::new(), &target.generics, &target.ty))
+}
+
+/// Implements the traits for an enum of objects.
+fn tagged(
+    options: &TypeOptions,
+    tag: &LitStr,
+    variants: &[Variant<'_>],
+    target: &Target,
+) -> Result<TokenStream> {
+    let Objects { rule, docs, contents } = Objects::new(options, tag, variants, Trait::Output)?;
+    let arms = variants.iter().zip(&contents).map(|(Variant { variant, name, .. }, contents)| {
+        let ident = &variant.ident;
+        let [pattern, write] = match contents {
+            enums::Contents::Members(members) => members.write(),
+            enums::Contents::Struct(_) => [
+                quote!((object)),
+                quote!(::mcp_sansio::typed::OutputObject::encode_members(object, to);),
+            ],
+        };
+        quote! {
+            Self::#ident #pattern => {
+                to.member(#tag, #name);
+                #write
+            }
+        }
+    });
+    let write = quote!(match self { #(#arms)* });
+    Ok(implementation(&rule, &docs, &write, target))
+}

@@ -1,0 +1,288 @@
+//! Entries of a catalog.
+
+use crate::catalog::{SchemaError, check, schema};
+use crate::encode::{Encode, Encoder};
+use crate::json::RawJson;
+use crate::message::Arguments;
+use crate::types::rendered::{Of, Renderer};
+use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
+
+/// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
+///
+/// [`entries!`](crate::entries) makes constant entries, and `Entry::from(&tool)` makes one of a
+/// value of the running program.
+#[derive(Clone, Copy)]
+pub struct Entry<'c> {
+    /// By what requests name it: the name of a tool or prompt, the URI of a resource, the URI
+    /// template.
+    pub key: Text<'c>,
+    pub(super) kind: Kind<'c>,
+    form: Form<'c>,
+}
+
+/// The kind of an entry, and what requests for it are checked against.
+#[derive(Clone, Copy)]
+pub(super) enum Kind<'c> {
+    Tool { input: RawJson<'c>, output: Option<RawJson<'c>> },
+    Prompt(Option<List<'c, PromptArgument<'c>>>),
+    Resource,
+    Template,
+}
+
+impl Kind<'_> {
+    pub(super) const TOOL: u8 = 0;
+    pub(super) const PROMPT: u8 = 1;
+    pub(super) const RESOURCE: u8 = 2;
+    pub(super) const TEMPLATE: u8 = 3;
+
+    pub(super) const fn assert_all(entries: &[Entry<'_>], kind: u8) {
+        let mut at = 0;
+        while at < entries.len() {
+            let found = match entries[at].kind {
+                Kind::Tool { .. } => Self::TOOL,
+                Kind::Prompt(_) => Self::PROMPT,
+                Kind::Resource => Self::RESOURCE,
+                Kind::Template => Self::TEMPLATE,
+            };
+            assert!(found == kind, "the list of a catalog has an entry of another kind");
+            at += 1;
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Form<'c> {
+    Rendered(&'c str),
+    Value(&'c (dyn Encode + Sync)),
+}
+
+impl<'c> Entry<'c> {
+    /// A placeholder in arrays that are filled.
+    #[doc(hidden)]
+    pub const EMPTY: Self =
+        Self { key: Text::new(""), kind: Kind::Resource, form: Form::Rendered("{}") };
+
+    /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
+    #[must_use]
+    pub const fn input_schema(&self) -> RawJson<'c> {
+        match self.kind {
+            Kind::Tool { input, .. } => input,
+            _ => RawJson::EMPTY,
+        }
+    }
+
+    /// Returns the output schema of a tool that has one.
+    #[must_use]
+    pub const fn output_schema(&self) -> Option<RawJson<'c>> {
+        match self.kind {
+            Kind::Tool { output, .. } => output,
+            _ => None,
+        }
+    }
+
+    /// Checks the arguments against the first level of the tool's input schema: `type`, `enum`,
+    /// `const`, ranges, lengths, `required` and `additionalProperties`. The tool has to check
+    /// deeper levels, `$ref`, `pattern`, `format` and other keywords; derived tools have nothing
+    /// left to check. A [`Catalog`](crate::Catalog) calls it, unless it is
+    /// [`unchecked`](crate::Catalog::unchecked).
+    ///
+    /// # Errors
+    /// The first argument that does not.
+    pub fn check_arguments<'x>(&self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>>
+    where
+        'c: 'x,
+    {
+        schema::check(self.input_schema(), arguments.raw())
+    }
+
+    /// Checks the structured content of a result against the tool's output schema, to the same
+    /// depth as [`check_arguments`](Self::check_arguments); a tool without schema allows any
+    /// content. Servers call it before responding, clients before trusting a result.
+    ///
+    /// # Errors
+    /// The first invalid member; missing content; a schema with an unknown dialect or an external
+    /// reference, which is never fetched.
+    pub fn check_structured<'x>(&self, content: Option<RawJson<'x>>) -> Result<(), SchemaError<'x>>
+    where
+        'c: 'x,
+    {
+        match (self.output_schema(), content) {
+            (Some(schema), Some(_)) if check::refers_outside(schema) => {
+                Err(SchemaError::text("$ref", "is an external reference, which is not supported"))
+            }
+            (Some(schema), Some(content)) => schema::check(schema, content),
+            (Some(_), None) => Err(SchemaError::text("structuredContent", "is missing")),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Encode for Entry<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self.form {
+            Form::Rendered(text) => to.rendered(text),
+            Form::Value(value) => value.encode(to),
+        }
+    }
+}
+
+impl core::fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Entry").field(&self.key).finish()
+    }
+}
+
+/// Entries for a [`Catalog`](crate::Catalog), of constants: as `&'static [Entry<'static>]`. The
+/// JSON text of each is written while compiling.
+///
+/// ```
+/// use mcp_sansio::types::{Prompt, PromptArgument};
+/// use mcp_sansio::{Catalog, entries};
+/// static CATALOG: Catalog = Catalog::new().prompts(entries![
+///     Prompt::new("review").arguments(&[PromptArgument::new("code").required(true)]),
+///     Prompt::new("greet"),
+/// ]);
+/// CATALOG.check().unwrap();
+/// ```
+#[macro_export]
+macro_rules! entries {
+    ($($value:expr),* $(,)?) => {{
+        const ENTRIES: &[$crate::Entry<'static>] = &[$({
+            const TEXT: [u8; $value.rendered_len()] = $value.render();
+            $value.into_entry(&TEXT)
+        }),*];
+        ENTRIES
+    }};
+}
+
+macro_rules! kinds {
+    ($($type:ident $key:ident: $rules:path, $kind:path;)*) => {$(
+        /// Creates a constant entry, for [`entries!`].
+        #[doc(hidden)]
+        impl $type<'_> {
+            #[must_use]
+            pub const fn rendered_len(&self) -> usize {
+                let mut to = Renderer::new(&mut []);
+                Of(self).render(&mut to);
+                $rules(self, &mut to);
+                to.len()
+            }
+
+            #[must_use]
+            pub const fn render<const N: usize>(&self) -> [u8; N] {
+                let mut text = [0; N];
+                let mut to = Renderer::new(&mut text);
+                Of(self).render(&mut to);
+                $rules(self, &mut to);
+                text
+            }
+        }
+
+        #[doc(hidden)]
+        impl $type<'static> {
+            #[must_use]
+            pub const fn into_entry(&self, text: &'static [u8]) -> Entry<'static> {
+                let Ok(text) = core::str::from_utf8(text) else { panic!("not rendered") };
+                let mut to = Renderer::new(&mut []);
+                Of(self).render(&mut to);
+                let (text, rules) = text.split_at(to.len());
+                let key = match self.$key.as_own() {
+                    Some(key) => Text::new(within(text, key)),
+                    None => self.$key,
+                };
+                Entry { key, kind: $kind(self, text, rules), form: Form::Rendered(text) }
+            }
+        }
+    )*};
+}
+
+kinds! {
+    Tool name: no_rules, tool_kind;
+    Prompt name: prompt_rules, prompt_kind;
+    Resource uri: no_rules, resource_kind;
+    ResourceTemplate uri_template: no_rules, template_kind;
+}
+
+macro_rules! from {
+    ($($type:ident $key:ident: |$value:ident| $kind:expr;)*) => {$(
+        impl<'c> From<&'c $type<'c>> for Entry<'c> {
+            fn from($value: &'c $type<'c>) -> Self {
+                Self { key: $value.$key, kind: $kind, form: Form::Value($value) }
+            }
+        }
+    )*};
+}
+
+from! {
+    Tool name: |tool| Kind::Tool { input: tool.input_schema, output: tool.output_schema };
+    Prompt name: |prompt| Kind::Prompt(prompt.arguments);
+    Resource uri: |resource| Kind::Resource;
+    ResourceTemplate uri_template: |template| Kind::Template;
+}
+
+const fn tool_kind(tool: &Tool<'static>, text: &'static str, _rules: &str) -> Kind<'static> {
+    let input = RawJson::scanned(within(text, tool.input_schema.as_str()));
+    let output = match tool.output_schema {
+        Some(output) => Some(RawJson::scanned(within(text, output.as_str()))),
+        None => None,
+    };
+    Kind::Tool { input, output }
+}
+
+const fn prompt_kind(prompt: &Prompt<'static>, _text: &str, rules: &'static str) -> Kind<'static> {
+    if rules.is_empty() {
+        return Kind::Prompt(prompt.arguments);
+    }
+    Kind::Prompt(Some(List::scanned(RawJson::scanned(rules))))
+}
+
+const fn resource_kind(_: &Resource<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+    Kind::Resource
+}
+
+const fn template_kind(_: &ResourceTemplate<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+    Kind::Template
+}
+
+const fn no_rules<T>(_: &T, _: &mut Renderer<'_>) {}
+
+/// Writes names and flags of the arguments, which are checked: behind the text, because in it they
+/// may be interrupted by members that only some revisions define.
+const fn prompt_rules(prompt: &Prompt<'_>, to: &mut Renderer<'_>) {
+    let Some(arguments) = &prompt.arguments else { return };
+    let Some(arguments) = arguments.as_slice() else { return };
+    to.begin_array();
+    let mut at = 0;
+    while at < arguments.len() {
+        to.element(at);
+        let rules = PromptArgument { title: None, description: None, ..arguments[at] };
+        Of(&rules).render(to);
+        at += 1;
+    }
+    to.end_array();
+}
+
+/// Returns the part of the text that reads like `part`, so that the program holds it once.
+const fn within(text: &'static str, part: &'static str) -> &'static str {
+    let mut at = 0;
+    while at + part.len() <= text.len() {
+        if reads(text.as_bytes(), at, part.as_bytes()) {
+            return text.split_at(at).1.split_at(part.len()).0;
+        }
+        at += 1;
+    }
+    part
+}
+
+/// Whether `part` is at this place, with spaces for its line breaks.
+const fn reads(text: &[u8], at: usize, part: &[u8]) -> bool {
+    let mut i = 0;
+    while i < part.len() {
+        let byte = if matches!(part[i], b'\n' | b'\r') { b' ' } else { part[i] };
+        if text[at + i] != byte {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}

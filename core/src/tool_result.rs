@@ -1,0 +1,307 @@
+//! Outcomes of tools as values, and `?` in a function that makes one.
+
+#[cfg(feature = "alloc")]
+use alloc::{boxed::Box, string::String, string::ToString as _};
+use core::convert::Infallible;
+use core::{error, fmt};
+
+use crate::catalog::SchemaError;
+use crate::connection::Outcome;
+use crate::encode::{Encode, Encoder};
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::rpc::RpcError;
+use crate::server::Server;
+use crate::tx::Tx;
+#[cfg(feature = "derive")]
+use crate::typed::Faults;
+use crate::types::{CallToolResult, ContentBlock, Text};
+
+/// Result of a tool: an [`Outcome`] that any loop sends, and repeats. `T` is the structured
+/// content of the program's tools.
+///
+/// ```
+/// use mcp_sansio::{Encode, Encoder, OrToolError as _, ToolOutput, ToolResult};
+/// # fn sensor() -> Result<u16, core::fmt::Error> { Ok(412) }
+/// struct Light(u16);
+///
+/// impl Encode for Light {
+///     fn encode(&self, to: &mut Encoder<'_>) {
+///         to.begin_object();
+///         to.member("lux", &self.0);
+///         to.end_object();
+///     }
+/// }
+///
+/// fn light(room: &str) -> ToolResult<'_, Light> {
+///     match room {
+///         "" => Err("Which room?")?,                             // for the model: `isError`
+///         "hall" => Ok(ToolOutput::text("There is no sensor")),
+///         _ => Ok(ToolOutput::Structured(Light(sensor().or_internal()?))), // not for the client
+///     }
+/// }
+/// ```
+pub type ToolResult<'a, T = Infallible> = Result<ToolOutput<'a, T>, ToolError<'a>>;
+
+/// The result of a tool that succeeded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ToolOutput<'a, T = Infallible> {
+    /// Structured content, and its JSON text for models: see
+    /// [`Server::respond_output`]. A type that derives `Output` has the schema, too.
+    Structured(T),
+    /// Text.
+    Text(Text<'a>),
+    /// Text that was made for this result.
+    #[cfg(feature = "alloc")]
+    String(String),
+    /// Blocks of content.
+    Blocks(&'a [ContentBlock<'a>]),
+}
+
+/// Reason why a tool has no result, and the part of it that the client is told.
+///
+/// `?` makes one of a `&str` or a `String`, which are the words of the program: the tool failed.
+/// For errors of other code, [`OrToolError`] says who may read them. `Display` writes all that is
+/// known, for a log.
+#[derive(Clone, Debug)]
+pub struct ToolError<'a> {
+    kind: Kind,
+    why: Why<'a>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A result with `isError`.
+    Failed,
+    /// As the revision requires: a result with `isError`, or -32602.
+    InvalidArguments,
+    /// -32603 without the reason, or a JSON-RPC error.
+    Error,
+}
+
+#[derive(Clone, Debug)]
+enum Why<'a> {
+    Text(Text<'a>),
+    #[cfg(feature = "alloc")]
+    String(String),
+    Schema(SchemaError<'a>),
+    #[cfg(feature = "derive")]
+    Faults(Faults<'a>),
+    Error(RpcError<'a>),
+}
+
+/// Text of an internal error for the client.
+const INTERNAL: &str = "Internal error";
+
+impl<'a, T> ToolOutput<'a, T> {
+    /// Creates a result with one text block.
+    #[must_use]
+    pub const fn text(text: &'a str) -> Self {
+        Self::Text(Text::new(text))
+    }
+}
+
+impl<'a, T> From<&'a str> for ToolOutput<'a, T> {
+    fn from(text: &'a str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl<'a, T> From<Text<'a>> for ToolOutput<'a, T> {
+    fn from(text: Text<'a>) -> Self {
+        Self::Text(text)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<T> From<String> for ToolOutput<'_, T> {
+    fn from(text: String) -> Self {
+        Self::String(text)
+    }
+}
+
+impl<T: Encode> Outcome<Server<'_>> for ToolOutput<'_, T> {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match self {
+            Self::Structured(data) => server.respond_output(request, data, tx),
+            Self::Text(text) => server.respond_text(request, text, false, tx),
+            #[cfg(feature = "alloc")]
+            Self::String(text) => server.respond_text(request, text, false, tx),
+            Self::Blocks(blocks) => server.respond(request, &CallToolResult::new(blocks), tx),
+        }
+    }
+}
+
+impl<'a> ToolError<'a> {
+    /// The tool ran and failed: a result with `isError`, for the model to read.
+    #[must_use]
+    pub const fn failed(why: &'a str) -> Self {
+        Self { kind: Kind::Failed, why: Why::Text(Text::new(why)) }
+    }
+
+    /// The arguments are invalid: see [`Server::respond_invalid_arguments`].
+    #[must_use]
+    pub const fn invalid_arguments(why: &'a str) -> Self {
+        Self { kind: Kind::InvalidArguments, why: Why::Text(Text::new(why)) }
+    }
+
+    /// An error that the client is not told more about: -32603.
+    #[must_use]
+    pub const fn internal(why: &'a str) -> Self {
+        Self { kind: Kind::Error, why: Why::Text(Text::new(why)) }
+    }
+}
+
+impl fmt::Display for ToolError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Why::Text(text) => fmt::Display::fmt(text, f),
+            #[cfg(feature = "alloc")]
+            Why::String(text) => f.write_str(text),
+            Why::Schema(error) => fmt::Display::fmt(error, f),
+            #[cfg(feature = "derive")]
+            Why::Faults(faults) => fmt::Display::fmt(faults, f),
+            Why::Error(error) => f.write_str(error.message),
+        }
+    }
+}
+
+impl error::Error for ToolError<'_> {}
+
+impl Outcome<Server<'_>> for ToolError<'_> {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match (self.kind, &self.why) {
+            (Kind::Failed, _) => server.respond_text(request, self, true, tx),
+            (Kind::InvalidArguments, _) => server.respond_invalid_arguments(request, self, tx),
+            (Kind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
+            (Kind::Error, _) => server.respond_error(request, &RpcError::internal(INTERNAL), tx),
+        }
+    }
+}
+
+/// The tool failed, in the words of the program.
+impl<'a> From<&'a str> for ToolError<'a> {
+    fn from(why: &'a str) -> Self {
+        Self::failed(why)
+    }
+}
+
+/// The tool failed, in the words of the program.
+#[cfg(feature = "alloc")]
+impl From<String> for ToolError<'_> {
+    fn from(why: String) -> Self {
+        Self { kind: Kind::Failed, why: Why::String(why) }
+    }
+}
+
+/// Any JSON-RPC error.
+impl<'a> From<RpcError<'a>> for ToolError<'a> {
+    fn from(error: RpcError<'a>) -> Self {
+        Self { kind: Kind::Error, why: Why::Error(error) }
+    }
+}
+
+/// The arguments are invalid.
+impl<'a> From<SchemaError<'a>> for ToolError<'a> {
+    fn from(error: SchemaError<'a>) -> Self {
+        Self { kind: Kind::InvalidArguments, why: Why::Schema(error) }
+    }
+}
+
+/// The arguments are invalid.
+#[cfg(feature = "derive")]
+impl<'a> From<Faults<'a>> for ToolError<'a> {
+    fn from(faults: Faults<'a>) -> Self {
+        Self { kind: Kind::InvalidArguments, why: Why::Faults(faults) }
+    }
+}
+
+/// An internal error: the client is not told more.
+#[cfg(feature = "alloc")]
+impl From<Box<dyn error::Error>> for ToolError<'_> {
+    fn from(error: Box<dyn error::Error>) -> Self {
+        Self { kind: Kind::Error, why: Why::String(error.to_string()) }
+    }
+}
+
+/// An internal error: the client is not told more.
+#[cfg(feature = "alloc")]
+impl From<Box<dyn error::Error + Send + Sync>> for ToolError<'_> {
+    fn from(error: Box<dyn error::Error + Send + Sync>) -> Self {
+        Self { kind: Kind::Error, why: Why::String(error.to_string()) }
+    }
+}
+
+/// Says who may read an error of other code, on any `Result` whose error is `Display`.
+///
+/// ```
+/// use mcp_sansio::{OrToolError as _, ToolError};
+/// # #[cfg(feature = "alloc")] {
+/// fn lines(path: &str) -> Result<usize, ToolError<'static>> {
+///     Ok(std::fs::read_to_string(path).or_internal()?.lines().count())
+/// }
+/// assert!(lines("/no/such/file").unwrap_err().to_string().contains("No such file"));
+/// # }
+/// ```
+pub trait OrToolError<T> {
+    /// The tool failed, and the model reads why: a result with `isError`.
+    ///
+    /// # Errors
+    /// That of the result.
+    #[cfg(feature = "alloc")]
+    fn or_tool(self) -> Result<T, ToolError<'static>>;
+
+    /// The arguments are invalid, and the model reads why.
+    ///
+    /// # Errors
+    /// That of the result.
+    #[cfg(feature = "alloc")]
+    fn or_arguments(self) -> Result<T, ToolError<'static>>;
+
+    /// An internal error (-32603). The client does not read why; with the feature `alloc`,
+    /// [`ToolError`] keeps it for a log.
+    ///
+    /// # Errors
+    /// That of the result.
+    fn or_internal(self) -> Result<T, ToolError<'static>>;
+}
+
+impl<T, E: fmt::Display> OrToolError<T> for Result<T, E> {
+    #[cfg(feature = "alloc")]
+    fn or_tool(self) -> Result<T, ToolError<'static>> {
+        self.map_err(|error| ToolError { kind: Kind::Failed, why: Why::String(error.to_string()) })
+    }
+
+    #[cfg(feature = "alloc")]
+    fn or_arguments(self) -> Result<T, ToolError<'static>> {
+        self.map_err(|error| ToolError {
+            kind: Kind::InvalidArguments,
+            why: Why::String(error.to_string()),
+        })
+    }
+
+    fn or_internal(self) -> Result<T, ToolError<'static>> {
+        #[cfg(feature = "alloc")]
+        return self
+            .map_err(|error| ToolError { kind: Kind::Error, why: Why::String(error.to_string()) });
+        #[cfg(not(feature = "alloc"))]
+        self.map_err(|_| ToolError::internal(INTERNAL))
+    }
+}
+
+impl Encode for Infallible {
+    fn encode(&self, _: &mut Encoder<'_>) {
+        match *self {}
+    }
+}

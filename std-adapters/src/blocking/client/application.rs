@@ -1,0 +1,263 @@
+//! The application's side of a client: its handler, its pending calls, its clock and its trace.
+
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{
+    Call, CallOptions, CallOutcome, Client, ClientEvent, Encode, Encoder, ErrorCode, InputRequired,
+    InputResponseParams, Instant, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest,
+    Turn, Tx,
+};
+
+use super::connector::Clock;
+use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
+use super::pending_calls::{PendingCall, PendingCalls};
+use super::{CallId, Direction, Error, Trace};
+use crate::blocking::handler::catch_panic;
+
+/// Everything but the connection, to handle events with while they borrow it.
+pub(super) struct Application<'c> {
+    handler: Box<dyn Handler + 'c>,
+    pub(super) trace: Option<Box<Trace<'c>>>,
+    /// Number of pending bytes that have been traced.
+    pub(super) traced: usize,
+    pub(super) calls: PendingCalls,
+    pub(super) connect_state: ConnectState,
+    /// Whether a legacy server has not responded to a ping.
+    pub(super) unresponsive: bool,
+    clock: Box<Clock<'c>>,
+    /// Milliseconds that the handler took for input requests. No timeout counts them.
+    input_time: u64,
+    /// Number of further input requests whose time does not count.
+    free_input_requests: u32,
+}
+
+pub(super) type ClientTurn<'p> = Turn<'p, Client<'p>>;
+
+/// Progress of connecting to the server.
+pub(super) enum ConnectState {
+    Connecting,
+    Connected(Option<OwnedJson>),
+    Failed(String),
+}
+
+impl<'c> Application<'c> {
+    pub(super) fn new(
+        handler: Box<dyn Handler + 'c>,
+        trace: Option<Box<Trace<'c>>>,
+        clock: Box<Clock<'c>>,
+    ) -> Self {
+        Self {
+            handler,
+            trace,
+            traced: 0,
+            calls: PendingCalls::default(),
+            connect_state: ConnectState::Connecting,
+            unresponsive: false,
+            clock,
+            input_time: 0,
+            free_input_requests: FREE_INPUT_REQUESTS,
+        }
+    }
+
+    /// Returns the time of the clock without the time that input requests took.
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_millis((self.clock)().as_millis().saturating_sub(self.input_time))
+    }
+
+    /// Allows [`FREE_INPUT_REQUESTS`] again, for the next wait of the application.
+    pub(super) fn free_input_requests(&mut self) {
+        self.free_input_requests = FREE_INPUT_REQUESTS;
+    }
+
+    /// Makes any call of the core's client, and traces what it writes.
+    pub(super) fn send<R>(
+        &mut self,
+        turn: &mut ClientTurn<'_>,
+        call: impl FnOnce(&mut Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let (core, tx) = turn.parts();
+        let sent = call(core, self.now(), tx);
+        self.trace_sent(tx.pending());
+        sent
+    }
+
+    /// Traces the pending bytes that have not been traced.
+    pub(super) fn trace_sent(&mut self, pending: &[u8]) {
+        let Some(trace) = &mut self.trace else { return };
+        let fresh = pending.get(self.traced..).unwrap_or_default();
+        for line in fresh.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let _ = catch_panic(|| trace(Direction::Sent, line));
+        }
+        self.traced = pending.len();
+    }
+
+    /// Adds a call that was sent.
+    pub(super) fn add_call(
+        &mut self,
+        sent: Result<Call, SendError>,
+        method: &str,
+        params: Option<OwnedJson>,
+        options: CallOptions,
+    ) -> Result<CallId, Error> {
+        match sent {
+            Err(SendError::NotAllowed(_)) => Err(Error::Unsupported { method: method.to_owned() }),
+            call => Ok(self.calls.add(call?, method, params, options)),
+        }
+    }
+
+    pub(super) fn handle_event(&mut self, event: &ClientEvent<'_>, turn: &mut ClientTurn<'_>) {
+        match event {
+            ClientEvent::Connected(opened) => {
+                self.connect_state = ConnectState::Connected(Some(opened.result.into()))
+            }
+            ClientEvent::ConnectFailed(error) => {
+                self.connect_state = ConnectState::Failed(error.to_string())
+            }
+            ClientEvent::CallFinished { call, outcome } => self.handle_result(*call, outcome, turn),
+            ClientEvent::Request(request) => self.handle_request(request, turn),
+            event => {
+                self.unresponsive |= matches!(event, ClientEvent::Unresponsive);
+                let call = match event {
+                    ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
+                        Some(*call)
+                    }
+                    ClientEvent::Changed { listen, .. } => *listen,
+                    _ => None,
+                };
+                let about = call.and_then(|call| self.calls.of(call)).map(|pending| {
+                    pending.acknowledged |= matches!(event, ClientEvent::Listening { .. });
+                    pending.id
+                });
+                if catch_panic(|| self.handler.on_event(about, event)).is_none() {
+                    self.panicked(about);
+                }
+            }
+        }
+    }
+
+    fn handle_result(&mut self, call: Call, outcome: &CallOutcome<'_>, turn: &mut ClientTurn<'_>) {
+        let Some((at, mut pending)) = self.calls.take_out(call) else { return };
+        let method = pending.method.clone();
+        pending.result = match outcome {
+            CallOutcome::Result(result) => Some(Ok((*result).into())),
+            CallOutcome::Error(error) => Some(Err(Error::Server((*error).into()))),
+            CallOutcome::Invalid(violation) => {
+                Some(Err(Error::Invalid { method, violation: *violation }))
+            }
+            CallOutcome::EndedByServer => Some(Ok(RawJson::EMPTY.into())),
+            CallOutcome::InputRequired(input) => {
+                self.send_input(&mut pending, input, turn).err().map(Err)
+            }
+            CallOutcome::TimedOut => Some(Err(Error::TimedOut { method })),
+            // `Closed` comes from `close` only, whose events `end` drops.
+            _ => None,
+        };
+        self.calls.put_back(at, pending);
+    }
+
+    /// Responds to the input requests of a modern server and sends the request again.
+    fn send_input(
+        &mut self,
+        pending: &mut PendingCall,
+        input: &InputRequired<'_>,
+        turn: &mut ClientTurn<'_>,
+    ) -> Result<(), Error> {
+        let mut responses = InputResponses(Vec::new());
+        if input.requests().iter().nth(MAX_INPUT_REQUESTS).is_some() {
+            return Err(Error::InputRequired(input.as_json().into()));
+        }
+        for (key, request) in input.requests().iter() {
+            match self.call_handler(Some(pending.id), request?, turn) {
+                Ok(response) => responses.0.push((key.to_string(), response)),
+                Err(InputRefusal::Panicked) => {
+                    return Err(Error::HandlerPanicked { method: pending.method.clone() });
+                }
+                Err(InputRefusal::Refused) => {
+                    return Err(Error::InputRequired(input.as_json().into()));
+                }
+                Err(InputRefusal::NotSerializable(error)) => return Err(error.into()),
+            }
+        }
+        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
+        let inputs = InputResponseParams::new(input.round()).state(input.state().map(Into::into));
+        let inputs =
+            if input.raw_requests().is_some() { inputs.responses(&responses) } else { inputs };
+        let (method, options) = (pending.method.as_str(), pending.options);
+        pending.call = self
+            .send(turn, |core, now, tx| core.retry(now, method, &params, &inputs, options, tx))?;
+        Ok(())
+    }
+
+    /// Responds to a request of a legacy server.
+    fn handle_request(&mut self, request: &ServerRequest<'_>, turn: &mut ClientTurn<'_>) {
+        let response = request.input_request().map(|input| self.call_handler(None, input, turn));
+        let handle = request.handle;
+        // An error means that the request is over.
+        let _ = self.send(turn, |core, _, tx| match &response {
+            Ok(Ok(response)) => core.respond_raw(handle, response.as_raw(), tx),
+            Ok(Err(InputRefusal::Refused)) => core.respond_error(handle, &REFUSED, tx),
+            Ok(Err(InputRefusal::NotSerializable(_))) => core.respond_error(
+                handle,
+                &RpcError::internal("The response cannot be serialized"),
+                tx,
+            ),
+            Ok(Err(InputRefusal::Panicked)) => {
+                core.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
+            }
+            Err(_) => core.respond_error(handle, &RpcError::invalid_params("Invalid params"), tx),
+        });
+    }
+
+    fn call_handler(
+        &mut self,
+        about: Option<CallId>,
+        request: InputRequest<'_>,
+        turn: &mut ClientTurn<'_>,
+    ) -> Result<OwnedJson, InputRefusal> {
+        let input = ReceivedInputRequest::new(request, revision(turn.parts().0));
+        let begun = (self.clock)().as_millis();
+        let response = catch_panic(|| self.handler.on_input_request(&input));
+        if let Some(left) = self.free_input_requests.checked_sub(1) {
+            self.free_input_requests = left;
+            self.input_time =
+                self.input_time.saturating_add((self.clock)().as_millis().saturating_sub(begun));
+        }
+        match response {
+            Some(response) => response.0,
+            None => {
+                self.panicked(about);
+                Err(InputRefusal::Panicked)
+            }
+        }
+    }
+
+    fn panicked(&mut self, about: Option<CallId>) {
+        // The panic hook reports a panic in here, too.
+        let _ = catch_panic(|| self.handler.on_panic(about));
+    }
+}
+
+/// Returns the revision of the connection.
+fn revision(core: &Client<'_>) -> Revision {
+    core.revision().unwrap_or(Revision::LATEST)
+}
+
+/// Input responses by the keys of their requests.
+struct InputResponses(Vec<(String, OwnedJson)>);
+
+impl Encode for InputResponses {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (key, response) in &self.0 {
+            to.member(key, response);
+        }
+        to.end_object();
+    }
+}
+
+const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The request was refused");
+/// Maximum number of input requests in one result. With more, the call fails.
+const MAX_INPUT_REQUESTS: usize = 100;
+/// Number of input requests per wait of the application whose time no timeout counts. Limited, so
+/// that a server cannot suspend its timeouts for ever.
+const FREE_INPUT_REQUESTS: u32 = 100;

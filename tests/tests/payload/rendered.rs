@@ -1,0 +1,93 @@
+//! Constants that are rendered while compiling read as values that are encoded.
+
+use mcp_sansio::types::{
+    Annotations, Icon, IconTheme, Number, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
+    TaskSupport, Tool, ToolAnnotations, ToolExecution,
+};
+use mcp_sansio::{Encode, Entry, RawJson, Revision, entries, to_slice};
+
+const ICONS: &[Icon<'static>] = &[
+    Icon::new("data:,").sizes(&[]).theme(IconTheme::Dark),
+    Icon::new("https://x/y").mime_type("image/png"),
+];
+const OBJECT: RawJson<'static> =
+    RawJson::from_static("{\"type\":\n \"object\",\t\"é\":[\"\\u0041\"]}");
+const ANY: RawJson<'static> = RawJson::from_static(r#"{"type":["object","null"]}"#);
+const TOOLS: [Tool<'static>; 3] = [
+    Tool::new("plain", OBJECT),
+    Tool::new("full", OBJECT)
+        .title("tab\t, quote \", backslash \\, bell \u{7}, line\r\n\u{8}\u{c}, é \u{7f}")
+        .description("")
+        .icons(ICONS)
+        .output_schema(OBJECT)
+        .annotations(ToolAnnotations::new().read_only_hint(true).title("t").open_world_hint(false))
+        .execution(ToolExecution::new().task_support(TaskSupport::Optional))
+        .meta(RawJson::from_static(r#"{"a":{"b":null}}"#)),
+    Tool::new("any", ANY).output_schema(ANY).execution(ToolExecution::new()),
+];
+const RESOURCES: [Resource<'static>; 3] = [
+    Resource::new("u:a", "a").size(0),
+    Resource::new("u:b", "b").size(u64::MAX).annotations(
+        Annotations::new()
+            .audience(&[Role::User, Role::Assistant])
+            .priority(Number::decimal(-1050, 3))
+            .last_modified("2026"),
+    ),
+    // The first member of the annotations is one that only some revisions define.
+    Resource::new("u:c", "c").annotations(Annotations::new().last_modified("2026")).icons(ICONS),
+];
+const TEMPLATES: [ResourceTemplate<'static>; 1] = [ResourceTemplate::new("u:{a}", "é")
+    .annotations(Annotations::new().priority(Number::decimal(5, 2)).last_modified("x"))
+    .mime_type("text/plain")];
+const ARGUMENTS: [PromptArgument<'static>; 2] = [
+    PromptArgument::new("a\"b").title("A").description("d").required(true),
+    PromptArgument::new("c").required(false),
+];
+const PROMPTS: [Prompt<'static>; 3] = [
+    Prompt::new("p").title("t").arguments(&ARGUMENTS).meta(RawJson::EMPTY),
+    Prompt::new("q").arguments(&[]),
+    Prompt::new("\"r\""),
+];
+const RENDERED: &[Entry<'static>] = entries![
+    TOOLS[0],
+    TOOLS[1],
+    TOOLS[2],
+    RESOURCES[0],
+    RESOURCES[1],
+    RESOURCES[2],
+    TEMPLATES[0],
+    PROMPTS[0],
+    PROMPTS[1],
+    PROMPTS[2],
+];
+
+#[test]
+fn rendered_entries_read_as_encoded_values_in_each_revision() {
+    let encoded: [(&dyn Encode, Entry<'_>); 10] = [
+        (&TOOLS[0], (&TOOLS[0]).into()),
+        (&TOOLS[1], (&TOOLS[1]).into()),
+        (&TOOLS[2], (&TOOLS[2]).into()),
+        (&RESOURCES[0], (&RESOURCES[0]).into()),
+        (&RESOURCES[1], (&RESOURCES[1]).into()),
+        (&RESOURCES[2], (&RESOURCES[2]).into()),
+        (&TEMPLATES[0], (&TEMPLATES[0]).into()),
+        (&PROMPTS[0], (&PROMPTS[0]).into()),
+        (&PROMPTS[1], (&PROMPTS[1]).into()),
+        (&PROMPTS[2], (&PROMPTS[2]).into()),
+    ];
+    assert_eq!(RENDERED.len(), encoded.len());
+    for (rendered, (value, entry)) in RENDERED.iter().zip(encoded) {
+        for revision in Revision::ALL {
+            let (mut one, mut other) = ([0; 2048], [0; 2048]);
+            assert_eq!(
+                to_slice(rendered, revision, &mut one).unwrap().as_str(),
+                to_slice(value, revision, &mut other).unwrap().as_str(),
+                "{rendered:?} in {revision}"
+            );
+        }
+        assert_eq!(rendered.key, entry.key);
+        assert_eq!(rendered.output_schema().is_some(), entry.output_schema().is_some());
+        let one_line = entry.input_schema().as_str().replace('\n', " ");
+        assert_eq!(rendered.input_schema().as_str(), one_line);
+    }
+}

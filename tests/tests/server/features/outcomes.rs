@@ -1,0 +1,193 @@
+//! Outcomes of tools as values.
+
+use std::convert::Infallible;
+use std::io;
+
+use mcp_sansio::typed::{InputObject, Output, OutputObject};
+use mcp_sansio::types::{ContentBlock, TextResult, Tool};
+use mcp_sansio::{
+    Encode, Entry, ErrorCode, Frame, Messages, OrToolError as _, Outcome, RawJson, Revision,
+    RpcError, Server, ServerEvent, ToolError, ToolOutput, ToolResult,
+};
+use serde_json::{Value, json};
+
+use super::support::{NOW, Peer, REVISIONS, lines, raw, through};
+
+/// Sends an outcome through buffers of several sizes; returns the response, without the members of
+/// its envelope.
+fn sent(revision: Revision, outcome: &dyn for<'s> Outcome<Server<'s>>) -> Value {
+    let line = Peer::new(revision).request("tools/call", json!({"name": "t"})).to_string();
+    let mut responses = [1, 7, 64, 4096].map(|size| {
+        let mut peer = Peer::new(revision);
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
+        let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+        let ((), sent) = through(size, |tx| outcome.send(&mut peer.server, request.handle, tx));
+        lines(&sent).remove(0)
+    });
+    assert!(responses.windows(2).all(|pair| pair[0] == pair[1]), "{responses:?}");
+    let response = responses[0].as_object_mut().unwrap();
+    match response.remove("result") {
+        Some(mut result) => {
+            let result = result.as_object_mut().unwrap();
+            result.remove("resultType");
+            result.remove("_meta");
+            Value::Object(result.clone())
+        }
+        None => response["error"].clone(),
+    }
+}
+
+fn text(text: &str, is_error: bool) -> Value {
+    let mut result = json!({"content": [{"type": "text", "text": text}]});
+    if is_error {
+        result["isError"] = json!(true);
+    }
+    result
+}
+
+/// Arrays in arrays, as deep as types may nest.
+type Deep = [[[[[[u8; 2]; 1]; 1]; 1]; 1]; 2];
+
+#[derive(Output)]
+struct Rows<'a> {
+    names: &'a [&'a str],
+    deep: Deep,
+    long: String,
+    ratio: f64,
+    next: Option<u8>,
+}
+
+fn rows() -> Rows<'static> {
+    Rows {
+        names: &["a \"quoted\" \\ name", "\n\u{1}\u{e9}\u{1f600}"],
+        deep: [[[[[[1, 2]]]]], [[[[[3, 4]]]]]],
+        long: "\"\\\u{e9}\n".repeat(300),
+        ratio: 0.1,
+        next: None,
+    }
+}
+
+#[test]
+fn tool_13_structured_output_is_also_text_through_any_buffer() {
+    for revision in REVISIONS {
+        let outcome: ToolResult<'_, Rows<'_>> = Ok(ToolOutput::Structured(rows()));
+        let result = sent(revision, &outcome);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        let written: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(written["names"][1], "\n\u{1}\u{e9}\u{1f600}");
+        assert_eq!(written["long"], rows().long);
+        assert_eq!(
+            result.get("structuredContent"),
+            (revision >= Revision::V2025_06_18).then_some(&written),
+            "{revision}"
+        );
+        let schema: Value = serde_json::from_str(Rows::SCHEMA.as_str()).unwrap();
+        assert!(jsonschema::draft202012::is_valid(&schema, &written));
+    }
+}
+
+#[test]
+fn tool_13_other_values_than_objects_are_structured_since_2026_07_28() {
+    for revision in REVISIONS {
+        for (value, json) in
+            [(&vec![1, 2] as &dyn Encode, json!([1, 2])), (&7_u8, json!(7)), (&"x", json!("x"))]
+        {
+            let outcome: ToolResult<'_, &dyn Encode> = Ok(ToolOutput::Structured(value));
+            let result = sent(revision, &outcome);
+            assert_eq!(result["content"][0]["text"], json.to_string());
+            let expected = revision.is_modern().then_some(&json);
+            assert_eq!(result.get("structuredContent"), expected, "{revision}");
+        }
+    }
+}
+
+#[test]
+fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
+    let blocks = [ContentBlock::text("a"), ContentBlock::image(b"i", "image/png")];
+    let schema = raw(r#"{"type":"object","properties":{"n":{"minimum":1}}}"#);
+    let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema);
+    let schema_error = Entry::from(&tool).check_structured(Some(raw(r#"{"n":0}"#))).unwrap_err();
+    let faults = super::typed::Wait::parse(RawJson::EMPTY).unwrap_err();
+    for revision in REVISIONS {
+        let ok = |output: ToolOutput<'_>| sent(revision, &ToolResult::Ok(output));
+        assert_eq!(ok("hi \"you\"".into()), text("hi \"you\"", false));
+        assert_eq!(ok(String::from("hi").into()), text("hi", false));
+        assert_eq!(ok(ToolOutput::Blocks(&blocks))["content"][1]["type"], "image");
+
+        let failed = |error: ToolError<'_>| sent(revision, &error);
+        assert_eq!(failed("no".into()), text("no", true));
+        assert_eq!(failed(String::from("no").into()), text("no", true));
+        let arguments = |why: &str| match revision {
+            Revision::V2025_11_25 | Revision::V2026_07_28 => text(why, true),
+            _ => json!({"code": -32602, "message": why}),
+        };
+        assert_eq!(failed(ToolError::invalid_arguments("n is odd")), arguments("n is odd"));
+        assert_eq!(failed(schema_error.into()), arguments("n: must be at least 1, is 0"));
+        assert_eq!(
+            failed(faults.into()),
+            arguments("seconds: is missing, must be an integer from 1 to 9")
+        );
+        assert_eq!(
+            failed(RpcError::new(ErrorCode::Application(7), "seven").into()),
+            json!({"code": 7, "message": "seven"})
+        );
+    }
+}
+
+/// Uses `?` with an error of each kind.
+fn fails(how: u8) -> ToolResult<'static> {
+    let secret = || io::Error::other("/home/secret");
+    match how {
+        0 => Err("text")?,
+        1 => Err(String::from("string"))?,
+        2 => Err(Box::<dyn std::error::Error>::from("/home/secret"))?,
+        3 => Err(Box::<dyn std::error::Error + Send + Sync>::from("/home/secret"))?,
+        4 => Err(secret()).or_internal()?,
+        5 => Err(secret()).or_tool()?,
+        6 => Err("x".parse::<u8>().unwrap_err()).or_arguments()?,
+        7 => Err(RpcError::invalid_params("params"))?,
+        _ => Ok("fine".into()),
+    }
+}
+
+#[test]
+fn the_text_of_an_inner_error_is_only_told_on_purpose() {
+    let internal = json!({"code": -32603, "message": "Internal error"});
+    for (how, expected, logged) in [
+        (0, text("text", true), "text"),
+        (1, text("string", true), "string"),
+        (2, internal.clone(), "/home/secret"),
+        (3, internal.clone(), "/home/secret"),
+        (4, internal, "/home/secret"),
+        (5, text("/home/secret", true), "/home/secret"),
+        (6, text("invalid digit found in string", true), "invalid digit found in string"),
+        (7, json!({"code": -32602, "message": "params"}), "params"),
+    ] {
+        let outcome = fails(how);
+        assert_eq!(sent(Revision::LATEST, &outcome), expected, "{how}");
+        let error: Box<dyn std::error::Error> = Box::new(outcome.unwrap_err());
+        assert_eq!(error.to_string(), logged);
+    }
+    assert_eq!(sent(Revision::LATEST, &fails(8)), text("fine", false));
+}
+
+/// An outcome of the program beside those of tools.
+struct Own;
+
+impl Outcome<Server<'_>> for Own {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: mcp_sansio::RequestHandle,
+        tx: &mut mcp_sansio::Tx<'_>,
+    ) -> Result<(), mcp_sansio::SendError> {
+        server.respond(request, &TextResult::new("own"), tx)
+    }
+}
+
+#[test]
+fn a_result_of_two_outcomes_is_one() {
+    let own: Result<Own, Infallible> = Ok(Own);
+    assert_eq!(sent(Revision::LATEST, &own), text("own", false));
+}
