@@ -32,6 +32,7 @@ mod rx;
 mod server;
 mod storage;
 mod time;
+mod tool_context;
 mod tool_result;
 mod trace;
 mod tx;
@@ -70,6 +71,7 @@ pub use server::{
 pub use server::{GrowingServerState, OwnedRequest};
 pub use storage::Storage;
 pub use time::Instant;
+pub use tool_context::{Link, ToolContext, TurnLink};
 pub use tool_result::{OrToolError, ToolError, ToolOutput, ToolResult};
 pub use tx::{Tx, TxBuffer};
 pub use violation::Violation;

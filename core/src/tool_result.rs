@@ -89,6 +89,7 @@ enum Why<'a> {
     #[cfg(feature = "derive")]
     Faults(Faults<'a>),
     Error(RpcError<'a>),
+    Send(SendError),
 }
 
 /// Text of an internal error for the client.
@@ -168,6 +169,7 @@ impl fmt::Display for ToolError<'_> {
             #[cfg(feature = "derive")]
             Why::Faults(faults) => fmt::Display::fmt(faults, f),
             Why::Error(error) => f.write_str(error.message),
+            Why::Send(error) => fmt::Display::fmt(error, f),
         }
     }
 }
@@ -224,6 +226,13 @@ impl<'a> From<SchemaError<'a>> for ToolError<'a> {
 impl<'a> From<Faults<'a>> for ToolError<'a> {
     fn from(faults: Faults<'a>) -> Self {
         Self { kind: Kind::InvalidArguments, why: Why::Faults(faults) }
+    }
+}
+
+/// An internal error: the client is not told more.
+impl From<SendError> for ToolError<'_> {
+    fn from(error: SendError) -> Self {
+        Self { kind: Kind::Error, why: Why::Send(error) }
     }
 }
 

@@ -131,7 +131,7 @@ impl Code {
 
     fn implementation(&self, target: &Target) -> TokenStream {
         let Self { structs, tools, rules, names, reads, .. } = self;
-        let Target { lifetime, ty, .. } = target;
+        let Target { lifetime, ty, ty_static, .. } = target;
         let count = reads.len();
         let flattened: Vec<_> = self
             .flattened
@@ -206,6 +206,11 @@ impl Code {
                 ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                     #read
                 }
+            }
+
+            #[automatically_derived]
+            impl ::mcp_sansio::typed::ToolSet for #ty_static {
+                type Call<#lifetime> = #ty;
             }
         }
     }

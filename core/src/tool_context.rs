@@ -1,0 +1,253 @@
+//! `ToolContext`: everything that the handler of a tool does beside returning its result.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+
+use crate::connection::{Outcome, Turn};
+use crate::encode::Encode;
+use crate::error::SendError;
+use crate::handle::{Delivery, RequestHandle};
+use crate::progress::Progress;
+use crate::rx::Spare;
+use crate::server::{Change, LogMessage, Request, Server};
+use crate::time::Instant;
+use crate::tool_result::ToolError;
+use crate::tx::Tx;
+
+/// A call of a tool and the connection that it came on: the same type in every adapter. Copies
+/// refer to the same call.
+///
+/// The methods are futures, which complete at once where writing blocks. Dropping one sends its
+/// message whole or not at all.
+#[derive(Clone, Copy)]
+pub struct ToolContext<'a> {
+    request: &'a Request<'a>,
+    link: &'a dyn Link,
+}
+
+/// The connection of a [`ToolContext`], implemented by adapters. It has one way to send, so that a
+/// program links only what its tools do send.
+pub trait Link {
+    /// Returns the time since an arbitrary zero.
+    fn now(&self) -> Instant;
+
+    /// Makes a call of the server that writes a whole frame or none. If there is no room
+    /// ([`SendError::Full`]), it is made again when there is: at once if writing blocks, otherwise
+    /// after waking the task. `place` identifies the caller meanwhile; it begins as `None`.
+    fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        request: RequestHandle,
+        place: &mut Option<u64>,
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Poll<Result<(), SendError>>;
+
+    /// Called when a caller that has a place stops waiting.
+    fn leave(&self, place: u64) {
+        let _ = place;
+    }
+}
+
+impl<'a> ToolContext<'a> {
+    /// Creates a context. For adapters, and for tests of tools.
+    #[must_use]
+    pub const fn new(request: &'a Request<'a>, link: &'a dyn Link) -> Self {
+        Self { request, link }
+    }
+
+    /// Returns the request: the revision, the capabilities of the client, `_meta`.
+    #[must_use]
+    pub const fn request(&self) -> &'a Request<'a> {
+        self.request
+    }
+
+    /// Returns the time since an arbitrary zero, in the clock of the connection.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.link.now()
+    }
+
+    /// Reports progress, if the client asked for it: [`Server::progress`].
+    ///
+    /// # Errors
+    /// If the response is no longer awaited, or the notification cannot be sent. Use `?`: both end
+    /// the tool.
+    pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
+        let request = self.request.handle;
+        self.notify(|server, tx| server.progress(self.now(), request, progress, tx)).await
+    }
+
+    /// Sends a log message, if the client asked for its level: [`Server::log`].
+    ///
+    /// # Errors
+    /// As [`progress`](Self::progress); also if the capability `logging` is not declared.
+    pub async fn log<T: Encode + ?Sized>(
+        &self,
+        message: &LogMessage<'_, T>,
+    ) -> Result<(), ToolError<'static>> {
+        let request = self.request.handle;
+        self.notify(|server, tx| server.log(request, message, tx)).await
+    }
+
+    /// Notifies the subscribers on this connection of a change: [`Server::publish`].
+    ///
+    /// # Errors
+    /// If a notification cannot be sent.
+    pub async fn publish(&self, mut change: Change<'_>) -> Result<(), ToolError<'static>> {
+        let mut is_more = true;
+        while is_more {
+            self.send(|server, tx| {
+                is_more = server.publish(&mut change, tx)?.is_more();
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    async fn notify(
+        &self,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
+    ) -> Result<(), ToolError<'static>> {
+        let mut delivery = Delivery::Gone;
+        self.send(|server, tx| {
+            delivery = call(server, tx)?;
+            Ok(())
+        })
+        .await?;
+        match delivery {
+            Delivery::Gone => Err(ToolError::internal("The response is no longer awaited")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes any call of the server that writes a whole frame or none, and repeats it while the
+    /// output buffer is full.
+    ///
+    /// # Errors
+    /// Those of the call. [`SendError::Full`] means that the connection is lost.
+    pub async fn send(
+        &self,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let mut waiting = Waiting { link: self.link, place: None };
+        poll_fn(|cx| self.link.poll_send(cx, self.request.handle, &mut waiting.place, &mut call))
+            .await
+    }
+}
+
+impl fmt::Debug for ToolContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext").field("request", self.request).finish_non_exhaustive()
+    }
+}
+
+/// The place of a future that waits for room, which it gives up when it is dropped.
+struct Waiting<'a> {
+    link: &'a dyn Link,
+    place: Option<u64>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.link.leave(place);
+        }
+    }
+}
+
+/// The [`Link`] of a loop that handles one event at a time and blocks while it writes.
+///
+/// `pump` writes as in [`Turn::send`], and `now` reads the clock.
+pub struct TurnLink<'t, 'p, 'm, O, P, N, E> {
+    inner: RefCell<Inner<'t, 'p, 'm, O, P, E>>,
+    now: N,
+}
+
+struct Inner<'t, 'p, 'm, O, P, E> {
+    turn: &'t mut Turn<'p, Server<'m>, O>,
+    pump: P,
+    /// The first error of the pump, after which nothing is written any more.
+    error: Option<E>,
+}
+
+impl<'t, 'p, 'm, O, P, N, E> TurnLink<'t, 'p, 'm, O, P, N, E>
+where
+    O: Outcome<Server<'m>>,
+    P: FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
+    E: From<SendError>,
+{
+    /// Creates a link.
+    pub const fn new(turn: &'t mut Turn<'p, Server<'m>, O>, pump: P, now: N) -> Self {
+        Self { inner: RefCell::new(Inner { turn, pump, error: None }), now }
+    }
+
+    /// Sends the outcome of a request, which may borrow from it.
+    ///
+    /// # Errors
+    /// Those of the pump, also of earlier sending, and those of the outcome.
+    pub fn respond(
+        &self,
+        request: RequestHandle,
+        outcome: &impl Outcome<Server<'m>>,
+    ) -> Result<(), E> {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return Err(SendError::Full.into());
+        };
+        let Inner { turn, pump, error } = &mut *inner;
+        match error.take() {
+            Some(error) => Err(error),
+            None => turn.send(pump, |server, tx| outcome.send(server, request, tx)),
+        }
+    }
+}
+
+impl<'p, 'm, O, P, N, E> Link for TurnLink<'_, 'p, 'm, O, P, N, E>
+where
+    O: Outcome<Server<'m>>,
+    P: FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
+    N: Fn() -> Instant,
+    E: From<SendError>,
+{
+    fn now(&self) -> Instant {
+        (self.now)()
+    }
+
+    fn poll_send(
+        &self,
+        _: &mut Context<'_>,
+        _: RequestHandle,
+        _: &mut Option<u64>,
+        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Poll<Result<(), SendError>> {
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return Poll::Ready(Err(SendError::Full));
+        };
+        let Inner { turn, pump, error } = &mut *inner;
+        if error.is_some() {
+            return Poll::Ready(Err(SendError::Full));
+        }
+        let mut result = Ok(());
+        let sent = turn.send(&mut *pump, |server, tx| {
+            result = call(server, tx);
+            match result {
+                Err(SendError::Full) => Err(SendError::Full),
+                _ => Ok(()),
+            }
+        });
+        // The client sees it while the tool goes on.
+        if let Err(lost) = sent.and_then(|()| turn.drain(pump)) {
+            *error = Some(lost);
+            result = Err(SendError::Full);
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl<O, P, N, E> fmt::Debug for TurnLink<'_, '_, '_, O, P, N, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnLink").finish_non_exhaustive()
+    }
+}
