@@ -55,6 +55,8 @@ pub struct Catalog<'c> {
     prompts: &'c [Entry<'c>],
     check: Option<CheckArguments>,
     look_ups: LookUps,
+    #[cfg(feature = "derive")]
+    typed_prompts: Option<TypedPrompts>,
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
@@ -64,13 +66,27 @@ pub struct Catalog<'c> {
 /// that a program whose tools are [unchecked](Catalog::unchecked) does not link the check.
 pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn fmt::Display));
 
+/// What the type of the prompts knows. Behind pointers, so that only programs with such prompts
+/// link it.
+#[cfg(feature = "derive")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TypedPrompts {
+    /// Whether the arguments of a prompt are valid.
+    pub(crate) is_valid: fn(&Entry<'_>, RawJson<'_>) -> bool,
+    /// Responds to invalid arguments of a prompt, and to a completion if the type has the values.
+    /// Returns whether it did.
+    pub(crate) respond:
+        fn(&Entry<'_>, &mut Server<'_>, &Request<'_>, &mut Tx<'_>) -> Result<bool, SendError>,
+}
+
 /// Entry of the catalog that a request is for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Target<'c> {
     /// `tools/call` of this tool.
     Tool(&'c Entry<'c>),
-    /// `tools/call` with arguments that the input schema of the tool does not allow.
+    /// `tools/call` with arguments that the input schema of the tool does not allow, or
+    /// `prompts/get` with arguments that the type of the prompt does not allow.
     /// [`Catalog::respond`] responds, and does not return this.
     InvalidArguments(&'c Entry<'c>),
     /// `prompts/get` of this prompt; the request has all required arguments.
@@ -115,6 +131,8 @@ impl<'c> Catalog<'c> {
             prompts: &[],
             check: None,
             look_ups: LookUps::NONE,
+            #[cfg(feature = "derive")]
+            typed_prompts: None,
             page_size: usize::MAX,
             ttl_ms: 0,
             scope: CacheScope::Public,
@@ -176,7 +194,23 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub const fn prompts(self, prompts: &'c [Entry<'c>]) -> Self {
         Kind::assert_all(prompts, Kind::PROMPT);
-        Self { prompts, look_ups: self.look_ups.of_prompts(), ..self }
+        Self {
+            prompts,
+            look_ups: self.look_ups.of_prompts(),
+            #[cfg(feature = "derive")]
+            typed_prompts: None,
+            ..self
+        }
+    }
+
+    #[cfg(feature = "derive")]
+    pub(crate) const fn typed_prompts(
+        self,
+        prompts: &'static [Entry<'static>],
+        typed: TypedPrompts,
+    ) -> Self {
+        let look_ups = self.look_ups.of_typed_prompts();
+        Self { prompts, look_ups, typed_prompts: Some(typed), ..self }
     }
 
     /// Sets the maximum number of entries in one response. Default: all.
@@ -225,7 +259,18 @@ impl<'c> Catalog<'c> {
             Method::ResourcesTemplatesList => (2, "resourceTemplates", self.templates),
             Method::PromptsList => (3, "prompts", self.prompts),
             _ => {
-                return match self.target(request) {
+                let target = self.target(request);
+                #[cfg(feature = "derive")]
+                if let (
+                    Some(typed),
+                    Method::PromptsGet | Method::CompletionComplete,
+                    Ok(Target::InvalidArguments(prompt) | Target::CompletePrompt(prompt)),
+                ) = (self.typed_prompts, request.method, &target)
+                    && (typed.respond)(prompt, server, request, tx)?
+                {
+                    return Ok(Target::Responded);
+                }
+                return match target {
                     Ok(Target::InvalidArguments(tool)) => {
                         let mut sent = Ok(());
                         self.refusal(tool, request, &mut |why| {

@@ -57,9 +57,9 @@ impl VariantOptions {
     }
 }
 
-/// Options of a variant that is a tool.
+/// Options of a variant that is a tool or a prompt.
 #[derive(Default)]
-pub(crate) struct ToolOptions {
+pub(crate) struct EntryOptions {
     pub(crate) description: String,
     pub(crate) name: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
@@ -69,24 +69,37 @@ pub(crate) struct ToolOptions {
     pub(crate) flatten: Option<Ident>,
 }
 
-impl ToolOptions {
-    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+impl EntryOptions {
+    pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
                      `open_world`, `returns = Type`, `flatten`";
         each(attributes, "tool", known, |key, meta| match key {
-            "name" => once(&mut options.name, meta, string),
-            "title" => once(&mut options.title, meta, string),
             "returns" => once(&mut options.returns, meta, value),
-            "flatten" => once(&mut options.flatten, meta, flag),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;
                 options.hints.push((format_ident!("{key}_hint", span = meta.path.span()), is_set));
                 Ok(true)
             }
-            _ => Ok(false),
+            _ => options.read(key, meta),
         })?;
         Ok(options)
+    }
+
+    pub(crate) fn of_prompt(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self { description: description(attributes)?, ..Self::default() };
+        let known = "`name = \"..\"`, `title = \"..\"`, `flatten`";
+        each(attributes, "prompt", known, |key, meta| options.read(key, meta))?;
+        Ok(options)
+    }
+
+    fn read(&mut self, key: &str, meta: &ParseNestedMeta<'_>) -> Result<bool> {
+        match key {
+            "name" => once(&mut self.name, meta, name),
+            "title" => once(&mut self.title, meta, string),
+            "flatten" => once(&mut self.flatten, meta, flag),
+            _ => Ok(false),
+        }
     }
 }
 

@@ -34,6 +34,13 @@ pub fn tools(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), tools::tools)
 }
 
+/// Implements `Prompts` for an enum whose variants are prompts: see the trait
+/// `mcp_sansio::typed::Prompts`.
+#[proc_macro_derive(Prompts, attributes(prompt, arg))]
+pub fn prompts(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand(&parse_macro_input!(item as DeriveInput), tools::prompts)
+}
+
 fn expand(
     item: &DeriveInput,
     macro_of: fn(&DeriveInput) -> Result<TokenStream>,

@@ -1,39 +1,35 @@
-//! `#[derive(Tools)]`: an enum whose variants are tools.
+//! `#[derive(Tools)]` and `#[derive(Prompts)]`: an enum whose variants are tools, or prompts.
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Error, Fields, Lifetime, LitStr, Result, Variant};
 
 use crate::Target;
-use crate::attributes::ToolOptions;
+use crate::attributes::EntryOptions;
 use crate::case::Case;
 
 pub(crate) fn tools(item: &DeriveInput) -> Result<TokenStream> {
-    let target = Target::new(item)?;
-    let Data::Enum(data) = &item.data else {
-        return Err(Error::new_spanned(&item.ident, "`Tools` is for enums: a variant is a tool"));
-    };
-    let mut code = Code::default();
-    for variant in &data.variants {
-        let options = ToolOptions::parse(&variant.attrs)?;
-        match &options.flatten {
-            Some(flatten) => code.flatten(variant, flatten, &target)?,
-            None => code.tool(variant, &options, &target)?,
-        }
-    }
-    if code.reads.is_empty() && code.flattened.is_empty() {
-        return Err(Error::new_spanned(&item.ident, "an enum without variants has no tools"));
-    }
-    Ok(code.implementation(&target))
+    Code::expand(item, Kind::Tools)
 }
 
-#[derive(Default)]
+pub(crate) fn prompts(item: &DeriveInput) -> Result<TokenStream> {
+    Code::expand(item, Kind::Prompts)
+}
+
+/// The trait that is derived.
+#[derive(Clone, Copy)]
+enum Kind {
+    Tools,
+    Prompts,
+}
+
 struct Code {
+    kind: Kind,
     /// Structs of variants with named fields.
     structs: TokenStream,
-    /// Expressions of type `Tool`.
-    tools: Vec<TokenStream>,
+    /// Expressions of type `Tool` or `Prompt`.
+    entries: Vec<TokenStream>,
     /// Expressions of type `&Rule`.
     rules: Vec<TokenStream>,
     names: Vec<String>,
@@ -44,18 +40,59 @@ struct Code {
 }
 
 impl Code {
-    fn tool(&mut self, variant: &Variant, options: &ToolOptions, target: &Target) -> Result<()> {
-        let Variant { ident, fields, .. } = variant;
-        if options.description.is_empty() {
-            return Err(Error::new_spanned(
-                ident,
-                "a tool needs a description, by which a model knows what it does: write it above \
-                 the variant, as in `/// Switches the lamp.`",
-            ));
+    fn expand(item: &DeriveInput, kind: Kind) -> Result<TokenStream> {
+        let target = Target::new(item)?;
+        let Data::Enum(data) = &item.data else {
+            let message = match kind {
+                Kind::Tools => "`Tools` is for enums: a variant is a tool",
+                Kind::Prompts => "`Prompts` is for enums: a variant is a prompt",
+            };
+            return Err(Error::new_spanned(&item.ident, message));
+        };
+        let mut code = Self {
+            kind,
+            structs: TokenStream::new(),
+            entries: Vec::new(),
+            rules: Vec::new(),
+            names: Vec::new(),
+            reads: Vec::new(),
+            flattened: Vec::new(),
+        };
+        for variant in &data.variants {
+            let options = match kind {
+                Kind::Tools => EntryOptions::of_tool(&variant.attrs)?,
+                Kind::Prompts => EntryOptions::of_prompt(&variant.attrs)?,
+            };
+            match &options.flatten {
+                Some(flatten) => code.flatten(variant, flatten, &target)?,
+                None => code.entry(variant, &options, &target)?,
+            }
         }
-        let name = tool_name(ident, options.name.as_ref())?;
+        if code.reads.is_empty() && code.flattened.is_empty() {
+            return Err(Error::new_spanned(&item.ident, "an enum without variants offers nothing"));
+        }
+        Ok(code.implementation(&target))
+    }
+
+    fn entry(&mut self, variant: &Variant, options: &EntryOptions, target: &Target) -> Result<()> {
+        let Variant { ident, fields, .. } = variant;
+        let name = options.name.as_ref().map_or_else(|| Case::Snake.of(ident), LitStr::value);
+        if matches!(self.kind, Kind::Tools) {
+            if options.description.is_empty() {
+                return Err(Error::new_spanned(
+                    ident,
+                    "a tool needs a description, by which a model knows what it does: write it \
+                     above the variant, as in `/// Switches the lamp.`",
+                ));
+            }
+            check_tool_name(&name, options.name.as_ref().map_or(ident.span(), LitStr::span))?;
+        }
         if self.names.contains(&name) {
-            return Err(Error::new_spanned(ident, "two tools have the same name"));
+            let message = match self.kind {
+                Kind::Tools => "two tools have the same name",
+                Kind::Prompts => "two prompts have the same name",
+            };
+            return Err(Error::new_spanned(ident, message));
         }
         let lifetime = &target.lifetime;
         let (arguments, make) = match fields {
@@ -64,30 +101,14 @@ impl Code {
                 (arguments, quote!(Self::#ident))
             }
             Fields::Unnamed(fields) => {
-                let message = "a tool has named arguments, or a struct that derives Input";
+                let message = "named arguments, or a struct that derives Input";
                 return Err(Error::new_spanned(fields, message));
             }
             Fields::Named(_) | Fields::Unit => self.arguments(variant, lifetime),
         };
-        let input = quote_spanned!(fields.span()=>
-            <#arguments as ::mcp_sansio::typed::InputObject<'static>>
-        );
-        let description = &options.description;
-        let title = options.title.iter();
-        let hints = options.hints.iter().map(|(hint, value)| quote!(.#hint(#value)));
-        let annotations = (!options.hints.is_empty())
-            .then(|| quote!(.annotations(::mcp_sansio::types::ToolAnnotations::new()#(#hints)*)));
-        let output = options.returns.iter().map(|ty| {
-            quote_spanned!(ty.span()=>
-                .output_schema(<#ty as ::mcp_sansio::typed::OutputObject>::SCHEMA)
-            )
-        });
-        self.tools.push(quote! {
-            ::mcp_sansio::types::Tool::new(#name, #input::SCHEMA)
-                #(.title(#title))*
-                .description(#description)
-                #(#output)*
-                #annotations
+        self.entries.push(match self.kind {
+            Kind::Tools => tool(&name, options, fields, &arguments),
+            Kind::Prompts => prompt(&name, options, fields, &arguments),
         });
         self.rules.push(quote!(
             &const { <#arguments as ::mcp_sansio::typed::Input<'static>>::RULE }
@@ -120,7 +141,7 @@ impl Code {
 
     fn flatten(&mut self, variant: &Variant, flatten: &Ident, target: &Target) -> Result<()> {
         let Variant { ident, fields: Fields::Unnamed(fields), .. } = variant else {
-            let message = "`flatten` is for a variant that holds another enum of tools";
+            let message = "`flatten` is for a variant that holds another such enum";
             return Err(Error::new_spanned(flatten, message));
         };
         let Some(field) = fields.unnamed.first() else { return Ok(()) };
@@ -130,28 +151,27 @@ impl Code {
     }
 
     fn implementation(&self, target: &Target) -> TokenStream {
-        let Self { structs, tools, rules, names, reads, .. } = self;
+        let Self { structs, entries, rules, names, reads, .. } = self;
         let Target { lifetime, ty, ty_static, .. } = target;
         let count = reads.len();
-        let flattened: Vec<_> = self
-            .flattened
-            .iter()
-            .map(|(_, ty)| quote!(<#ty as ::mcp_sansio::typed::Tools<'static>>))
-            .collect();
+        let (of, list) = match self.kind {
+            Kind::Tools => (quote!(::mcp_sansio::typed::Tools), quote!(TOOLS)),
+            Kind::Prompts => (quote!(::mcp_sansio::typed::Prompts), quote!(PROMPTS)),
+        };
+        let flattened: Vec<_> =
+            self.flattened.iter().map(|(_, ty)| quote!(<#ty as #of<'static>>)).collect();
         // The last of all calls is read without a comparison: no place is behind it.
         let mut read = quote!();
-        for ((ident, _), tools) in self.flattened.iter().zip(&flattened).rev() {
-            let inner = quote! {
-                ::mcp_sansio::typed::Tools::read(place, arguments).map(Self::#ident)
-            };
+        for ((ident, _), inner_type) in self.flattened.iter().zip(&flattened).rev() {
+            let inner = quote!(#of::read(place, arguments).map(Self::#ident));
             read = if read.is_empty() {
                 inner
             } else {
                 quote! {
-                    if place < #tools::TOOLS.len() {
+                    if place < #inner_type::#list.len() {
                         return #inner;
                     }
-                    let place = place.wrapping_sub(#tools::TOOLS.len());
+                    let place = place.wrapping_sub(#inner_type::#list.len());
                     #read
                 }
             };
@@ -171,12 +191,20 @@ impl Code {
                 #read
             },
         };
+        let tool_set = matches!(self.kind, Kind::Tools).then(|| {
+            quote! {
+                #[automatically_derived]
+                impl ::mcp_sansio::typed::ToolSet for #ty_static {
+                    type Call<#lifetime> = #ty;
+                }
+            }
+        });
         quote! {
             #structs
-            const OWN: &[::mcp_sansio::Entry<'static>] = ::mcp_sansio::entries![#(#tools),*];
-            const TOOLS: &[&[::mcp_sansio::Entry<'static>]] = &[
+            const OWN: &[::mcp_sansio::Entry<'static>] = ::mcp_sansio::entries![#(#entries),*];
+            const ENTRIES: &[&[::mcp_sansio::Entry<'static>]] = &[
                 OWN,
-                #(#flattened::TOOLS),*
+                #(#flattened::#list),*
             ];
             const RULES: &[&[&::mcp_sansio::typed::Rule]] = &[
                 &[#(#rules),*],
@@ -187,17 +215,17 @@ impl Code {
                 #(#flattened::HASHES),*
             ];
             const COUNT: usize =
-                #count #(+ #flattened::TOOLS.len())*;
-            const ALL_TOOLS: &[::mcp_sansio::Entry<'static>] =
-                &::mcp_sansio::typed::join::<_, COUNT>(::mcp_sansio::Entry::EMPTY, TOOLS);
+                #count #(+ #flattened::#list.len())*;
+            const ALL_ENTRIES: &[::mcp_sansio::Entry<'static>] =
+                &::mcp_sansio::typed::join::<_, COUNT>(::mcp_sansio::Entry::EMPTY, ENTRIES);
             const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
                 &::mcp_sansio::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
             const ALL_HASHES: &[u32] = &::mcp_sansio::typed::join::<_, COUNT>(0, HASHES);
             const _: () = ::mcp_sansio::typed::assert_distinct(ALL_HASHES);
 
             #[automatically_derived]
-            impl<#lifetime> ::mcp_sansio::typed::Tools<#lifetime> for #ty {
-                const TOOLS: &'static [::mcp_sansio::Entry<'static>] = ALL_TOOLS;
+            impl<#lifetime> #of<#lifetime> for #ty {
+                const #list: &'static [::mcp_sansio::Entry<'static>] = ALL_ENTRIES;
                 const RULES: &'static [&'static ::mcp_sansio::typed::Rule] = ALL_RULES;
                 const HASHES: &'static [u32] = ALL_HASHES;
                 fn read(
@@ -208,22 +236,69 @@ impl Code {
                 }
             }
 
-            #[automatically_derived]
-            impl ::mcp_sansio::typed::ToolSet for #ty_static {
-                type Call<#lifetime> = #ty;
-            }
+            #tool_set
         }
     }
 }
 
-fn tool_name(ident: &Ident, name: Option<&LitStr>) -> Result<String> {
-    let text = name.map_or_else(|| Case::Snake.of(ident), LitStr::value);
+/// Returns an expression of type `Tool`.
+fn tool(
+    name: &str,
+    options: &EntryOptions,
+    fields: &Fields,
+    arguments: &TokenStream,
+) -> TokenStream {
+    let input = quote_spanned!(fields.span()=>
+        <#arguments as ::mcp_sansio::typed::InputObject<'static>>
+    );
+    let description = &options.description;
+    let title = options.title.iter();
+    let hints = options.hints.iter().map(|(hint, value)| quote!(.#hint(#value)));
+    let annotations = (!options.hints.is_empty())
+        .then(|| quote!(.annotations(::mcp_sansio::types::ToolAnnotations::new()#(#hints)*)));
+    let output = options.returns.iter().map(|ty| {
+        quote_spanned!(ty.span()=>
+            .output_schema(<#ty as ::mcp_sansio::typed::OutputObject>::SCHEMA)
+        )
+    });
+    quote! {
+        ::mcp_sansio::types::Tool::new(#name, #input::SCHEMA)
+            #(.title(#title))*
+            .description(#description)
+            #(#output)*
+            #annotations
+    }
+}
+
+/// Returns an expression of type `Prompt`.
+fn prompt(
+    name: &str,
+    options: &EntryOptions,
+    fields: &Fields,
+    arguments: &TokenStream,
+) -> TokenStream {
+    let description = Some(&options.description).filter(|text| !text.is_empty()).into_iter();
+    let title = options.title.iter();
+    let prompt = quote! {
+        ::mcp_sansio::types::Prompt::new(#name)
+            #(.title(#title))*
+            #(.description(#description))*
+    };
+    let input = quote!(<#arguments as ::mcp_sansio::typed::Input<'static>>);
+    let count = quote!(::mcp_sansio::typed::count_members(&#input::RULE));
+    let arguments = quote_spanned!(fields.span()=>
+        ::mcp_sansio::typed::prompt_arguments::<{ #count }>(&#input::RULE, &#input::DOCS)
+    );
+    quote!(::mcp_sansio::typed::prompt(#prompt, &const { #arguments }))
+}
+
+fn check_tool_name(name: &str, span: Span) -> Result<()> {
     let is_valid = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    if (1..=128).contains(&text.len()) && text.bytes().all(is_valid) {
-        return Ok(text);
+    if (1..=128).contains(&name.len()) && name.bytes().all(is_valid) {
+        return Ok(());
     }
     let message = "the name of a tool has 1 to 128 letters of ASCII, digits, `_`, `-` and `.`";
-    Err(Error::new(name.map_or(ident.span(), LitStr::span), message))
+    Err(Error::new(span, message))
 }
 
 /// Replaces a lifetime by `'static`, and returns whether it was found.

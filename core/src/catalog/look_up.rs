@@ -31,6 +31,11 @@ impl LookUps {
         Self { prompt, completion, ..self }
     }
 
+    #[cfg(feature = "derive")]
+    pub(super) const fn of_typed_prompts(self) -> Self {
+        Self { prompt: typed_prompt, completion, ..self }
+    }
+
     pub(super) const fn of_resources(self) -> Self {
         Self { resource, ..self }
     }
@@ -78,6 +83,19 @@ fn prompt<'c, 'f>(catalog: &Catalog<'c>, params: RawJson<'f>) -> Result<Target<'
     } else {
         Ok(Target::Prompt(prompt))
     }
+}
+
+#[cfg(feature = "derive")]
+fn typed_prompt<'c, 'f>(
+    catalog: &Catalog<'c>,
+    params: RawJson<'f>,
+) -> Result<Target<'c>, RpcError<'f>> {
+    let prompt = find(catalog.prompts, string(params, "name")).ok_or(UNKNOWN_PROMPT)?;
+    let arguments = params.get("arguments").unwrap_or(RawJson::EMPTY);
+    Ok(match catalog.typed_prompts {
+        Some(typed) if !(typed.is_valid)(prompt, arguments) => Target::InvalidArguments(prompt),
+        _ => Target::Prompt(prompt),
+    })
 }
 
 fn resource<'c, 'f>(

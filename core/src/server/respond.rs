@@ -136,6 +136,19 @@ impl Server<'_> {
         {
             return self.respond_text(request, why, true, tx);
         }
+        self.respond_invalid_params(request, why, tx)
+    }
+
+    /// Responds with error -32602, whose message is `why`.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
+    pub fn respond_invalid_params(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn fmt::Display,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             object!(writer, { "code": -32602_i32, "message": DisplayText(why) });

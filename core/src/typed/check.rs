@@ -294,6 +294,12 @@ pub(super) fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
     place(names.iter().copied(), text)
 }
 
+/// Whether a name begins with a text.
+pub(super) fn begins_with(name: &str, text: JsonStr<'_>) -> bool {
+    let mut name = name.chars();
+    text.chars().all(|c| name.next() == Some(c))
+}
+
 /// Checks a value without members and elements.
 #[cfg_attr(not(small), inline(always))]
 #[cfg_attr(small, inline(never))]

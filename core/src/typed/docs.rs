@@ -39,7 +39,7 @@ impl Docs {
     pub const NONE: Self =
         Self { title: "", description: "", default: Default::None, header: "", inner: &[] };
 
-    const fn of_inner(&self, at: usize) -> &Self {
+    pub(super) const fn of_inner(&self, at: usize) -> &Self {
         if at < self.inner.len() { &self.inner[at] } else { &Self::NONE }
     }
 }

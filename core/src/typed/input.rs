@@ -37,9 +37,9 @@ pub trait Input<'a>: Sized {
     fn read(value: RawJson<'a>) -> Self;
 }
 
-/// The arguments of a tool: a struct that derives [`Input`].
+/// The arguments of a tool or a prompt: a struct that derives [`Input`].
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the arguments of a tool",
+    message = "`{Self}` cannot be the arguments of a tool or a prompt",
     note = "a struct with named fields can, if it derives `Input`; several kinds of arguments are a \
             member of it: an enum that derives `Input`, with a tag"
 )]

@@ -43,7 +43,8 @@
 //! ```
 //!
 //! All tools of a server are one enum, which derives [`Tools`]: from it the catalog is made, and
-//! its values are the checked calls, which [`Catalog::call`](crate::Catalog::call) reads. For a
+//! its values are the checked calls, which [`Catalog::call`](crate::Catalog::call) reads. All
+//! prompts are another one, which derives [`Prompts`]. For a
 //! single tool a handler calls [`parse`](InputObject::parse) with
 //! [`request.arguments().raw()`](crate::Arguments::raw), and hands [`Faults`] to
 //! [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
@@ -131,10 +132,11 @@ mod format;
 mod handler;
 mod input;
 mod output;
+mod prompts;
 mod rule;
 mod tools;
 
-pub use mcp_sansio_derive::{Input, Output, Tools};
+pub use mcp_sansio_derive::{Input, Output, Prompts, Tools};
 
 pub use docs::{Default, Docs};
 pub use faults::{Faults, MAX_FAULTS};
@@ -142,6 +144,7 @@ pub use format::Format;
 pub use handler::{AsyncToolHandler, CallOf, ToolHandler, ToolSet};
 pub use input::{Array, Input, InputObject};
 pub use output::{Output, OutputObject};
+pub use prompts::Prompts;
 pub use rule::{MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf, Rule};
 pub use tools::{Called, Tools};
 
@@ -152,5 +155,7 @@ pub use docs::{schema, schema_bytes, schema_len};
 pub use input::{check_members, find_members, find_name, find_variant};
 #[doc(hidden)]
 pub use output::write_member;
+#[doc(hidden)]
+pub use prompts::{count_members, prompt, prompt_arguments};
 #[doc(hidden)]
 pub use tools::{assert_distinct, hash, join};

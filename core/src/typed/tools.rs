@@ -184,13 +184,13 @@ impl<'c> Catalog<'c> {
 }
 
 #[cfg_attr(small, inline(never))]
-fn find(tools: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
+pub(super) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
     let hash = match name.as_plain() {
         Some(name) => hash(name),
         None => name.chars().fold(EMPTY, |hash, c| next(hash, u32::from(c))),
     };
     let place = hashes.iter().position(|other| *other == hash)?;
-    tools.get(place).is_some_and(|tool| tool.key == name).then_some(place)
+    entries.get(place).is_some_and(|entry| entry.key == name).then_some(place)
 }
 
 /// Returns the hash of a name (FNV-1a).
@@ -211,7 +211,7 @@ const fn next(hash: u32, character: u32) -> u32 {
     (hash ^ character).wrapping_mul(0x0100_0193)
 }
 
-/// Joins lists of tools, rules or hashes; `N` is the sum of their lengths.
+/// Joins lists of entries, rules or hashes; `N` is the sum of their lengths.
 #[must_use]
 pub const fn join<T: Copy, const N: usize>(first: T, parts: &[&[T]]) -> [T; N] {
     let mut all = [first; N];
@@ -236,7 +236,7 @@ pub const fn assert_distinct(hashes: &[u32]) {
         while earlier < at {
             assert!(
                 hashes[earlier] != hashes[at],
-                "two tools have the same name, or names with the same hash: rename one of them"
+                "two variants have the same name, or names with the same hash: rename one of them"
             );
             earlier += 1;
         }

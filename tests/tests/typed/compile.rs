@@ -77,8 +77,20 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Tools)] enum A { /// b\n #[tool(name = «\"b c\"»)] B }",
         "the name of a tool has 1 to 128 letters of ASCII",
     ),
-    ("#[derive(Tools)] enum A { /// b\n B«(u8, u8)» }", "a tool has named arguments"),
+    (
+        "#[derive(Tools)] enum A { /// b\n B«(u8, u8)» }",
+        "named arguments, or a struct that derives Input",
+    ),
     ("#[derive(Tools)] struct «A»;", "`Tools` is for enums: a variant is a tool"),
+    ("#[derive(Prompts)] struct «A»;", "`Prompts` is for enums: a variant is a prompt"),
+    (
+        "#[derive(Prompts)] enum A { #[prompt(«read_only»)] B }",
+        "unknown option; known are `name = \"..\"`, `title = \"..\"`, `flatten`",
+    ),
+    (
+        "#[derive(Prompts)] enum A { B, #[prompt(name = \"b\")] «C» }",
+        "two prompts have the same name",
+    ),
     // The types do not fit.
     ("#[derive(Tools)] enum A { /// b\n B(«u8») }", "`u8` cannot be the arguments of a tool"),
     ("#[derive(Tools)] enum A { /// b\n B { a: «&'static str» } }", "cannot be read from JSON"),
@@ -91,7 +103,11 @@ const SNIPPETS: &[(&str, &str)] = &[
     (
         "#[derive(Tools)] enum A { /// b\n B } \
          #[derive(«Tools»)] enum C { /// b\n B, #[tool(flatten)] D(A) }",
-        "two tools have the same name",
+        "two variants have the same name",
+    ),
+    (
+        "#[derive(Prompts)] enum A { B «{ a: u8 }» }",
+        "an argument of a prompt is a string: a text, or an enum without fields",
     ),
     (
         "#[derive(Input)] struct A { #[arg(range = «0..=256»)] a: u8 }",
@@ -171,7 +187,7 @@ fn what_is_wrong_is_marked_and_named() {
     fs::write(root.join("Cargo.toml"), manifest).unwrap();
     for (number, (snippet, _)) in SNIPPETS.iter().enumerate() {
         let code = format!(
-            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::{{Input, Output, Tools}}}};\n{}\nfn main() {{}}\n",
+            "#![allow(unused)]\nuse mcp_sansio::{{types::Text, typed::{{Input, Output, Prompts, Tools}}}};\n{}\nfn main() {{}}\n",
             snippet.replace(['«', '»'], "")
         );
         fs::write(root.join(format!("examples/snippet{number}.rs")), code).unwrap();

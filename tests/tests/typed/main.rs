@@ -4,6 +4,7 @@ mod agreement;
 mod compile;
 mod faults;
 mod outputs;
+mod prompts;
 mod schema;
 mod tools;
 mod values;

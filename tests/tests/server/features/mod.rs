@@ -2,6 +2,7 @@
 
 mod support;
 mod typed;
+mod typed_prompts;
 
 mod asking;
 mod catalogs;
