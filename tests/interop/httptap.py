@@ -113,7 +113,7 @@ async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ha
             await writer.drain()
         if writer.can_write_eof():
             writer.write_eof()
-    except ConnectionError:
+    except OSError:  # also ENOTCONN, which is no ConnectionError
         writer.close()
 
 

@@ -150,6 +150,26 @@ fn a_stream_that_is_resumed_elsewhere_ends_on_its_old_connection() {
 }
 
 #[test]
+fn http_19_deleting_a_session_ends_its_open_requests_with_an_empty_stream() {
+    let site = Site::new();
+    for (calls, version) in ["2025-06-18", "2025-11-25"].into_iter().enumerate() {
+        let session = site.open(version);
+        let mut calling = site.connect();
+        calling.write(&call(&session, 2, "silent"));
+        site.wait_for(calls + 1, calls);
+        let deleted = site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], ""));
+        assert_eq!(deleted.status, 204);
+        let end = calling.answer();
+        assert_eq!((end.status, end.field("content-type")), (200, Some("text/event-stream")));
+        assert_eq!(end.body, "");
+        site.wait_for(calls + 1, calls + 1);
+        // The connection can be used again, the session cannot.
+        calling.write(&call(&session, 3, "echo"));
+        assert_eq!(calling.answer().status, 404);
+    }
+}
+
+#[test]
 fn sess_05_an_unused_session_expires() {
     let site = Site::with(HttpOptions::new().idle_timeout(Duration::from_millis(150)));
     let idle = site.open("2025-11-25");

@@ -6,7 +6,6 @@ use std::task::Poll;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::RequestHead;
-use mcp_sansio::http::server::Rejection;
 use mcp_sansio::{ExchangeId, Frame, Messages};
 
 use super::super::app::App;
@@ -104,11 +103,10 @@ impl<F> Attached<'_, F> {
         let streams = &mut *streams;
         let line = streams.lines.get_mut(&self.exchange).filter(|line| !line.is_detached);
         let Some(line) = line else {
-            // The session has ended, or another connection reads the stream.
-            let mut tx = mcp_sansio::TxBuffer::for_http_response(Vec::new(), 1024);
-            if !sender.is_open() && Rejection::session_not_found().write(&mut tx).is_ok() {
-                sender.take(&mut tx, true, out, |_| {});
-            }
+            // The session has ended, or another connection reads the stream. An event stream may
+            // end without a response then; 404 would invite the client to repeat the request, which
+            // may have had effects.
+            sender.begin_events(out);
             sender.end(out);
             return true;
         };
