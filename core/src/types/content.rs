@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{names, payload};
+use super::macros::{encode_one_of, names, payload};
 use super::{Blob, Number, ResourceContents, Text};
 use crate::encode::{DisplayText, Encode, Encoder, object};
 use crate::json::RawJson;
@@ -102,19 +102,14 @@ impl<'a> From<Text<'a>> for TextContent<'a> {
     }
 }
 
-impl Encode for ContentBlock<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self {
-            Self::Text(content) => content.encode(to),
-            Self::Image(content) => content.encode(to),
-            Self::Audio(content) => content.encode_or_notice(to),
-            Self::ResourceLink(link) if to.revision() < Revision::V2025_06_18 => {
-                FallbackText { text: link, annotations: link.annotations }.encode(to);
-            }
-            Self::ResourceLink(link) => link.encode(to),
-            Self::Resource(content) => content.encode(to),
-            Self::Other(content) => to.raw(*content),
-        }
+encode_one_of! {
+    ContentBlock<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content,
+        Self::ResourceLink(link) => link,
+        Self::Resource(content) => content,
+        Self::Other(content) => content,
     }
 }
 
@@ -145,6 +140,7 @@ payload! {
     /// A text block. Schema type `TextContent`.
     pub struct TextContent<'a> {
         tag "type" = "text";
+        writer write_members;
         new {
             /// The text.
             "text" text: text;
@@ -162,6 +158,7 @@ payload! {
     /// An image block. Schema type `ImageContent`.
     pub struct ImageContent<'a> {
         tag "type" = "image";
+        writer write_members;
         new {
             /// The file, base64 on the wire.
             "data" data: of(Blob<'a>);
@@ -178,9 +175,11 @@ payload! {
 }
 
 payload! {
-    /// An audio block. Since 2025-03-26, schema type `AudioContent`.
+    /// An audio block. Since 2025-03-26, schema type `AudioContent`; for 2024-11-05 written as a
+    /// text block that describes it.
     pub struct AudioContent<'a> {
         tag "type" = "audio";
+        writer write_or_describe;
         new {
             /// The file, base64 on the wire.
             "data" data: of(Blob<'a>);
@@ -198,11 +197,11 @@ payload! {
 
 impl AudioContent<'_> {
     /// Writes the block; for 2024-11-05 a text block that describes it.
-    pub(super) fn encode_or_notice(&self, to: &mut Encoder<'_>) {
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
         if to.revision() < Revision::V2025_03_26 {
             FallbackText { text: self, annotations: self.annotations }.encode(to);
         } else {
-            self.encode(to);
+            self.write_members(to);
         }
     }
 }
@@ -220,6 +219,7 @@ payload! {
     /// A block that embeds the contents of a resource. Schema type `EmbeddedResource`.
     pub struct EmbeddedResource<'a> {
         tag "type" = "resource";
+        writer write_members;
         new {
             /// Contents of the resource.
             "resource" resource: of(ResourceContents<'a>);
@@ -234,9 +234,11 @@ payload! {
 }
 
 payload! {
-    /// A link to a resource that the client can read. Since 2025-06-18, schema type `ResourceLink`.
+    /// A link to a resource that the client can read. Since 2025-06-18, schema type `ResourceLink`;
+    /// for older revisions written as a text block that describes it.
     pub struct ResourceLink<'a> {
         tag "type" = "resource_link";
+        writer write_or_describe;
         new {
             /// URI of the resource.
             "uri" uri: text;
@@ -262,6 +264,17 @@ payload! {
     }
 }
 
+impl ResourceLink<'_> {
+    /// Writes the block; before 2025-06-18 a text block that describes it.
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_06_18 {
+            FallbackText { text: self, annotations: self.annotations }.encode(to);
+        } else {
+            self.write_members(to);
+        }
+    }
+}
+
 /// The text that replaces the block for revisions without links.
 impl fmt::Display for ResourceLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -277,6 +290,7 @@ payload! {
     #![rendered]
     /// Hints for the client on how to use or display an object. Schema type `Annotations`.
     pub struct Annotations<'a> {
+        writer write_members;
         new {}
         with {
             /// Intended audience.

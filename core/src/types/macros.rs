@@ -23,8 +23,14 @@
 //! returns; `since`, `until` and `only` name the revisions that define the field, as in
 //! [`object!`](crate::encode::object).
 //!
+//! `writer f` makes each value carry `f`, which writes it, as a function pointer. An enum of such
+//! types links only the code of the variants that a program constructs. `f` is `write_members`,
+//! which is generated, or calls it.
+//!
 //! `#![rendered]` before the declaration adds what renders constants: see
 //! [`rendered`](crate::types::rendered).
+
+use core::fmt;
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
 
@@ -40,6 +46,7 @@ macro_rules! payload {
         $(#[$meta:meta])*
         $vis:vis struct $name:ident $(<$lt:lifetime>)? {
             $(tag $tkey:literal = $tag:literal;)?
+            $(writer $writer:ident;)?
             new {$(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)?
@@ -58,6 +65,7 @@ macro_rules! payload {
         $vis struct $name $(<$lt>)? {
             $($(#[$rmeta])* $vis $rname: payload!(@type $rkind $(($rty))?),)*
             $($($(#[$ometa])* $vis $oname: Option<payload!(@type $okind $(($oty))?)>,)*)?
+            $(writer: payload!(@writer $writer of $name),)?
         }
 
         // Some types are only read, as members of another one.
@@ -69,6 +77,7 @@ macro_rules! payload {
                 Self {
                     $($rname: payload!(@value $rkind $rname),)*
                     $($($oname: payload!(@initial $($oinit)?),)*)?
+                    $(writer: crate::types::macros::Writer(|this, to| this.$writer(to)),)?
                 }
             }
 
@@ -85,10 +94,8 @@ macro_rules! payload {
                     self
                 }
             )*)?
-        }
 
-        impl $(<$lt>)? crate::encode::Encode for $name $(<$lt>)? {
-            fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
+            fn write_members(&self, to: &mut crate::encode::Encoder<'_>) {
                 crate::encode::object!(to, {
                     $($tkey = $tag,)?
                     $($rkey $($rgate $rrevision)?: payload!(@written &self.$rname $(, $rvia)?),)*
@@ -96,6 +103,12 @@ macro_rules! payload {
                         payload!(@optional (self.$oname) to $(, $when)?),
                     )*)?
                 });
+            }
+        }
+
+        impl $(<$lt>)? crate::encode::Encode for $name $(<$lt>)? {
+            fn encode(&self, to: &mut crate::encode::Encoder<'_>) {
+                payload!(@encode (self) to $($writer)?);
             }
         }
 
@@ -133,6 +146,7 @@ macro_rules! payload {
                         Ok($name {
                             $($rname: payload!(@required $rname, $rkey $(, $rdefault)?),)*
                             $($($oname,)*)?
+                            $(writer: crate::types::macros::Writer(|this, to| this.$writer(to)),)?
                         })
                     }
                 }
@@ -151,6 +165,10 @@ macro_rules! payload {
     (@type millis) => { u64 };
     (@type of ($ty:ty)) => { $ty };
 
+    (@writer $writer:ident of $name:ident) => {
+        crate::types::macros::Writer<fn(&$name<'_>, &mut crate::encode::Encoder<'_>)>
+    };
+
     (@argument text) => { &'a str };
     (@argument version) => { crate::lifecycle::Revision };
     (@argument versions) => { crate::lifecycle::Revisions };
@@ -164,6 +182,9 @@ macro_rules! payload {
     (@value icons $value:ident) => { crate::types::Icons::new($value) };
     (@value list $value:ident) => { crate::types::List::new($value) };
     (@value $kind:ident $value:ident) => { $value };
+
+    (@encode ($this:expr) $to:ident) => { $this.write_members($to) };
+    (@encode ($this:expr) $to:ident $writer:ident) => { ($this.writer.0)($this, $to) };
 
     (@initial) => { None };
     (@initial $value:expr) => { Some($value) };
@@ -209,6 +230,7 @@ macro_rules! render {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident $(<$lt:lifetime>)? {
+            $(writer $writer:ident;)?
             new {$(
                 $(#[$rmeta:meta])*
                 $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))?;
@@ -327,6 +349,16 @@ macro_rules! names {
 }
 
 pub(in crate::types) use {encode_one_of, names, payload, render};
+
+/// The function that writes a value.
+#[derive(Clone, Copy)]
+pub(in crate::types) struct Writer<F>(pub(in crate::types) F);
+
+impl<F> fmt::Debug for Writer<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
+}
 
 pub(in crate::types) fn required<'de, T, A>(
     slot: &mut Option<T>,

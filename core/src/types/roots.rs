@@ -75,6 +75,7 @@ impl Encode for FileUri<'_, '_> {
 payload! {
     /// Result of `roots/list`. Schema type `ListRootsResult`.
     pub struct ListRootsResult<'a> {
+        writer write_members;
         new {
             /// Roots of the client.
             "roots" roots: list(Root<'a>);

@@ -13,7 +13,14 @@ use crate::encode::{Base64, Encode, Encoder};
 /// Binary data, base64 on the wire: bytes of the application, or base64 text of a message, which is
 /// decoded on request.
 #[derive(Clone, Copy)]
-pub struct Blob<'a>(Source<&'a [u8], Text<'a>>);
+pub struct Blob<'a>(Source<Bytes<'a>, Text<'a>>);
+
+/// Bytes with the code that writes them: firmware that only passes base64 text on does not link it.
+#[derive(Clone, Copy)]
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    write: fn(&[u8], &mut Encoder<'_>),
+}
 
 /// Why a [`Blob`] could not be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +36,7 @@ impl<'a> Blob<'a> {
     /// Creates a blob from bytes, which are encoded while they are written.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(Source::Own(bytes))
+        Self(Source::Own(Bytes { bytes, write: |bytes, to| Base64(bytes).encode(to) }))
     }
 
     /// Creates a blob from base64 text. The text is not validated.
@@ -51,7 +58,7 @@ impl<'a> Blob<'a> {
     /// If the text is not valid base64 or `out` is too small.
     pub fn decode_to<'o>(&self, out: &'o mut [u8]) -> Result<&'o mut [u8], BlobError> {
         let len = match self.0 {
-            Source::Own(bytes) => {
+            Source::Own(Bytes { bytes, .. }) => {
                 copy(bytes, out.get_mut(..bytes.len()).ok_or(BlobError::OutputTooSmall)?);
                 bytes.len()
             }
@@ -75,7 +82,7 @@ impl<'a> Blob<'a> {
     /// If the text is not valid base64.
     pub fn decoded_len(&self) -> Result<usize, BlobError> {
         match self.0 {
-            Source::Own(bytes) => Ok(bytes.len()),
+            Source::Own(Bytes { bytes, .. }) => Ok(bytes.len()),
             Source::Received(text) => {
                 let mut len = 0;
                 decode(text, &mut |bytes| {
@@ -123,7 +130,7 @@ impl<'a> From<&'a [u8]> for Blob<'a> {
 impl fmt::Debug for Blob<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Source::Own(bytes) => write!(f, "Blob({} bytes)", bytes.len()),
+            Source::Own(Bytes { bytes, .. }) => write!(f, "Blob({} bytes)", bytes.len()),
             Source::Received(text) => write!(f, "Blob({text:?})"),
         }
     }
@@ -132,7 +139,7 @@ impl fmt::Debug for Blob<'_> {
 impl Encode for Blob<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Own(bytes) => Base64(bytes).encode(to),
+            Source::Own(Bytes { bytes, write }) => write(bytes, to),
             Source::Received(text) => text.encode(to),
         }
     }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
-use crate::types::macros::payload;
+use crate::lifecycle::Revision;
+use crate::types::macros::{Writer, payload};
 use crate::types::{List, PrimitiveSchema, Text};
 
 /// Schema of a string that is one of several options. Schema types
@@ -21,6 +22,7 @@ pub struct SingleSelectEnumSchema<'a> {
     pub description: Option<Text<'a>>,
     /// Default value. Since 2025-11-25.
     pub default: Option<Text<'a>>,
+    writer: Writer<fn(&SingleSelectEnumSchema<'_>, &mut Encoder<'_>)>,
 }
 
 /// Options of a [`SingleSelectEnumSchema`] or [`MultiSelectEnumSchema`].
@@ -81,7 +83,13 @@ impl<'a> SingleSelectEnumSchema<'a> {
     /// Creates a schema with these options.
     #[must_use]
     pub const fn new(options: EnumOptions<'a>) -> Self {
-        Self { options, title: None, description: None, default: None }
+        Self {
+            options,
+            title: None,
+            description: None,
+            default: None,
+            writer: Writer(|this, to| this.write_members(to)),
+        }
     }
 
     /// Sets the display name.
@@ -110,10 +118,8 @@ impl<'a> SingleSelectEnumSchema<'a> {
     pub const fn schema(self) -> PrimitiveSchema<'a> {
         PrimitiveSchema::SingleSelect(self)
     }
-}
 
-impl Encode for SingleSelectEnumSchema<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
+    fn write_members(&self, to: &mut Encoder<'_>) {
         let (mut values, mut names, mut choices, mut columns) = (None, None, None, None);
         match &self.options {
             EnumOptions::Untitled(list) => values = Some(list),
@@ -142,6 +148,12 @@ impl Encode for SingleSelectEnumSchema<'_> {
     }
 }
 
+impl Encode for SingleSelectEnumSchema<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        (self.writer.0)(self, to);
+    }
+}
+
 /// One member of each option: the value or the display name.
 struct Column<'x, 'a>(&'x List<'a, EnumOption<'a>>, &'static str, fn(&EnumOption<'a>) -> Text<'a>);
 
@@ -166,7 +178,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SingleSelectEnumSchema<'a> {
             (None, _, Some(choices)) => EnumOptions::Titled(choices),
             (None, _, None) => return Err(de::Error::missing_field("enum")),
         };
-        Ok(Self { options, title, description, default })
+        Ok(Self { title, description, default, ..Self::new(options) })
     }
 }
 
@@ -190,6 +202,7 @@ payload! {
     /// schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
     pub struct MultiSelectEnumSchema<'a> {
         tag "type" = "array";
+        writer write_for_revision;
         new {
             /// The options.
             "items" items: of(MultiSelectItems<'a>);
@@ -228,13 +241,14 @@ impl<'a> MultiSelectEnumSchema<'a> {
         PrimitiveSchema::MultiSelect(self)
     }
 
-    /// Converts to a single selection, for 2025-06-18.
-    pub(super) fn to_single_select(self) -> SingleSelectEnumSchema<'a> {
-        SingleSelectEnumSchema {
-            title: self.title,
-            description: self.description,
-            ..SingleSelectEnumSchema::new(self.items.0)
+    /// Writes the schema; for 2025-06-18 that of a single selection.
+    fn write_for_revision(&self, to: &mut Encoder<'_>) {
+        if to.revision() >= Revision::V2025_11_25 {
+            return self.write_members(to);
         }
+        let (title, description) = (self.title, self.description);
+        SingleSelectEnumSchema { title, description, ..SingleSelectEnumSchema::new(self.items.0) }
+            .write_members(to);
     }
 }
 

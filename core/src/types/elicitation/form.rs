@@ -6,10 +6,9 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{Members, RawJson, ReadError};
-use crate::lifecycle::Revision;
 use crate::message::hash_text;
 use crate::types::common::Source;
-use crate::types::macros::{names, payload, wrong};
+use crate::types::macros::{encode_one_of, names, payload, wrong};
 use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 
 /// The fields of a form: `requestedSchema` of schema type `ElicitRequestFormParams`.
@@ -218,19 +217,14 @@ pub enum PrimitiveSchema<'a> {
     Other(RawJson<'a>),
 }
 
-impl Encode for PrimitiveSchema<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self {
-            Self::String(schema) => schema.encode(to),
-            Self::Number(schema) => schema.encode(to),
-            Self::Boolean(schema) => schema.encode(to),
-            Self::SingleSelect(schema) => schema.encode(to),
-            Self::MultiSelect(schema) if to.revision() < Revision::V2025_11_25 => {
-                schema.to_single_select().encode(to);
-            }
-            Self::MultiSelect(schema) => schema.encode(to),
-            Self::Other(schema) => to.raw(*schema),
-        }
+encode_one_of! {
+    PrimitiveSchema<'_> {
+        Self::String(schema) => schema,
+        Self::Number(schema) => schema,
+        Self::Boolean(schema) => schema,
+        Self::SingleSelect(schema) => schema,
+        Self::MultiSelect(schema) => schema,
+        Self::Other(schema) => schema,
     }
 }
 
@@ -281,6 +275,7 @@ payload! {
     /// Schema of a string. Schema type `StringSchema`.
     pub struct StringSchema<'a> {
         tag "type" = "string";
+        writer write_members;
         new {}
         with {
             /// Display name for user interfaces.
@@ -310,6 +305,7 @@ impl<'a> StringSchema<'a> {
 payload! {
     /// Schema of a number. Schema type `NumberSchema`.
     pub struct NumberSchema<'a> {
+        writer write_members;
         new {
             /// Whether the value must be an integer: the member `type`.
             "type" kind: of(NumberKind);
@@ -364,6 +360,7 @@ payload! {
     /// Schema of a boolean. Schema type `BooleanSchema`.
     pub struct BooleanSchema<'a> {
         tag "type" = "boolean";
+        writer write_members;
         new {}
         with {
             /// Display name for user interfaces.

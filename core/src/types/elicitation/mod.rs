@@ -88,6 +88,7 @@ payload! {
     /// Parameters of `elicitation/create` in form mode. Since 2025-06-18, schema type
     /// `ElicitRequestFormParams`.
     pub struct ElicitFormParams<'a> {
+        writer write_members;
         new {
             /// Message that explains the request to the user.
             "message" message: text;
@@ -130,6 +131,7 @@ payload! {
     /// `ElicitRequestURLParams`.
     pub struct ElicitUrlParams<'a> {
         tag "mode" = "url";
+        writer write_members;
         new {
             /// Message that explains to the user why to visit the URL.
             "message" message: text;
@@ -161,6 +163,7 @@ impl ElicitUrlParams<'_> {
 payload! {
     /// Result of `elicitation/create`. Since 2025-06-18, schema type `ElicitResult`.
     pub struct ElicitResult<'a> {
+        writer write_members;
         new {
             /// Action of the user.
             "action" action: of(ElicitAction);

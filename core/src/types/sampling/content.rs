@@ -35,20 +35,14 @@ pub enum SamplingMessageContentBlock<'a> {
     Other(RawJson<'a>),
 }
 
-impl Encode for SamplingMessageContentBlock<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let has_tools = to.revision() >= Revision::V2025_11_25;
-        match self {
-            Self::Text(content) => content.encode(to),
-            Self::Image(content) => content.encode(to),
-            Self::Audio(content) => content.encode_or_notice(to),
-            Self::ToolUse(content) if has_tools => content.encode(to),
-            Self::ToolResult(content) if has_tools => content.encode(to),
-            Self::ToolUse(_) | Self::ToolResult(_) => {
-                FallbackText { text: self, annotations: None }.encode(to);
-            }
-            Self::Other(content) => to.raw(*content),
-        }
+encode_one_of! {
+    SamplingMessageContentBlock<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content,
+        Self::ToolUse(content) => content,
+        Self::ToolResult(content) => content,
+        Self::Other(content) => content,
     }
 }
 
@@ -106,6 +100,7 @@ payload! {
     /// A tool call of the model. Since 2025-11-25, schema type `ToolUseContent`.
     pub struct ToolUseContent<'a> {
         tag "type" = "tool_use";
+        writer write_or_describe;
         new {
             /// Id of the tool call, to which the result refers.
             "id" id: text;
@@ -118,6 +113,17 @@ payload! {
             /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
             /// send the message again.
             "_meta" meta: object;
+        }
+    }
+}
+
+impl ToolUseContent<'_> {
+    /// Writes the block; before 2025-11-25 a text block that describes it.
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            FallbackText { text: self, annotations: None }.encode(to);
+        } else {
+            self.write_members(to);
         }
     }
 }
@@ -137,6 +143,7 @@ payload! {
     /// Result of a tool call. Since 2025-11-25, schema type `ToolResultContent`.
     pub struct ToolResultContent<'a> {
         tag "type" = "tool_result";
+        writer write_or_describe;
         new {
             /// Id of the tool call: `id` of its [`ToolUseContent`].
             "toolUseId" tool_use_id: text;
@@ -152,6 +159,17 @@ payload! {
             /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
             /// send the message again.
             "_meta" meta: object;
+        }
+    }
+}
+
+impl ToolResultContent<'_> {
+    /// Writes the block; before 2025-11-25 a text block that describes it.
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            FallbackText { text: self, annotations: None }.encode(to);
+        } else {
+            self.write_members(to);
         }
     }
 }

@@ -35,6 +35,7 @@ payload! {
     /// assert!(params.validate().is_ok());
     /// ```
     pub struct CreateMessageParams<'a> {
+        writer write_members;
         new {
             /// Messages of the conversation.
             "messages" messages: list(SamplingMessage<'a>) => via Messages;
@@ -215,6 +216,7 @@ payload! {
     ///
     /// Before 2025-11-25, a message has one block: several blocks are written as one text block.
     pub struct CreateMessageResult<'a> {
+        writer write_members;
         new {
             /// Sender of the message: the assistant.
             "role" role: of(Role);

@@ -181,7 +181,7 @@ fn content_by_revision() {
     expect(
         "AudioContent",
         AudioContent::new(data, "audio/wav").annotations(ANNOTATIONS).meta(META),
-        "type data mimeType annotations _meta:CE",
+        "type text:AA data:BE mimeType:BE annotations _meta:CE",
     );
     let contents = ResourceContents::text("u:", "t").mime_type("text/plain").meta(META);
     expect("TextResourceContents", contents, "uri mimeType text _meta:CE");
