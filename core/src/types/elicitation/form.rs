@@ -4,8 +4,10 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
+use super::validation::is_valid_json;
 use crate::encode::{Encode, Encoder, object};
 use crate::json::{Members, RawJson, ReadError};
+use crate::lifecycle::Revision;
 use crate::message::hash_text;
 use crate::types::common::Source;
 use crate::types::macros::{encode_one_of, names, payload, wrong};
@@ -29,7 +31,11 @@ use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 /// );
 /// ```
 #[derive(Clone, Copy)]
-pub struct RequestedSchema<'a>(pub(super) Source<&'a [Field<'a>], RawJson<'a>>);
+pub struct RequestedSchema<'a>(pub(super) Source<&'a [Field<'a>], (RawJson<'a>, Check)>);
+
+/// Whether JSON is a form that may be sent in this revision. Function pointer, so that the code is
+/// linked only with forms that are JSON.
+pub(super) type Check = fn(RawJson<'_>, Revision) -> bool;
 
 /// A field of a form: a property of its [`RequestedSchema`].
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +73,16 @@ impl<'a> RequestedSchema<'a> {
     /// checked by [`validate`](Self::validate).
     #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
-        schema.is_object().then_some(Self(Source::Received(schema)))
+        schema.is_object().then_some(Self(Source::Received((schema, is_valid_json))))
     }
 
     /// Returns the JSON Schema of a received form.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
-        self.0.received()
+        match self.0 {
+            Source::Own(_) => None,
+            Source::Received((schema, _)) => Some(schema),
+        }
     }
 
     /// Iterates over the fields. In a received form, a field with an invalid schema is an `Err`
@@ -84,7 +93,7 @@ impl<'a> RequestedSchema<'a> {
             Source::Own(fields) => {
                 Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() }
             }
-            Source::Received(schema) => {
+            Source::Received((schema, _)) => {
                 let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
                 let required =
                     required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
@@ -149,14 +158,17 @@ impl<'a> Iterator for Fields<'a> {
 
 impl fmt::Debug for RequestedSchema<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        match self.0 {
+            Source::Own(fields) => fields.fmt(f),
+            Source::Received((schema, _)) => schema.fmt(f),
+        }
     }
 }
 
 impl Encode for RequestedSchema<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Received(raw) => to.raw(raw),
+            Source::Received((raw, _)) => to.raw(raw),
             Source::Own(fields) => {
                 let required =
                     fields.iter().any(|field| field.required).then_some(Required(fields));

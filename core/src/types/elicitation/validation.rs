@@ -93,24 +93,14 @@ impl<'a> RequestedSchema<'a> {
     }
 
     /// Returns whether the form may be sent in `revision`. [`Field`]s are downgraded to 2025-06-18
-    /// while they are written, but JSON is written unchanged. Of JSON only the kinds of the fields
-    /// are checked, so that a server links no code to read forms.
+    /// while they are written, but JSON is written unchanged.
     pub(crate) fn is_valid_for(&self, revision: Revision) -> bool {
-        let raw = match self.0 {
+        match self.0 {
             Source::Own(fields) => {
-                return !fields
-                    .iter()
-                    .any(|field| matches!(field.schema, PrimitiveSchema::Other(_)));
+                !fields.iter().any(|field| matches!(field.schema, PrimitiveSchema::Other(_)))
             }
-            Source::Received(raw) => raw,
-        };
-        let properties = raw.get("properties").unwrap_or(RawJson::NULL);
-        raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
-            && properties.is_object()
-            && properties.members().all(|(_, schema)| match FieldKind::of(schema) {
-                Some(FieldKind::MultiSelect) => revision != Revision::V2025_06_18,
-                kind => kind.is_some(),
-            })
+            Source::Received((raw, is_valid)) => is_valid(raw, revision),
+        }
     }
 
     /// Validates submitted `content` against the form: required fields, types, options, lengths and
@@ -160,6 +150,17 @@ impl<'a> RequestedSchema<'a> {
         }
         Ok(())
     }
+}
+
+/// Checks the kinds of the fields only, so that a server links no code to read forms.
+pub(super) fn is_valid_json(form: RawJson<'_>, revision: Revision) -> bool {
+    let properties = form.get("properties").unwrap_or(RawJson::NULL);
+    form.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
+        && properties.is_object()
+        && properties.members().all(|(_, schema)| match FieldKind::of(schema) {
+            Some(FieldKind::MultiSelect) => revision != Revision::V2025_06_18,
+            kind => kind.is_some(),
+        })
 }
 
 fn find<'a>(object: RawJson<'a>, name: Text<'_>) -> Option<RawJson<'a>> {
