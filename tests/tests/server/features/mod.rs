@@ -6,9 +6,11 @@ mod typed_prompts;
 
 mod asking;
 mod catalogs;
+mod client_features;
 mod listening;
 mod outcomes;
 mod questions;
+mod resources;
 mod results;
 mod schemas;
 
