@@ -317,6 +317,9 @@ fn members_are_added_to_a_result_in_every_form() {
 
 #[test]
 fn every_form_of_a_text_is_logged_alike() {
+    fn warning<T: ?Sized>(data: &T) -> LogMessage<'_, T> {
+        LogMessage::new(LoggingLevel::Warning, data).logger("boot")
+    }
     let string = raw("\"ready\"").as_string().expect("a string");
     for revision in REVISIONS {
         let mut peer = Peer::new(revision);
@@ -327,49 +330,21 @@ fn every_form_of_a_text_is_logged_alike() {
         let sent = peer.say(&message, |server, event, tx| {
             let ServerEvent::Request(request) = event else { panic!("{event:?}") };
             let owned = String::from("ready");
-            let level = LoggingLevel::Warning;
-            assert!(
-                server
-                    .log(request.handle, &LogMessage::new(level, "ready").logger("boot"), tx)
-                    .is_ok()
+            assert_eq!(server.log(request.handle, &warning("ready"), tx), Ok(Delivery::Sent));
+            assert_eq!(server.log(request.handle, &warning(&"ready"), tx), Ok(Delivery::Sent));
+            assert_eq!(server.log(request.handle, &warning(&owned), tx), Ok(Delivery::Sent));
+            assert_eq!(server.log(request.handle, &warning(&string), tx), Ok(Delivery::Sent));
+            assert_eq!(
+                server.log(request.handle, &warning(&raw("\"ready\"")), tx),
+                Ok(Delivery::Sent)
             );
-            assert!(
-                server
-                    .log(request.handle, &LogMessage::new(level, &"ready").logger("boot"), tx)
-                    .is_ok()
+            assert_eq!(
+                server.log(request.handle, &warning(&Json("ready")), tx),
+                Ok(Delivery::Sent)
             );
-            assert!(
-                server
-                    .log(request.handle, &LogMessage::new(level, &owned).logger("boot"), tx)
-                    .is_ok()
-            );
-            assert!(
-                server
-                    .log(request.handle, &LogMessage::new(level, &string).logger("boot"), tx)
-                    .is_ok()
-            );
-            assert!(
-                server
-                    .log(
-                        request.handle,
-                        &LogMessage::new(level, &raw("\"ready\"")).logger("boot"),
-                        tx
-                    )
-                    .is_ok()
-            );
-            assert!(
-                server
-                    .log(request.handle, &LogMessage::new(level, &Json("ready")).logger("boot"), tx)
-                    .is_ok()
-            );
-            assert!(
-                server
-                    .log(
-                        request.handle,
-                        &LogMessage::new(level, &Text::new("ready")).logger("boot"),
-                        tx
-                    )
-                    .is_ok()
+            assert_eq!(
+                server.log(request.handle, &warning(&Text::new("ready")), tx),
+                Ok(Delivery::Sent)
             );
             assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(()));
         });
