@@ -50,7 +50,7 @@ pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
     ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
-pub use connection::{Connection, Machine, Memory, Outcome, Step, Turn};
+pub use connection::{Connection, Machine, Memory, Outcome, Pair, PairStep, Step, Turn};
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;
 pub use encode::{Encode, Encoder, Json, to_slice};

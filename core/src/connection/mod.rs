@@ -2,10 +2,12 @@
 
 mod outcome;
 mod pace;
+mod pair;
 mod role;
 mod turn;
 
 pub use outcome::Outcome;
+pub use pair::{Pair, PairStep};
 pub use role::{Machine, Memory};
 pub use turn::Turn;
 

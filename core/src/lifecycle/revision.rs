@@ -31,6 +31,11 @@ pub enum Era {
     Modern,
 }
 
+impl Era {
+    /// Both eras, the older first.
+    pub const ALL: [Self; 2] = [Self::Legacy, Self::Modern];
+}
+
 impl Revision {
     /// All revisions, newest first: the order in which `server/discover` lists them.
     pub const ALL: [Self; 5] = [

@@ -6,7 +6,7 @@ use mcp_sansio::{
     Catalog, Encode, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent, Target,
 };
 
-use super::{Context, Error, Handler, Input, serve, serve_on};
+use super::{Context, Error, Handler, Input, Memory, serve, serve_on};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
 /// after the other.
@@ -74,6 +74,16 @@ impl<'c> App<'c> {
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
         serve_on(self.config, input, output, OnRequest { catalog: self.catalog, on_request })
+    }
+}
+
+impl<'c> App<'c> {
+    /// Makes a server in the memory of its client, for tests: see [`Memory`].
+    pub fn memory<F>(self, on_request: F) -> Memory<'c, impl Handler + Send + use<'c, F>>
+    where
+        F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
+    {
+        Memory::new(self.config, OnRequest { catalog: self.catalog, on_request })
     }
 }
 

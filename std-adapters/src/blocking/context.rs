@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::io::Write;
-use std::time::Instant as StdInstant;
 
 use mcp_sansio::{
     Catalog, Change, Delivery, Encode, Instant, LogMessage, Progress, Request, RequestHandle,
     RpcError, SendError, Server, Target, Turn, Tx,
 };
 
-use super::{Error, elapsed, write_all};
+use super::{Error, write_all};
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
 /// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.
@@ -20,21 +19,21 @@ use super::{Error, elapsed, write_all};
 pub struct Context<'s> {
     turn: Turn<'s, Server<'s>>,
     output: &'s mut dyn Write,
-    begun: StdInstant,
+    clock: &'s dyn Fn() -> Instant,
 }
 
 impl<'s> Context<'s> {
     pub(super) fn new(
         turn: Turn<'s, Server<'s>>,
         output: &'s mut dyn Write,
-        begun: StdInstant,
+        clock: &'s dyn Fn() -> Instant,
     ) -> Self {
-        Self { turn, output, begun }
+        Self { turn, output, clock }
     }
 
     /// Returns the time since the session started.
     pub fn now(&self) -> Instant {
-        elapsed(self.begun)
+        (self.clock)()
     }
 
     /// Returns the server, for its state.

@@ -64,6 +64,7 @@ pub mod client;
 mod context;
 mod handler;
 mod input;
+mod memory;
 
 pub use app::{App, RequestContext};
 pub use context::Context;
@@ -71,6 +72,7 @@ pub use handler::{Error, Handler};
 #[cfg(unix)]
 pub use input::Polled;
 pub use input::{Input, Threaded};
+pub use memory::Memory;
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant as StdInstant};
@@ -133,8 +135,10 @@ fn run(
         TxBuffer::with_limit(Vec::new(), MAX_PENDING),
     );
     let begun = StdInstant::now();
+    let clock =
+        || Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
     // The clock is read once for all lines of one read.
-    let mut now = elapsed(begun);
+    let mut now = clock();
     // Whether the lines of the last read have not all been handled, and the timer after them.
     let mut is_fresh = true;
     // Earliest time at which `on_timer` may be called.
@@ -144,7 +148,7 @@ fn run(
         let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
         let (write, mut read, until) = match step {
             Step::Event(event, turn) => {
-                handle_event(event, &mut Context::new(turn, &mut output, begun), &mut handler)?;
+                handle_event(event, &mut Context::new(turn, &mut output, &clock), &mut handler)?;
                 continue;
             }
             Step::Again => continue,
@@ -155,14 +159,8 @@ fn run(
         let due = until.into_iter().chain(timer).min();
         if std::mem::take(&mut is_fresh) && due.is_some_and(|due| due <= now) {
             if timer.is_some_and(|due| due <= now) {
-                let mut ctx = Context::new(connection.turn(now), &mut output, begun);
-                if let Some(done) = catch_panic(|| handler.on_timer(&mut ctx)) {
-                    done?;
-                } else {
-                    timer_not_before = ctx.now().saturating_add(PANIC_DELAY);
-                    ctx.abort_line()?;
-                    handler.on_panic(None, &mut ctx)?;
-                }
+                let mut ctx = Context::new(connection.turn(now), &mut output, &clock);
+                timer_not_before = call_timer(&mut ctx, &mut handler)?;
             }
             continue;
         }
@@ -171,7 +169,7 @@ fn run(
             connection.wrote(written);
             continue;
         }
-        let left = due.map(|due| due.saturating_duration_since(elapsed(begun)));
+        let left = due.map(|due| due.saturating_duration_since(clock()));
         // Limited although a long line may have grown the buffer, so that timeouts are handled.
         let most = read.spare().len().min(MAX_READ);
         let spare = read.spare().get_mut(..most).unwrap_or_default();
@@ -194,7 +192,7 @@ fn run(
                 n => read.commit(n?),
             }
         }
-        (now, is_fresh) = (elapsed(begun), true);
+        (now, is_fresh) = (clock(), true);
     }
 }
 
@@ -217,15 +215,22 @@ fn handle_event(
     handler.on_panic(request, ctx)
 }
 
+/// Calls the timer of the handler. Returns the earliest time at which it may be called again.
+fn call_timer(ctx: &mut Context<'_>, handler: &mut impl Handler) -> Result<Instant, Error> {
+    match catch_panic(|| handler.on_timer(ctx)) {
+        Some(done) => done.map(|()| Instant::from_millis(0)),
+        None => {
+            ctx.abort_line()?;
+            handler.on_panic(None, ctx)?;
+            Ok(ctx.now().saturating_add(PANIC_DELAY))
+        }
+    }
+}
+
 fn write_all(output: &mut (impl Write + ?Sized), bytes: &[u8]) -> Result<usize, Error> {
     output.write_all(bytes)?;
     output.flush()?;
     Ok(bytes.len())
-}
-
-/// Returns the time since the session began.
-fn elapsed(begun: StdInstant) -> Instant {
-    Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Pause of [`Handler::on_timer`] after it has panicked, so that a handler that always panics does

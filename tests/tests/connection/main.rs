@@ -2,5 +2,6 @@
 
 mod both;
 mod chaos;
+mod pair;
 mod server;
 mod world;

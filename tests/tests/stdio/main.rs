@@ -1,4 +1,5 @@
 //! The blocking adapter against peers that misbehave.
 
 mod client;
+mod memory;
 mod server;
