@@ -69,7 +69,8 @@ impl<'a> ToolContext<'a> {
         self.link.now()
     }
 
-    /// Reports progress, if the client asked for it: [`Server::progress`].
+    /// Reports progress, if the client asked for it: [`Server::progress`]. A notification longer
+    /// than the output buffer is dropped.
     ///
     /// # Errors
     /// If the response is no longer awaited, or the notification cannot be sent. Use `?`: both end
@@ -79,7 +80,8 @@ impl<'a> ToolContext<'a> {
         self.notify(|server, tx| server.progress(self.now(), request, progress, tx)).await
     }
 
-    /// Sends a log message, if the client asked for its level: [`Server::log`].
+    /// Sends a log message, if the client asked for its level: [`Server::log`]. One longer than the
+    /// output buffer is dropped.
     ///
     /// # Errors
     /// As [`progress`](Self::progress); also if the capability `logging` is not declared.
@@ -112,14 +114,16 @@ impl<'a> ToolContext<'a> {
         mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
     ) -> Result<(), ToolError<'static>> {
         let mut delivery = Delivery::Gone;
-        self.send(|server, tx| {
+        let sent = self.send(|server, tx| {
             delivery = call(server, tx)?;
             Ok(())
-        })
-        .await?;
-        match delivery {
-            Delivery::Gone => Err(ToolError::internal("The response is no longer awaited")),
-            _ => Ok(()),
+        });
+        match (sent.await, delivery) {
+            (Ok(()), Delivery::Gone) => {
+                Err(ToolError::internal("The response is no longer awaited"))
+            }
+            (Ok(()) | Err(SendError::TooLarge), _) => Ok(()),
+            (Err(error), _) => Err(error.into()),
         }
     }
 

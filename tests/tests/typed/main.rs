@@ -3,6 +3,7 @@
 mod agreement;
 mod compile;
 mod faults;
+mod handlers;
 mod outputs;
 mod prompts;
 mod schema;
