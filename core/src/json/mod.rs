@@ -15,9 +15,9 @@ pub(crate) use string::Chars;
 pub use string::JsonStr;
 
 pub(crate) use base64::encode as encode_base64;
+pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten};
 #[cfg(feature = "derive")]
-pub(crate) use number::signed;
-pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
+pub(crate) use number::{integer, signed};
 #[cfg(any(not(small), feature = "derive"))]
 pub(crate) use scan::skip_member;
 pub(crate) use scan::{

@@ -1,6 +1,7 @@
 //! Formatting of integers, and parsing and comparison of JSON numbers.
 
 use core::cmp::Ordering;
+use core::iter;
 
 /// The decimal digits of an integer.
 pub(crate) struct Decimal {
@@ -74,38 +75,14 @@ pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
 /// Parses a scanned number as an integer, into whether it is negative and its magnitude. Returns
 /// `None` if it has a fraction other than zero or does not fit. `1e2` and `4.0` are integers.
 pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
-    let (negative, text) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let mut value = M::default();
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        for digit in text.bytes() {
-            value = value.push(digit)?;
-        }
-        return Some((negative, value));
+    // Without a decimal point and an exponent, as most are.
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if cfg!(not(small)) && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some((digits.len() < text.len(), digits.bytes().try_fold(M::default(), M::push)?));
     }
-    // A decimal point or an exponent: rare for an integer.
-    let mut parts = text.as_bytes().split(|byte| matches!(byte, b'e' | b'E'));
-    let mantissa = parts.next().unwrap_or_default();
-    let exponent = parts.next().map_or(0, exponent);
-    let whole = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-    // Number of digits before the decimal point after the exponent has been applied.
-    let wanted = i32::try_from(whole).ok()?.saturating_add(exponent);
-    let mut seen = 0;
-    for digit in mantissa.iter().filter(|byte| **byte != b'.') {
-        if seen < wanted {
-            value = value.push(*digit)?;
-        } else if *digit != b'0' {
-            return None;
-        }
-        seen += 1;
-    }
-    while seen < wanted && value != M::default() {
-        value = value.push(b'0')?;
-        seen += 1;
-    }
-    Some((negative, value))
+    let number = Scientific::new(text);
+    let value = number.integer()?.try_fold(M::default(), M::push)?;
+    Some((number.sign < 0, value))
 }
 
 /// Compares two scanned numbers exactly. As `f64` different numbers could be equal, and parsing
@@ -122,56 +99,77 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
 }
 
 /// A number as 0.d1d2d3... times a power of ten, where d1 is not zero. Zero has sign 0.
-struct Scientific<'t> {
-    sign: i8,
-    exponent: i32,
+pub(crate) struct Scientific<'t> {
+    pub(crate) sign: i8,
+    exponent: isize,
+    /// Number of digits, without trailing zeros.
+    len: isize,
+    /// The digits, with a decimal point at any place.
     mantissa: &'t [u8],
 }
 
 impl<'t> Scientific<'t> {
-    fn new(text: &'t str) -> Self {
-        let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let mut parts = unsigned.as_bytes().split(|byte| matches!(byte, b'e' | b'E'));
-        let mantissa = parts.next().unwrap_or_default();
-        let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-        let Some(first) = mantissa.iter().position(|byte| matches!(byte, b'1'..=b'9')) else {
-            return Self { sign: 0, exponent: 0, mantissa: &[] };
-        };
-        // If the first digit is after the point, the difference includes the point itself.
-        let shift = point as i64 - first as i64 + i64::from(first > point);
-        let exponent = i64::from(parts.next().map_or(0, exponent)).saturating_add(shift);
-        Self {
-            sign: if unsigned.len() == text.len() { 1 } else { -1 },
-            exponent: i32::try_from(exponent).unwrap_or(if exponent < 0 {
-                i32::MIN
-            } else {
-                i32::MAX
-            }),
-            mantissa: mantissa.get(first..).unwrap_or_default(),
+    pub(crate) fn new(text: &'t str) -> Self {
+        let text = text.as_bytes();
+        let (mut start, mut end, mut digits) = (0, 0, 0);
+        let (mut shift, mut len, mut is_fraction) = (0isize, 0, false);
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b'-' => {}
+                b'.' => is_fraction = true,
+                b'e' | b'E' => {
+                    shift = shift.saturating_add(exponent(text.get(at + 1..).unwrap_or_default()));
+                    break;
+                }
+                b'0' if end == 0 => shift -= isize::from(is_fraction),
+                digit => {
+                    shift += isize::from(!is_fraction);
+                    digits += 1;
+                    if end == 0 {
+                        start = at;
+                    }
+                    if *digit != b'0' {
+                        (end, len) = (at + 1, digits);
+                    }
+                }
+            }
         }
+        let Some(mantissa) = text.get(start..end).filter(|_| end > 0) else {
+            return Self { sign: 0, exponent: 0, len: 0, mantissa: &[] };
+        };
+        let sign = if text.first() == Some(&b'-') { -1 } else { 1 };
+        Self { sign, exponent: shift, len, mantissa }
     }
 
-    /// Returns the digits of the mantissa without trailing zeros.
     fn digits(&self) -> impl Iterator<Item = u8> {
-        let len = self
-            .mantissa
-            .iter()
-            .rposition(|byte| matches!(byte, b'1'..=b'9'))
-            .map_or(0, |last| last + 1);
-        self.mantissa.iter().take(len).copied().filter(|byte| *byte != b'.')
+        self.mantissa.iter().copied().filter(|byte| *byte != b'.')
+    }
+
+    /// Returns the digits of an integer: `None` if it has a fraction, or more digits than an id and
+    /// any integer type can have.
+    pub(crate) fn integer(&self) -> Option<impl Iterator<Item = u8>> {
+        let zeros = usize::try_from(self.exponent - self.len).ok().filter(|zeros| *zeros < 48)?;
+        Some(self.digits().chain(iter::repeat_n(b'0', zeros)))
+    }
+}
+
+impl PartialEq for Scientific<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.sign, self.exponent) == (other.sign, other.exponent)
+            && self.digits().eq(other.digits())
     }
 }
 
 /// Parses an exponent, and limits it to 10^8 in magnitude: no text has enough digits to make up for
 /// more.
-fn exponent(text: &[u8]) -> i32 {
+fn exponent(text: &[u8]) -> isize {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
         digits => (false, digits),
     };
-    let value = digits.iter().fold(0i32, |value, digit| {
-        (value * 10 + i32::from(digit.wrapping_sub(b'0'))).min(100_000_000)
+    let value = digits.iter().fold(0, |value, digit| {
+        (value * 10 + isize::from(digit.wrapping_sub(b'0'))).min(100_000_000)
     });
     if negative { -value } else { value }
 }

@@ -98,7 +98,7 @@ impl<'f> RawJson<'f> {
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
-        self.0.starts_with('{')
+        self.first_byte() == b'{'
     }
 
     /// Whether the value is an object with `"type": "object"`, both written without escapes.
@@ -106,10 +106,15 @@ impl<'f> RawJson<'f> {
         has_member(self.0.as_bytes(), b"\"type\"", b"\"object\"")
     }
 
+    /// Returns the first byte, which shows the JSON type.
+    fn first_byte(self) -> u8 {
+        byte(self.0.as_bytes(), 0)
+    }
+
     /// Whether the value is an array.
     #[must_use]
     pub fn is_array(self) -> bool {
-        self.0.starts_with('[')
+        self.first_byte() == b'['
     }
 
     /// Whether the value is `null`.
@@ -132,13 +137,13 @@ impl<'f> RawJson<'f> {
     #[must_use]
     #[cfg_attr(small, inline(never))]
     pub fn as_string(self) -> Option<JsonStr<'f>> {
-        self.0.starts_with('"').then_some(JsonStr::scanned(self.0))
+        (self.first_byte() == b'"').then_some(JsonStr::scanned(self.0))
     }
 
     /// Whether the value is a number.
     #[must_use]
     pub fn is_number(self) -> bool {
-        self.0.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+        matches!(self.first_byte(), b'-' | b'0'..=b'9')
     }
 
     /// Returns the value if it is an integer that fits in an `i64`. `4.0` and `1e2` are integers.

@@ -105,7 +105,7 @@ impl PartialEq<&str> for JsonStr<'_> {
 
 impl PartialEq for JsonStr<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0 || self.chars().eq(other.chars())
+        cfg!(not(small)) && self.0 == other.0 || self.chars().eq(other.chars())
     }
 }
 
@@ -174,6 +174,9 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
 /// Whether the inside of a JSON string is equal to `text` when decoded.
 #[inline]
 pub(crate) fn same_text(inner: &str, text: &str) -> bool {
+    if cfg!(small) {
+        return Chars::escaped(inner).eq(text.chars());
+    }
     // Without a backslash equal bytes are equal text; only escapes make the JSON longer.
     inner == text && is_plain(text)
         || (inner.len() > text.len()
@@ -182,8 +185,7 @@ pub(crate) fn same_text(inner: &str, text: &str) -> bool {
 }
 
 /// Whether the inside of a string contains no backslash, and so needs no decoding.
-#[cfg_attr(not(small), inline)]
-#[cfg_attr(small, inline(never))]
+#[inline]
 fn is_plain(text: &str) -> bool {
     !text.as_bytes().contains(&b'\\')
 }

@@ -4,7 +4,7 @@
 use heapless::String;
 
 use crate::bytes::utf8;
-use crate::json::{Decimal, JsonStr, RawJson, integer, skip_clean};
+use crate::json::{JsonStr, RawJson, Scientific, skip_clean};
 
 /// A request id or progress token in its original spelling: a string or an integer, as JSON text.
 #[derive(Clone, Copy, Debug)]
@@ -53,13 +53,7 @@ impl<'f> Id<'f> {
                     JsonStr::scanned(text).copy_to(&mut decoded).unwrap_or_default().as_bytes(),
                 )
             }
-            [b'-' | b'0'..=b'9', ..] => match hash_digits(bytes) {
-                Some(hash) => hash,
-                None => {
-                    let (negative, value) = integer(text)?;
-                    hash_digits(canonical_decimal(negative, value).as_bytes())?
-                }
-            },
+            [b'-' | b'0'..=b'9', ..] => hash_number(text)?,
             _ => return None,
         };
         Some(Self { text, hash: hash.max(1) })
@@ -71,12 +65,7 @@ impl<'f> Id<'f> {
 
     /// Returns the value, if it is a number that this library may have assigned.
     pub(crate) fn as_u32(self) -> Option<u32> {
-        if self.text.starts_with('"') {
-            None
-        } else {
-            integer::<u64>(self.text)
-                .and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
-        }
+        RawJson::scanned(self.text).as_u64()?.try_into().ok()
     }
 
     /// Returns whether it is too long for an [`OwnedId`].
@@ -97,7 +86,7 @@ impl<'f> Id<'f> {
         let (a, b) = (RawJson::scanned(self.text), RawJson::scanned(other));
         match (a.as_string(), b.as_string()) {
             (Some(a), Some(b)) => a == b,
-            (None, None) => canonical(self.text, &mut None) == canonical(other, &mut None),
+            (None, None) => Scientific::new(self.text) == Scientific::new(other),
             _ => false,
         }
     }
@@ -153,36 +142,24 @@ fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
-/// Returns the canonical spelling of an integer.
-fn canonical<'t>(text: &'t str, digits: &'t mut Option<Decimal>) -> &'t [u8] {
-    if hash_digits(text.as_bytes()).is_some() {
-        return text.as_bytes();
-    }
-    // It has an exponent, or a fraction of zero, which is rare.
-    let (negative, value) = integer(text).unwrap_or_default();
-    digits.insert(canonical_decimal(negative, value)).as_bytes()
+/// Hashes an integer in any spelling. Returns `None` if it is no integer.
+fn hash_number(text: &str) -> Option<u32> {
+    let number = Scientific::new(text);
+    let seed = if number.sign < 0 { !INTEGER } else { INTEGER };
+    Some(number.integer()?.fold(seed, |hash, digit| mix_word(hash, u32::from(digit))))
 }
 
-fn canonical_decimal(negative: bool, value: u64) -> Decimal {
-    Decimal::new(value, negative && value > 0)
-}
-
-/// Hashes an integer in its canonical spelling, one digit at a time, since there are few. Returns
-/// `None` for any other spelling.
+/// Hashes digits, of which the first is not zero, as [`hash_number`] does. Returns `None` if there
+/// are other bytes.
 fn hash_digits(bytes: &[u8]) -> Option<u32> {
-    let digits = match bytes {
-        b"-0" => return None,
-        [b'-', digits @ ..] => digits,
-        digits => digits,
-    };
-    let mut hash = if digits.len() < bytes.len() { !INTEGER } else { INTEGER };
-    for digit in digits {
+    let mut hash = INTEGER;
+    for digit in bytes {
         if !digit.is_ascii_digit() {
             return None;
         }
         hash = mix_word(hash, u32::from(*digit));
     }
-    (bytes.len() <= MAX_ID).then_some(hash)
+    Some(hash)
 }
 
 fn mix_word(hash: u32, word: u32) -> u32 {
