@@ -354,6 +354,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "alloc")]
     #[test]
     fn a_ring_that_grows_keeps_as_much_as_one_that_was_large_from_the_start() {
         for limit in (1..3000).step_by(13) {
