@@ -170,6 +170,19 @@ fn http_19_deleting_a_session_ends_its_open_requests_with_an_empty_stream() {
 }
 
 #[test]
+fn deleting_a_session_cuts_a_long_response_off_so_that_it_does_not_seem_complete() {
+    let site = Site::new();
+    let session = site.open("2025-06-18");
+    let mut calling = site.connect();
+    calling.write(&call(&session, 2, "long"));
+    assert_eq!(calling.head().field("transfer-encoding"), Some("chunked"));
+    let deleted = site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], ""));
+    assert_eq!(deleted.status, 204);
+    let rest = calling.rest();
+    assert!(rest.len() < 12_000_000 && !rest.ends_with("\r\n0\r\n\r\n"));
+}
+
+#[test]
 fn sess_05_an_unused_session_expires() {
     let site = Site::with(HttpOptions::new().idle_timeout(Duration::from_millis(150)));
     let idle = site.open("2025-11-25");

@@ -106,8 +106,7 @@ impl<F> Attached<'_, F> {
             // The session has ended, or another connection reads the stream. An event stream may
             // end without a response then; 404 would invite the client to repeat the request, which
             // may have had effects.
-            sender.begin_events(out);
-            sender.end(out);
+            sender.cut(out);
             return true;
         };
         let is_over = taken.is_all && state.server().open_requests_of(self.exchange) == 0;

@@ -11,6 +11,8 @@ pub(super) struct Sender {
     keeps_alive: bool,
     /// Whether the request is a HEAD: a head as for a GET, and no body (RFC 9110, 9.3.2).
     is_head: bool,
+    /// Whether the body is one JSON-RPC message.
+    is_json: bool,
     fields: Vec<(&'static str, String)>,
 }
 
@@ -28,7 +30,8 @@ impl Sender {
         keeps_alive: bool,
         fields: Vec<(&'static str, String)>,
     ) -> Self {
-        Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head: false, fields }
+        let stage = Stage::Head;
+        Self { stage, is_http_1_0, keeps_alive, is_head: false, is_json: false, fields }
     }
 
     /// Sets whether the request is a HEAD.
@@ -89,9 +92,7 @@ impl Sender {
         self.chunk(tx.pending(), out);
         tx.advance(usize::MAX);
         if tx.is_truncated() {
-            // Without an end, so that the client sees an incomplete response.
-            self.keeps_alive = false;
-            self.stage = Stage::Done;
+            self.cut(out);
         } else if is_over && !tx.is_mid_frame() {
             self.end(out);
         }
@@ -141,6 +142,18 @@ impl Sender {
         }
     }
 
+    /// Ends a response to which nothing more is added. An event stream may end at any time; a JSON
+    /// body gets no end, so that the client sees that it is incomplete.
+    pub(super) fn cut(&mut self, out: &mut Vec<u8>) {
+        self.begin_events(out);
+        if self.is_json {
+            self.keeps_alive = false;
+            self.stage = Stage::Done;
+        } else {
+            self.end(out);
+        }
+    }
+
     /// Ends a body of unknown length.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if self.stage == Stage::Chunks {
@@ -157,6 +170,7 @@ impl Sender {
             None => (BodyLength::Chunked, Stage::Chunks),
         };
         self.stage = stage;
+        self.is_json = reply.body == BodyKind::Json;
         self.keeps_alive &= stage != Stage::UntilClose;
         let connection = match (self.keeps_alive, self.is_http_1_0) {
             (false, _) => Some("close"),
