@@ -18,10 +18,8 @@ pub(crate) use base64::encode as encode_base64;
 pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten};
 #[cfg(feature = "derive")]
 pub(crate) use number::{integer, signed};
-#[cfg(any(not(small), feature = "derive"))]
-pub(crate) use scan::skip_member;
 pub(crate) use scan::{
     ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,
 };
 #[cfg(not(small))]
-pub(crate) use scan::{next_byte, skip_digits, skip_escapes};
+pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};

@@ -263,17 +263,6 @@ pub(crate) fn skip_member(
     }
 }
 
-/// Does the same as [`skip_value`], where code is scarce.
-#[cfg(all(small, feature = "derive"))]
-pub(crate) const fn skip_member(
-    text: &[u8],
-    at: usize,
-    _first: u8,
-    outer_depth: u32,
-) -> Result<usize, ScanError> {
-    skip_value(text, at, outer_depth)
-}
-
 /// Returns the offset of the next byte that is not whitespace, and the byte: zero at the end.
 #[cfg(not(small))]
 #[inline]
