@@ -7,7 +7,7 @@ use crate::error::ConfigError;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revisions};
 use crate::types::meta::check_declared;
-use crate::types::{DeclaredExtensions, Implementation, LoggingLevel};
+use crate::types::{DeclaredExtensions, Implementation, Info, LoggingLevel};
 
 /// Name, capabilities and time limits of a client. Shared by all connections; usually a `const`
 /// or `static`.
@@ -22,8 +22,7 @@ use crate::types::{DeclaredExtensions, Implementation, LoggingLevel};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ClientConfig<'c> {
-    /// Name and version, sent in `initialize` and in each modern request.
-    pub info: Implementation<'c>,
+    pub(super) info: Info<'c>,
     /// Capabilities that a server may use. Other requests are rejected.
     pub capabilities: ClientFeatures,
     /// The object `capabilities.experimental`.
@@ -77,7 +76,7 @@ impl<'c> ClientConfig<'c> {
     #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ClientFeatures) -> Self {
         Self {
-            info,
+            info: Info::new(info),
             capabilities,
             experimental: None,
             extensions: None,
@@ -105,6 +104,12 @@ impl<'c> ClientConfig<'c> {
     /// The first mistake.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_declared(self.experimental, self.extensions.map(|declared| declared.as_json()))
+    }
+
+    /// Returns the name and version, sent in `initialize` and in each modern request.
+    #[must_use]
+    pub const fn info(&self) -> &Implementation<'c> {
+        &self.info.value
     }
 
     /// Leaves the words out of the errors with which the client itself rejects requests of a

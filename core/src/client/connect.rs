@@ -5,6 +5,7 @@ use super::config::CallOptions;
 use super::event::{ClientEvent, ConnectError, Connected};
 use super::inflight::CallKind;
 use super::{Client, Connection, Phase};
+use crate::encode::object;
 use crate::error::{NotAllowed, SendError};
 use crate::inflight::Slot;
 use crate::json::RawJson;
@@ -12,7 +13,6 @@ use crate::lifecycle::{Era, Revision, Revisions};
 use crate::rpc::PeerError;
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
-use crate::types::InitializeParams;
 use crate::violation::Violation;
 
 impl Client<'_> {
@@ -70,7 +70,12 @@ impl Client<'_> {
         // A partly written `initialize` keeps its revision.
         let offered = if tx.is_open(WriterId::CONNECT) { self.peer.offering } else { offered };
         self.peer.offering = offered;
-        let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
+        let (capabilities, info) = (self.capabilities(), &self.config.info);
+        let params = object!({
+            "protocolVersion": offered.as_str(),
+            "capabilities": capabilities,
+            "clientInfo": info,
+        });
         let new = NewCall {
             kind: CallKind::Connect,
             replaces,

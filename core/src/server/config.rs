@@ -12,7 +12,7 @@ use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerFeatures};
 use crate::time::Instant;
 use crate::types::meta::{check_declared, is_valid_extension_id};
-use crate::types::{CacheScope, DeclaredExtensions, Implementation, LoggingLevel};
+use crate::types::{CacheScope, DeclaredExtensions, Implementation, Info, LoggingLevel};
 
 /// Identity, capabilities and timeouts of a server. Shared by all connections; usually a `const` or
 /// `static`.
@@ -26,8 +26,7 @@ use crate::types::{CacheScope, DeclaredExtensions, Implementation, LoggingLevel}
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ServerConfig<'c> {
-    /// Name and version, sent in `initialize` and in each modern result.
-    pub info: Implementation<'c>,
+    pub(super) info: Info<'c>,
     capabilities: ServerFeatures,
     pub(super) features: CapabilityHooks,
     /// Instructions for the model on how to use the server.
@@ -74,7 +73,7 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn new(info: Implementation<'c>, capabilities: ServerFeatures) -> Self {
         Self {
-            info,
+            info: Info::new(info),
             capabilities,
             features: CapabilityHooks::of(capabilities),
             instructions: None,
@@ -112,6 +111,12 @@ impl<'c> ServerConfig<'c> {
         }
         let valid = self.client_extensions.iter().all(|id| is_valid_extension_id(id));
         if valid { Ok(()) } else { Err(ConfigError::ExtensionId) }
+    }
+
+    /// Returns the name and version, sent in `initialize` and in each modern result.
+    #[must_use]
+    pub const fn info(&self) -> &Implementation<'c> {
+        &self.info.value
     }
 
     /// Returns the capabilities. Methods of undeclared capabilities are responded to with -32601.

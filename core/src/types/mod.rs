@@ -81,6 +81,7 @@ pub use common::{
     UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 // `initialize` and `server/discover`.
+pub(crate) use lifecycle::Info;
 pub use lifecycle::{
     ClientCapabilities, DeclaredExtensions, DiscoverResult, Implementation, InitializeParams,
     InitializeResult, ServerCapabilities, SupportedVersions,

@@ -49,7 +49,7 @@ fn said(request: &Value, what: &str) -> Value {
 }
 
 fn initialized(request: &Value) -> Value {
-    let info = json!({"name": SERVER.info.name, "version": "1"});
+    let info = json!({"name": SERVER.info().name, "version": "1"});
     result(
         request,
         &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {"subscribe": true}}, "serverInfo": info}),

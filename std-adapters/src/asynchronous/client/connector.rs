@@ -165,7 +165,7 @@ impl Connector {
 
 impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("info", &self.config.info).finish_non_exhaustive()
+        f.debug_struct("Connector").field("info", self.config.info()).finish_non_exhaustive()
     }
 }
 
