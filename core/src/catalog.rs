@@ -54,6 +54,9 @@ pub struct Catalog<'c> {
     templates: &'c [Entry<'c>],
     prompts: &'c [Entry<'c>],
     check: Option<CheckArguments>,
+    /// Whether reading the arguments checks them.
+    #[cfg(feature = "derive")]
+    reading_checks: bool,
     look_ups: LookUps,
     #[cfg(feature = "derive")]
     typed_prompts: Option<TypedPrompts>,
@@ -130,6 +133,8 @@ impl<'c> Catalog<'c> {
             templates: &[],
             prompts: &[],
             check: None,
+            #[cfg(feature = "derive")]
+            reading_checks: false,
             look_ups: LookUps::NONE,
             #[cfg(feature = "derive")]
             typed_prompts: None,
@@ -152,12 +157,24 @@ impl<'c> Catalog<'c> {
                 refuse(&error);
             }
         });
+        #[cfg(feature = "derive")]
+        {
+            self.reading_checks = false;
+        }
         Self { tools, ..self }
     }
 
     #[cfg(feature = "derive")]
     pub(crate) const fn checked_by(self, check: CheckArguments) -> Self {
-        Self { check: Some(check), ..self }
+        Self { check: Some(check), reading_checks: true, ..self }
+    }
+
+    /// Leaves the arguments of the calls of an enum ([`calls`](Self::calls)) unchecked, for
+    /// programs that read them as this enum, which checks them. Other tools are checked as before.
+    #[cfg(feature = "derive")]
+    #[must_use]
+    pub const fn checked_when_read(self) -> Self {
+        if self.reading_checks { self.unchecked() } else { self }
     }
 
     /// Leaves the arguments unchecked, for tools that check all of them themselves. To be called

@@ -2,9 +2,9 @@
 //!
 //! `cargo run --bin echo-server`
 
-use mcp_sansio::typed::Tools;
-use mcp_sansio::types::{Implementation, Text, TextResult};
-use mcp_sansio::{Catalog, ServerConfig, ServerFeatures};
+use mcp_sansio::typed::{ToolHandler, Tools};
+use mcp_sansio::types::{Implementation, Text};
+use mcp_sansio::{Catalog, ServerConfig, ServerFeatures, ToolContext, ToolOutput, ToolResult};
 use mcp_sansio_adapters::blocking::{App, Error};
 
 static CONFIG: ServerConfig =
@@ -17,10 +17,17 @@ enum Call<'a> {
     Echo { text: Text<'a> },
 }
 
+struct Echo;
+
+impl ToolHandler for Echo {
+    type Tools = Call<'static>;
+    type Output<'a> = std::convert::Infallible;
+
+    fn call<'a>(&mut self, Call::Echo { text }: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
+        Ok(ToolOutput::Text(text))
+    }
+}
+
 fn main() -> Result<(), Error> {
-    App::new(&CONFIG).catalog(&CATALOG).serve(|ctx| match Call::from_request(ctx.request()) {
-        Some(Ok(Call::Echo { text })) => ctx.respond(&TextResult::from(text)),
-        // The catalog has responded to everything else.
-        _ => Ok(()),
-    })
+    App::new(&CONFIG).catalog(&CATALOG).serve(|ctx| ctx.call_tool(&mut Echo))
 }

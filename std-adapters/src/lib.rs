@@ -8,6 +8,10 @@
 //! | `asynchronous::http`, `asynchronous::client::http` | `http` | Streamable HTTP and HTTP+SSE |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
+//!
+//! With the feature `derive`, which is on by default, tools are types that move unchanged from one
+//! module to another: `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and
+//! `AsyncToolHandler`, served by `call_async_tool`.
 
 #![cfg_attr(not(any(feature = "smol", feature = "blocking")), no_std)]
 #![forbid(unsafe_code)]

@@ -26,6 +26,8 @@ use super::{Context, Error, Handler, Input, Memory, serve, serve_on};
 /// }
 /// ```
 ///
+/// `RequestContext::call_tool` serves tools that are types (feature `derive`).
+///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`].
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +43,11 @@ impl<'c> App<'c> {
         Self { config, catalog: None }
     }
 
-    /// Sets the catalog, which responds to list requests and unknown names. Without one, the
-    /// function is called for every request, with [`Target::Other`].
+    /// Sets the catalog, which responds to list requests, unknown names and invalid arguments.
+    /// Without one, the function is called for every request, with [`Target::Other`].
+    ///
+    /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function
+    /// reads them as that enum. If it finds them invalid and does not respond, the catalog does.
     pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
         Self { catalog: Some(catalog), ..self }
     }
@@ -90,9 +95,9 @@ impl<'c> App<'c> {
 /// A request and the connection it came on. Handed to the function of an [`App`].
 #[derive(Debug)]
 pub struct RequestContext<'r, 's> {
-    request: &'r Request<'r>,
+    pub(super) request: &'r Request<'r>,
     target: Target<'r>,
-    connection: &'r mut Context<'s>,
+    pub(super) connection: &'r mut Context<'s>,
 }
 
 impl<'r, 's> RequestContext<'r, 's> {
@@ -157,6 +162,9 @@ where
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { return Ok(()) };
         let target = match self.catalog {
+            #[cfg(feature = "derive")]
+            Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), &request)?,
+            #[cfg(not(feature = "derive"))]
             Some(catalog) => ctx.respond_from(catalog, &request)?,
             None => Target::Other,
         };
@@ -164,6 +172,13 @@ where
             return Ok(());
         }
         (self.on_request)(&mut RequestContext { request: &request, target, connection: ctx })?;
+        if !ctx.server().is_request_open(request.handle) {
+            return Ok(());
+        }
+        // The function may have found invalid arguments when it read them.
+        if let Some(catalog) = self.catalog {
+            ctx.respond_from(catalog, &request)?;
+        }
         // Nothing would respond to it later.
         if ctx.server().is_request_open(request.handle) {
             let error = RpcError::internal("The application sent no response");

@@ -17,9 +17,9 @@ use super::{Error, write_all};
 /// All methods fail with [`Error::Io`] if the output does, and with [`Error::NotSent`] if the core
 /// rejects the message; the session can continue after the latter.
 pub struct Context<'s> {
-    turn: Turn<'s, Server<'s>>,
-    output: &'s mut dyn Write,
-    clock: &'s dyn Fn() -> Instant,
+    pub(super) turn: Turn<'s, Server<'s>>,
+    pub(super) output: &'s mut dyn Write,
+    pub(super) clock: &'s dyn Fn() -> Instant,
 }
 
 impl<'s> Context<'s> {
@@ -126,11 +126,14 @@ impl<'s> Context<'s> {
     ) -> Result<R, Error> {
         let Self { turn, output, .. } = self;
         let value = turn.send(|bytes, _| write_all(*output, bytes), call)?;
-        // One system call for many responses, but no more than fits into the cache.
-        if turn.io().0.len() >= WRITE_THRESHOLD {
-            self.drain()?;
-        }
+        self.limit_pending()?;
         Ok(value)
+    }
+
+    /// Writes pending bytes out if there are many: one system call for many responses, but no more
+    /// than fits into the cache.
+    pub(super) fn limit_pending(&mut self) -> Result<(), Error> {
+        if self.turn.io().0.len() >= WRITE_THRESHOLD { self.drain() } else { Ok(()) }
     }
 
     /// Writes all pending bytes out. This happens before each wait anyway; call it in the middle of

@@ -65,6 +65,8 @@ mod context;
 mod handler;
 mod input;
 mod memory;
+#[cfg(feature = "derive")]
+mod tools;
 
 pub use app::{App, RequestContext};
 pub use context::Context;

@@ -1,8 +1,17 @@
 //! The operations that a handler has while it borrows an event.
 
 use core::convert::Infallible;
+#[cfg(feature = "derive")]
+use core::{
+    cell::{Cell, RefCell},
+    task::Waker,
+};
 
 use ::embedded_io::{ErrorType, Read, ReadReady, Write};
+#[cfg(feature = "derive")]
+use mcp_sansio::typed::{AsyncToolHandler, ToolHandler};
+#[cfg(feature = "derive")]
+use mcp_sansio::{Catalog, Request, Target};
 use mcp_sansio::{
     Change, Instant, Machine, Outcome, RequestHandle, SendError, Server, Turn as CoreTurn, Tx,
 };
@@ -84,5 +93,55 @@ where
     pub fn publish(&mut self, mut change: Change<'_>) -> Result<(), Error<D::Error>> {
         while self.send(|server, tx| server.publish(&mut change, tx))?.is_more() {}
         Ok(())
+    }
+
+    /// Calls a tool if the request is a valid call of one, and sends the result; for any other
+    /// request it does what [`Catalog::respond`] does. The time of the tool is that of the step.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    #[cfg(feature = "derive")]
+    pub fn call_tool<'c, H: ToolHandler>(
+        &mut self,
+        catalog: &Catalog<'c>,
+        request: &Request<'_>,
+        handler: &mut H,
+    ) -> Result<Target<'c>, Error<D::Error>> {
+        let (now, line) = (self.now(), &mut *self.line);
+        let pump = |bytes: &[u8], spare: &mut _| line.exchange(bytes, spare);
+        self.turn.call_tool(catalog, request, handler, pump, || now)
+    }
+
+    /// As [`call_tool`](Self::call_tool), for tools that take time. Other messages wait meanwhile,
+    /// also those that cancel the call; what comes is read only while something is sent.
+    ///
+    /// The tool is polled without a waker. Whenever it is not ready, `idle` is called, which may
+    /// sleep until the next interrupt and returns the time.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    #[cfg(feature = "derive")]
+    pub fn call_async_tool<'c, H: AsyncToolHandler>(
+        &mut self,
+        catalog: &Catalog<'c>,
+        request: &Request<'_>,
+        handler: &H,
+        mut idle: impl FnMut() -> Instant,
+    ) -> Result<Target<'c>, Error<D::Error>> {
+        let (line, now) = (RefCell::new(&mut *self.line), Cell::new(self.turn.now()));
+        let pump = |bytes: &[u8], spare: &mut _| line.borrow_mut().exchange(bytes, spare);
+        let wait = || {
+            // An error is found by the next write.
+            let _ = line.borrow_mut().flush();
+            now.set(idle());
+        };
+        self.turn.call_async_tool(
+            catalog,
+            request,
+            handler,
+            pump,
+            || now.get(),
+            (Waker::noop(), wait),
+        )
     }
 }

@@ -3,3 +3,4 @@
 mod client;
 mod memory;
 mod server;
+mod tools;

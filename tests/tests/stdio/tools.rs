@@ -1,0 +1,192 @@
+//! Tools that are types, behind the blocking server.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::typed::{AsyncToolHandler, Output, ToolHandler, Tools};
+use mcp_sansio::types::{Implementation, ReadResourceResult, Resource, ResourceContents, Text};
+use mcp_sansio::{
+    Catalog, ClientConfig, ClientFeatures, Era, Progress, RawJson, ServerConfig, ServerFeatures,
+    Target, ToolContext, ToolOutput, ToolResult, entries,
+};
+use mcp_sansio_adapters::blocking::App;
+use mcp_sansio_adapters::blocking::client::Client;
+
+static SERVER: ServerConfig = ServerConfig::new(
+    Implementation::new("server", "1"),
+    ServerFeatures::TOOLS.with(ServerFeatures::RESOURCES),
+);
+static CLIENT: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+static CATALOG: Catalog =
+    Catalog::new().calls::<Call>().resources(entries![Resource::new("a:b", "b")]);
+
+#[derive(Tools)]
+enum Call<'a> {
+    /// Adds.
+    #[tool(returns = Sum)]
+    Add { number: u8 },
+    /// Repeats.
+    Echo { text: Text<'a> },
+    /// Panics.
+    Panic,
+}
+
+#[derive(Output)]
+struct Sum {
+    sum: u8,
+}
+
+#[derive(Default)]
+struct Board {
+    sum: u8,
+}
+
+impl ToolHandler for Board {
+    type Tools = Call<'static>;
+    type Output<'a> = Sum;
+
+    fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a, Sum> {
+        match call {
+            Call::Add { number } => {
+                self.sum = self.sum.checked_add(number).ok_or("The sum is too large")?;
+                Ok(ToolOutput::Structured(Sum { sum: self.sum }))
+            }
+            Call::Echo { text } => Ok(ToolOutput::Text(text)),
+            Call::Panic => panic!("a tool"),
+        }
+    }
+}
+
+/// Each call waits for a thread.
+#[derive(Default)]
+struct Slow {
+    sum: Cell<u8>,
+}
+
+impl AsyncToolHandler for Slow {
+    type Tools = Call<'static>;
+    type Output<'a> = Sum;
+
+    async fn call<'a>(&'a self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a, Sum> {
+        ctx.progress(&Progress::of(1)).await?;
+        let (done, mut is_started) = (Arc::new(AtomicBool::new(false)), false);
+        poll_fn(|cx| {
+            if !std::mem::replace(&mut is_started, true) {
+                let (done, waker) = (Arc::clone(&done), cx.waker().clone());
+                thread::spawn(move || {
+                    thread::sleep(Duration::from_millis(5));
+                    done.store(true, Ordering::Release);
+                    waker.wake();
+                });
+            }
+            if done.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+        let mut board = Board { sum: self.sum.get() };
+        let result = board.call(call, ctx);
+        self.sum.set(board.sum);
+        result
+    }
+}
+
+/// Plays the same calls, and returns the results or the errors.
+fn visit(client: &mut Client<'_>) -> Vec<String> {
+    [
+        ("add", r#"{"number":250}"#),
+        ("add", r#"{"number":5}"#),
+        ("add", r#"{"number":1}"#),
+        ("add", r#"{"number":256}"#),
+        ("echo", r#"{"text":"a\tb"}"#),
+        ("panic", "{}"),
+        ("none", "{}"),
+        ("add", r#"{"number":0}"#),
+    ]
+    .map(|(tool, arguments)| {
+        let result = client.call_tool(tool, &RawJson::parse(arguments).unwrap());
+        match result {
+            Ok(result) => {
+                let json: serde_json::Value =
+                    serde_json::from_str(result.as_raw().as_str()).unwrap();
+                let is_error = json["isError"] == true;
+                format!("{}{}", if is_error { "! " } else { "" }, json["content"][0]["text"])
+            }
+            Err(error) => error.to_string(),
+        }
+    })
+    .into()
+}
+
+const VISIT: [&str; 8] = [
+    r#""{\"sum\":250}""#,
+    r#""{\"sum\":255}""#,
+    r#"! "The sum is too large""#,
+    r#"! "number: must be at most 255, is 256""#,
+    r#""a\tb""#,
+    "the server responded with an error: The handler panicked (code -32603)",
+    "the server responded with an error: Unknown tool (code -32602)",
+    r#""{\"sum\":255}""#,
+];
+
+#[test]
+fn a_handler_is_all_that_a_server_needs() {
+    for era in Era::ALL {
+        let mut board = Board::default();
+        let app = App::new(&SERVER).catalog(&CATALOG);
+        let mut client =
+            app.memory(move |ctx| ctx.call_tool(&mut board)).connect(&CLIENT, era).unwrap();
+        assert_eq!(visit(&mut client), VISIT);
+        let slow = Slow::default();
+        let mut client =
+            app.memory(move |ctx| ctx.call_async_tool(&slow)).connect(&CLIENT, era).unwrap();
+        assert_eq!(visit(&mut client), VISIT);
+    }
+}
+
+#[test]
+fn other_requests_reach_the_same_function() {
+    let mut board = Board::default();
+    let mut client = App::new(&SERVER)
+        .catalog(&CATALOG)
+        .memory(move |ctx| match ctx.target() {
+            Target::Resource(_) => {
+                let contents = [ResourceContents::text("a:b", "contents")];
+                ctx.respond(&ReadResourceResult::new(&contents))
+            }
+            _ => ctx.call_tool(&mut board),
+        })
+        .connect(&CLIENT, Era::Modern)
+        .unwrap();
+    let read = client.read_resource("a:b").unwrap();
+    assert!(read.as_raw().as_str().contains("contents"));
+    let sum = client.call_tool("add", &RawJson::from_static(r#"{"number":7}"#)).unwrap();
+    assert!(sum.as_raw().as_str().contains(r#"{"sum":7}"#));
+}
+
+#[test]
+fn invalid_arguments_are_refused_when_the_function_leaves_them() {
+    // The check is that of reading, which a function may also do by itself.
+    let mut client = App::new(&SERVER)
+        .catalog(&CATALOG)
+        .memory(|ctx| match Call::from_request(ctx.request()) {
+            Some(Ok(Call::Echo { text })) => {
+                ctx.respond(&mcp_sansio::types::TextResult::from(text))
+            }
+            _ => Ok(()),
+        })
+        .connect(&CLIENT, Era::Modern)
+        .unwrap();
+    let mut call = |arguments| {
+        let result = client.call_tool("echo", &RawJson::parse(arguments).unwrap()).unwrap();
+        result.as_raw().as_str().to_owned()
+    };
+    assert!(call(r#"{"text":"x"}"#).contains(r#""text":"x""#));
+    assert!(call("{}").contains("text: is missing, must be a string"));
+    let error = client.call_tool("add", &RawJson::from_static(r#"{"number":1}"#)).unwrap_err();
+    assert!(error.to_string().contains("The application sent no response"), "{error}");
+}
