@@ -90,11 +90,15 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
             const SCHEMA: ::mcp_sansio::RawJson<'static> =
                 ::mcp_sansio::typed::schema(&SCHEMA);
-            fn parse(
+            const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::typed::schema(
+                &const { ::mcp_sansio::typed::form_bytes::<FORM_LEN>(&RULE, &DOCS) },
+            );
+            fn parse_by(
+                check: ::mcp_sansio::typed::CheckMembers,
                 value: ::mcp_sansio::RawJson<#lifetime>,
             ) -> ::core::result::Result<Self, ::mcp_sansio::typed::Faults<#lifetime>> {
                 let mut members = [::mcp_sansio::RawJson::NULL; #count];
-                ::mcp_sansio::typed::check_members(
+                check(
                     &const { <Self as ::mcp_sansio::typed::Input<#lifetime>>::RULE },
                     value,
                     &mut members,
@@ -108,6 +112,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
         const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
             ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+        const FORM_LEN: usize = ::mcp_sansio::typed::form_len(&RULE, &DOCS);
     }
 }
 

@@ -187,6 +187,12 @@ impl<'f> RawJson<'f> {
         Elements(Cursor::new(self.0, b'['))
     }
 
+    /// Returns the elements of an array, or the one value that it is.
+    #[cfg(feature = "derive")]
+    pub(crate) fn elements_or_self(self) -> Elements<'f> {
+        Elements(Cursor { text: self.0, at: usize::from(self.is_array()) })
+    }
+
     /// Deserializes the value into a `T`, which may borrow from the text.
     ///
     /// A `serde_json::value::RawValue` gets the text. A `serde_json::Value` gets numbers as `u64`,

@@ -58,6 +58,46 @@ pub const fn schema_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
     bytes
 }
 
+/// Returns the length in bytes of the schema of a form.
+#[must_use]
+pub const fn form_len(rule: &Rule, docs: &Docs) -> usize {
+    write_form(rule, docs, &mut [])
+}
+
+/// Returns the schema of a form; `N` is its [`form_len`].
+#[must_use]
+pub const fn form_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
+    let mut bytes = [0; N];
+    write_form(rule, docs, &mut bytes);
+    bytes
+}
+
+/// Refuses members that a form cannot show.
+pub(super) const fn assert_form(rule: &Rule) {
+    let members = rule.object().members;
+    let mut at = 0;
+    while at < members.len() {
+        let is_shown = match members[at].rule {
+            Rule::String { format: Some(format), .. } => format.is_standard(),
+            Rule::Array { items: Rule::Enum(_), .. } => true,
+            Rule::Array { .. } | Rule::Object(_) | Rule::OneOf(_) | Rule::Any => false,
+            _ => true,
+        };
+        assert!(
+            is_shown,
+            "a field of a form is a text, a number, a boolean, an enum without fields or an array \
+             of these enums; a text may have the formats email, uri, date and date-time"
+        );
+        at += 1;
+    }
+}
+
+const fn write_form(rule: &Rule, docs: &Docs, bytes: &mut [u8]) -> usize {
+    let mut writer = Writer { bytes, len: 0, last: 0, is_form: true };
+    writer.schema(rule, &Docs { title: "", description: "", ..*docs });
+    writer.len
+}
+
 /// Returns the bytes of a schema as JSON.
 #[must_use]
 pub const fn schema(bytes: &'static [u8]) -> RawJson<'static> {
@@ -73,7 +113,7 @@ const fn write(rule: &Rule, docs: &Docs, bytes: &mut [u8]) -> usize {
         rule.depth() <= MAX_TYPE_DEPTH,
         "more than 8 levels of arrays and objects: read the inner ones as a RawJson"
     );
-    let mut writer = Writer { bytes, len: 0, last: 0 };
+    let mut writer = Writer { bytes, len: 0, last: 0, is_form: false };
     writer.schema(rule, &Docs { title: "", description: "", ..*docs });
     writer.len
 }
@@ -83,6 +123,8 @@ struct Writer<'b> {
     bytes: &'b mut [u8],
     len: usize,
     last: u8,
+    /// Whether the keywords are those of a form (client/elicitation).
+    is_form: bool,
 }
 
 impl Writer<'_> {
@@ -228,7 +270,8 @@ impl Writer<'_> {
             Rule::Array { items, min, max } => {
                 self.text("type", "array");
                 self.key("items");
-                self.schema(items, docs.of_inner(0));
+                let docs = if self.is_form { &Docs::NONE } else { docs.of_inner(0) };
+                self.schema(items, docs);
                 self.length(["minItems", "maxItems"], *min, *max);
             }
             Rule::Object(object) => {
@@ -291,7 +334,7 @@ impl Writer<'_> {
             }
             self.byte(b']');
         }
-        if !object.open {
+        if !object.open && !self.is_form {
             self.key("additionalProperties");
             self.put("false");
         }
@@ -312,6 +355,8 @@ impl Writer<'_> {
             (Default::Integer(place), Rule::Enum(names)) => self.string(names[place as usize]),
             (Default::Integer(integer), _) => self.integer(integer),
         }
-        self.text("x-mcp-header", docs.header);
+        if !self.is_form {
+            self.text("x-mcp-header", docs.header);
+        }
     }
 }

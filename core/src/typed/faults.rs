@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::ControlFlow;
 
-use super::check::{Check, Cursor, Fault, Path, Report, Step};
+use super::check::{Check, Cursor, Fault, Path, Report, Step, position};
 use super::rule::{Object, Rule};
 use crate::catalog::Shown;
 use crate::json::{Decimal, RawJson};
@@ -26,6 +26,7 @@ use crate::printable::Printable;
 pub struct Faults<'a> {
     pub(super) rule: &'static Rule,
     pub(super) value: RawJson<'a>,
+    pub(super) is_form: bool,
 }
 
 /// Maximum number of faults that [`Faults`] writes.
@@ -33,7 +34,7 @@ pub const MAX_FAULTS: u8 = 8;
 
 impl fmt::Display for Faults<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words = Words { f, count: 0, result: Ok(()) };
+        let mut words = Words { f, is_form: self.is_form, count: 0, result: Ok(()) };
         let cursor = Cursor::new(self.value);
         let _ =
             Check { cursor, report: &mut words, members: &mut [] }.value(self.rule, &Path::ROOT);
@@ -58,14 +59,39 @@ impl Report for First {
     }
 }
 
+/// Breaks at the first fault of a form.
+pub(super) struct FirstOfForm;
+
+impl Report for FirstOfForm {
+    fn fault(&mut self, _: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()> {
+        if is_of_form(fault) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// Whether a form may have this: members that it does not show, and a single choice in place of an
+/// array, as a client of 2025-06-18 sends it.
+fn is_of_form(fault: Fault<'_>) -> bool {
+    match fault {
+        Fault::Unknown(_) => true,
+        Fault::Value(Rule::Array { items: Rule::Enum(names), min: 0..=1, max: 1.. }, value) => {
+            value.as_string().is_some_and(|name| position(names, name).is_some())
+        }
+        _ => false,
+    }
+}
+
 struct Words<'w, 'f> {
     f: &'w mut fmt::Formatter<'f>,
+    is_form: bool,
     count: u8,
     result: fmt::Result,
 }
 
 impl Report for Words<'_, '_> {
     fn fault(&mut self, path: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()> {
+        if self.is_form && is_of_form(fault) {
+            return ControlFlow::Continue(());
+        }
         self.result = self.line(path, fault);
         self.count += 1;
         if self.result.is_ok() && self.count < MAX_FAULTS {

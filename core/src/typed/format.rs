@@ -46,6 +46,11 @@ impl Format {
     pub const fn new(name: &'static str, is_valid: fn(Text<'_>) -> bool) -> Self {
         Self { name, is_valid }
     }
+
+    /// Whether it is one of the constants above, which a form may have.
+    pub(super) const fn is_standard(&self) -> bool {
+        matches!(self.name.as_bytes(), b"date" | b"date-time" | b"email" | b"uri")
+    }
 }
 
 impl fmt::Debug for Format {

@@ -5,9 +5,10 @@ use core::iter::Map;
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
 
-use super::check::{self, Check, Cursor, Path};
+use super::check::{self, Check, Cursor, Path, Report};
 use super::docs::Docs;
 use super::faults::{Faults, First};
+use super::form;
 use super::rule::{Object, Rule};
 use crate::json::{Elements, JsonStr, RawJson};
 use crate::types::{Number, Text};
@@ -54,8 +55,32 @@ pub trait InputObject<'a>: Input<'a> {
     ///
     /// # Errors
     /// All that the schema does not allow.
-    fn parse(value: RawJson<'a>) -> Result<Self, Faults<'a>>;
+    fn parse(value: RawJson<'a>) -> Result<Self, Faults<'a>> {
+        Self::parse_by(check_members, value)
+    }
+
+    /// Reads the result of an `elicitation/create` whose form is
+    /// [`RequestedSchema::of`](crate::types::RequestedSchema::of) this type, or the input response
+    /// to one. Returns `None` if the user declined or dismissed the form.
+    ///
+    /// # Errors
+    /// All that the form does not allow; a result that is none of an elicitation.
+    fn from_elicit_result(result: RawJson<'a>) -> Result<Option<Self>, Faults<'a>> {
+        form::read(result)
+    }
+
+    /// The schema of the type as a form.
+    #[doc(hidden)]
+    const FORM: RawJson<'static>;
+
+    /// Reads the value after the check, which finds its members.
+    #[doc(hidden)]
+    fn parse_by(check: CheckMembers, value: RawJson<'a>) -> Result<Self, Faults<'a>>;
 }
+
+/// Checks a value, and finds the members of an object.
+pub type CheckMembers =
+    for<'a> fn(&'static Rule, RawJson<'a>, &mut [RawJson<'a>]) -> Result<(), Faults<'a>>;
 
 /// Checks a value, and finds the members of an object.
 #[cfg_attr(small, inline(never))]
@@ -64,10 +89,18 @@ pub fn check_members<'a>(
     value: RawJson<'a>,
     members: &mut [RawJson<'a>],
 ) -> Result<(), Faults<'a>> {
-    let mut check = Check { cursor: Cursor::new(value), report: &mut First, members };
-    match check.value(rule, &Path::ROOT) {
+    check_by(&mut First, rule, value, members)
+}
+
+pub(super) fn check_by<'a>(
+    report: &mut dyn Report,
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> Result<(), Faults<'a>> {
+    match (Check { cursor: Cursor::new(value), report, members }).value(rule, &Path::ROOT) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Faults { rule, value }),
+        ControlFlow::Break(()) => Err(Faults { rule, value, is_form: false }),
     }
 }
 
@@ -208,7 +241,7 @@ pub struct Array<'a, T>(RawJson<'a>, PhantomData<fn() -> T>);
 impl<'a, T: Input<'a>> Array<'a, T> {
     /// Reads the elements in order.
     pub fn iter(&self) -> Map<Elements<'a>, fn(RawJson<'a>) -> T> {
-        self.0.elements().map(T::read)
+        self.0.elements_or_self().map(T::read)
     }
 
     /// Returns the array as JSON.

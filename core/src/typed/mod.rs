@@ -44,7 +44,8 @@
 //!
 //! All tools of a server are one enum, which derives [`Tools`]: from it the catalog is made, and
 //! its values are the checked calls, which [`Catalog::call`](crate::Catalog::call) reads. All
-//! prompts are another one, which derives [`Prompts`]. For a
+//! prompts are another one, which derives [`Prompts`]. A struct can be the form of an elicitation,
+//! too: [`RequestedSchema::of`](crate::types::RequestedSchema::of). For a
 //! single tool a handler calls [`parse`](InputObject::parse) with
 //! [`request.arguments().raw()`](crate::Arguments::raw), and hands [`Faults`] to
 //! [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
@@ -128,6 +129,7 @@
 mod check;
 mod docs;
 mod faults;
+mod form;
 mod format;
 mod handler;
 mod input;
@@ -150,9 +152,9 @@ pub use tools::{Called, Tools};
 
 // For the code that the macros write.
 #[doc(hidden)]
-pub use docs::{schema, schema_bytes, schema_len};
+pub use docs::{form_bytes, form_len, schema, schema_bytes, schema_len};
 #[doc(hidden)]
-pub use input::{check_members, find_members, find_name, find_variant};
+pub use input::{CheckMembers, check_members, find_members, find_name, find_variant};
 #[doc(hidden)]
 pub use output::write_member;
 #[doc(hidden)]

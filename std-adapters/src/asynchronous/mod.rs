@@ -10,35 +10,37 @@
 //! use std::time::Duration;
 //!
 //! use async_io::{Async, Timer};
-//! use mcp_sansio::types::{
-//!     ElicitParams, ElicitResult, Field, Implementation, InputRequest, RequestedSchema,
-//!     StringSchema, TextResult, Tool,
-//! };
-//! use mcp_sansio::{Catalog, Progress, RawJson, ServerFeatures, ServerConfig, entries};
+//! use mcp_sansio::typed::{Input, Tools};
+//! use mcp_sansio::types::{Implementation, Text, TextResult};
+//! use mcp_sansio::{Catalog, Progress, ServerConfig, ServerFeatures};
 //! use mcp_sansio_adapters::asynchronous::{self, App, Context, Failure, Reply};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
-//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new("greet", SCHEMA)]);
-//! const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
-//! const NAME: RequestedSchema =
-//!     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+//! static CATALOG: Catalog = Catalog::new().calls::<Call>();
+//!
+//! #[derive(Tools)]
+//! enum Call {
+//!     /// Greets the user.
+//!     Greet,
+//! }
+//!
+//! #[derive(Input)]
+//! struct Guest<'a> {
+//!     /// Your name
+//!     #[arg(length = 1..)]
+//!     name: Text<'a>,
+//! }
 //!
 //! async fn greet(ctx: Context) -> Result<Reply, Failure> {
-//!     let request = InputRequest::Elicit(ElicitParams::form("What is your name?", NAME));
-//!     let response = ctx.request_input("name", request).await?;
-//!     let Some(form) = response.to::<ElicitResult>()?.content else {
+//!     let Some(guest) = ctx.fill_in::<Guest>("guest", "What is your name?").await? else {
 //!         return ctx.reply(&TextResult::new("Hello"));
 //!     };
-//!     let name = form
-//!         .get("name")
-//!         .and_then(RawJson::as_string)
-//!         .ok_or(Failure::tool("name is missing"))?;
 //!     for step in 1..=3 {
 //!         Timer::after(Duration::from_millis(100)).await;
 //!         ctx.progress(&Progress::of(step).total(3)).await?;
 //!     }
-//!     ctx.reply(&TextResult::new(&format!("Hello, {name}")))
+//!     ctx.reply(&TextResult::new(&format!("Hello, {}", guest.name)))
 //! }
 //!
 //! fn main() -> std::io::Result<()> {
@@ -62,13 +64,13 @@
 //!
 //! # Input requests, in both eras
 //!
-//! [`Context::request_input`] requests elicitation, sampling or roots from the client. Up to
-//! 2025-11-25 it sends a request and waits for the response. In 2026-07-28 the input requests are
-//! the result of the handler's own request: if one has no response yet, `request_input` fails, `?`
-//! ends the attempt, and the client sends its request again with the input responses. So there the
-//! handler runs **from its start** in each round: everything before a `request_input` must be
-//! repeatable, or be kept with [`Context::set_request_state`]. Input responses of earlier rounds
-//! are kept.
+//! [`Context::fill_in`] asks the user to fill in a form, and [`Context::request_input`] requests
+//! any elicitation, sampling or roots from the client. Up to 2025-11-25 it sends a request and
+//! waits for the response. In 2026-07-28 the input requests are the result of the handler's own
+//! request: if one has no response yet, `request_input` fails, `?` ends the attempt, and the client
+//! sends its request again with the input responses. So there the handler runs **from its start**
+//! in each round: everything before a `request_input` must be repeatable, or be kept with
+//! [`Context::set_request_state_as`]. Input responses of earlier rounds are kept.
 //!
 //! # Threads
 //!

@@ -5,6 +5,7 @@ mod asking;
 mod chaos;
 mod client;
 mod fair;
+mod filling_in;
 mod handlers;
 mod limits;
 mod many;

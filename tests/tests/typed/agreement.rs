@@ -3,7 +3,8 @@
 //! `ORACLE_ROUNDS` sets the number of values for each type.
 //!
 //! They may differ only in this: `null` for an optional member is accepted, an integer that does
-//! not fit in an `i64` and a member that is given twice are refused.
+//! not fit in an `i64` and a member that is given twice are refused. In a form, a single choice is
+//! accepted for an array of them.
 
 use mcp_sansio::typed::{InputObject, OutputObject};
 use mcp_sansio::{RawJson, Revision, to_slice};
@@ -158,9 +159,30 @@ accepts! {
     AnyNumbers: Numbers;
 }
 
+/// A type as a form, whose schema allows members that it does not name.
+struct AnyForm;
+
+impl<'a> Accepts<'a> for AnyForm {
+    fn schema() -> &'static str {
+        <Form as InputObject<'a>>::FORM.as_str()
+    }
+    fn output_schema() -> &'static str {
+        <Form as OutputObject>::SCHEMA.as_str()
+    }
+    fn accepts(value: RawJson<'a>) -> Result<String, String> {
+        let result = format!("{{\"action\":\"accept\",\"content\":{value}}}");
+        let read = Form::from_elicit_result(RawJson::parse(&result).unwrap());
+        let value = read.map_err(|faults| faults.to_string())?.unwrap();
+        let mut buffer = [0; 4096];
+        let written = to_slice(&value, Revision::LATEST, &mut buffer).unwrap();
+        Ok(written.as_str().to_owned())
+    }
+}
+
 #[test]
 fn a_type_accepts_and_writes_what_its_schema_allows() {
     compare::<AnyQuery>(1);
     compare::<AnyDrawing>(2);
     compare::<AnyNumbers>(3);
+    compare::<AnyForm>(4);
 }

@@ -3,6 +3,7 @@
 mod agreement;
 mod compile;
 mod faults;
+mod forms;
 mod handlers;
 mod outputs;
 mod prompts;

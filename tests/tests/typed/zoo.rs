@@ -136,3 +136,17 @@ const EVEN: Format = Format::new("even", |text| text.chars().count() % 2 == 0);
 
 #[derive(Input, Output, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Nothing;
+
+#[derive(Input, Output, Clone, Debug)]
+pub(crate) struct Form {
+    #[arg(length = 1..=8)]
+    pub(crate) text: String,
+    #[arg(range = -3..=7, default = 1)]
+    pub(crate) number: i8,
+    #[arg(range = 0.0..=0.5)]
+    pub(crate) fraction: Option<f32>,
+    pub(crate) mode: Mode,
+    #[arg(length = 1..=3)]
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) is_sure: Option<bool>,
+}

@@ -5,18 +5,23 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, de};
 
 use super::validation::is_valid_json;
+#[cfg(feature = "derive")]
+use crate::encode::With;
 use crate::encode::{Encode, Encoder, object};
+#[cfg(feature = "derive")]
+use crate::json::JsonStr;
 use crate::json::{Members, RawJson, ReadError};
 use crate::lifecycle::Revision;
 use crate::message::hash_text;
-use crate::types::common::Source;
 use crate::types::macros::{encode_one_of, names, payload, wrong};
 use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 
 /// The fields of a form: `requestedSchema` of schema type `ElicitRequestFormParams`.
 ///
-/// A JSON Schema of an object without nesting. Created from [`Field`]s, or received, and then
-/// written unchanged with the keywords that this library does not know.
+/// A JSON Schema of an object without nesting. Created from a type (`of`, with the feature
+/// `derive`), from [`Field`]s, or received, and then written unchanged with the keywords that this
+/// library does not know. `Field`s have what types do not: display names of options, and lists of
+/// options that are known at run time.
 ///
 /// ```
 /// use mcp_sansio::types::{
@@ -31,11 +36,18 @@ use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 /// );
 /// ```
 #[derive(Clone, Copy)]
-pub struct RequestedSchema<'a>(pub(super) Source<&'a [Field<'a>], (RawJson<'a>, Check)>);
+pub struct RequestedSchema<'a>(pub(super) Form<'a>);
 
-/// Whether JSON is a form that may be sent in this revision. Function pointer, so that the code is
-/// linked only with forms that are JSON.
-pub(super) type Check = fn(RawJson<'_>, Revision) -> bool;
+/// With function pointers, so that the code is linked only with such forms.
+#[derive(Clone, Copy)]
+pub(super) enum Form<'a> {
+    Fields(&'a [Field<'a>]),
+    /// Written unchanged, in the revisions in which it may be sent.
+    Json(RawJson<'a>, fn(RawJson<'_>, Revision) -> bool),
+    /// Made of a type, for the latest revision; written for any.
+    #[cfg(feature = "derive")]
+    Typed(RawJson<'static>, fn(RawJson<'_>, &mut Encoder<'_>)),
+}
 
 /// A field of a form: a property of its [`RequestedSchema`].
 #[derive(Clone, Copy, Debug)]
@@ -66,22 +78,29 @@ impl<'a> RequestedSchema<'a> {
     /// Creates a form with these fields.
     #[must_use]
     pub const fn new(fields: &'a [Field<'a>]) -> Self {
-        Self(Source::Own(fields))
+        Self(Form::Fields(fields))
+    }
+
+    #[cfg(feature = "derive")]
+    pub(crate) const fn typed(schema: RawJson<'static>) -> Self {
+        Self(Form::Typed(schema, write_typed))
     }
 
     /// Creates a form from a JSON Schema. Returns `None` if that is not an object; anything else is
     /// checked by [`validate`](Self::validate).
     #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
-        schema.is_object().then_some(Self(Source::Received((schema, is_valid_json))))
+        schema.is_object().then_some(Self(Form::Json(schema, is_valid_json)))
     }
 
-    /// Returns the JSON Schema of a received form.
+    /// Returns the JSON Schema of a form that was received or made of a type.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
         match self.0 {
-            Source::Own(_) => None,
-            Source::Received((schema, _)) => Some(schema),
+            Form::Fields(_) => None,
+            Form::Json(schema, _) => Some(schema),
+            #[cfg(feature = "derive")]
+            Form::Typed(schema, _) => Some(schema),
         }
     }
 
@@ -89,17 +108,13 @@ impl<'a> RequestedSchema<'a> {
     /// item, and so is the one after [`MAX_FORM_FIELDS`], which ends the iteration.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
-        match self.0 {
-            Source::Own(fields) => {
-                Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() }
-            }
-            Source::Received((schema, _)) => {
-                let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
-                let required =
-                    required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
-                Fields { own: &[], required, at: 0, members }
-            }
+        if let Form::Fields(fields) = self.0 {
+            return Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() };
         }
+        let schema = self.as_json().unwrap_or(RawJson::EMPTY);
+        let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
+        let required = required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
+        Fields { own: &[], required, at: 0, members }
     }
 }
 
@@ -159,8 +174,8 @@ impl<'a> Iterator for Fields<'a> {
 impl fmt::Debug for RequestedSchema<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Source::Own(fields) => fields.fmt(f),
-            Source::Received((schema, _)) => schema.fmt(f),
+            Form::Fields(fields) => fields.fmt(f),
+            _ => self.as_json().fmt(f),
         }
     }
 }
@@ -168,8 +183,10 @@ impl fmt::Debug for RequestedSchema<'_> {
 impl Encode for RequestedSchema<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self.0 {
-            Source::Received((raw, _)) => to.raw(raw),
-            Source::Own(fields) => {
+            Form::Json(schema, _) => to.raw(schema),
+            #[cfg(feature = "derive")]
+            Form::Typed(schema, write) => write(schema, to),
+            Form::Fields(fields) => {
                 let required =
                     fields.iter().any(|field| field.required).then_some(Required(fields));
                 object!(to, {
@@ -180,6 +197,49 @@ impl Encode for RequestedSchema<'_> {
             }
         }
     }
+}
+
+/// Writes the form of a type.
+#[cfg(feature = "derive")]
+fn write_typed(schema: RawJson<'_>, to: &mut Encoder<'_>) {
+    if to.revision() >= Revision::V2025_11_25 {
+        return to.raw(schema);
+    }
+    let fields = With(|to: &mut Encoder<'_>| {
+        to.begin_object();
+        for (name, field) in schema.get("properties").unwrap_or(RawJson::EMPTY).members() {
+            if Text::from_json(name).encode_key(to) {
+                downgrade_field(field, to);
+            }
+        }
+        to.end_object();
+    });
+    object!(to, {
+        "type" = "object",
+        "properties": fields,
+        "required"?: schema.get("required"),
+    });
+}
+
+/// Writes a field for 2025-06-18: without a default, unless it is a boolean, and a selection of
+/// several options as a selection of one.
+#[cfg(feature = "derive")]
+fn downgrade_field(field: RawJson<'_>, to: &mut Encoder<'_>) {
+    let kind = FieldKind::of(field);
+    let items = field.get("items").filter(|_| kind == Some(FieldKind::MultiSelect));
+    let is_kept = |key: &JsonStr<'_>| match kind {
+        Some(FieldKind::MultiSelect) => *key == "title" || *key == "description",
+        Some(FieldKind::Boolean) => true,
+        _ => *key != "default",
+    };
+    to.begin_object();
+    let items = items.unwrap_or(RawJson::EMPTY).members();
+    for (key, value) in items.chain(field.members().filter(|(key, _)| is_kept(key))) {
+        if Text::from_json(key).encode_key(to) {
+            to.raw(value);
+        }
+    }
+    to.end_object();
 }
 
 struct Properties<'a>(&'a [Field<'a>]);

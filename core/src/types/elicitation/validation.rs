@@ -2,11 +2,10 @@
 
 use core::fmt;
 
-use super::form::{FieldKind, MAX_FORM_FIELDS};
+use super::form::{FieldKind, Form, MAX_FORM_FIELDS};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
-use crate::types::common::Source;
 use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
@@ -92,14 +91,16 @@ impl<'a> RequestedSchema<'a> {
         Ok(())
     }
 
-    /// Returns whether the form may be sent in `revision`. [`Field`]s are downgraded to 2025-06-18
-    /// while they are written, but JSON is written unchanged.
+    /// Returns whether the form may be sent in `revision`. [`Field`]s and types are downgraded to
+    /// 2025-06-18 while they are written, but JSON is written unchanged.
     pub(crate) fn is_valid_for(&self, revision: Revision) -> bool {
         match self.0 {
-            Source::Own(fields) => {
+            Form::Fields(fields) => {
                 !fields.iter().any(|field| matches!(field.schema, PrimitiveSchema::Other(_)))
             }
-            Source::Received((raw, is_valid)) => is_valid(raw, revision),
+            Form::Json(raw, is_valid) => is_valid(raw, revision),
+            #[cfg(feature = "derive")]
+            Form::Typed(..) => true,
         }
     }
 

@@ -5,16 +5,19 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use mcp_sansio::typed::{InputObject, OutputObject};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Arguments, ClientFeatures, Delivery, Encode, ErrorCode, InvalidPayload, LogMessage, Method,
-    OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError, Target,
+    OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, SendError,
+    Target,
 };
 
 use super::broadcast::Broadcaster;
 use super::connection_handle::{ConnectionHandle, Notification, WaitForRoom};
 use super::inner::ParamsReservation;
-use super::input::{InputResponse, InputResponseFuture};
+use super::input::{InputResponse, InputResponseFuture, read_form};
+use super::kept::Kept;
 use super::mrtr::MrtrState;
 use super::reply::{Failure, Reply};
 
@@ -32,6 +35,7 @@ pub(super) struct ActiveRequest {
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
     pub(super) mrtr: MrtrState,
+    pub(super) kept: Kept,
     pub(super) _held: Option<BodyReservation>,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
@@ -237,6 +241,44 @@ impl Context {
         responses.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
     }
 
+    /// Asks the user to fill in a form, which the fields of the type are: see
+    /// [`RequestedSchema::of`](mcp_sansio::types::RequestedSchema::of). Returns `None` if the user
+    /// declined or dismissed it. Otherwise as [`request_input`](Self::request_input).
+    ///
+    /// ```
+    /// use mcp_sansio::typed::Input;
+    /// use mcp_sansio::types::{Text, TextResult};
+    /// use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+    ///
+    /// #[derive(Input)]
+    /// struct Guest<'a> {
+    ///     /// Your name
+    ///     #[arg(length = 1..=40)]
+    ///     name: Text<'a>,
+    /// }
+    ///
+    /// async fn greet(ctx: Context) -> Result<Reply, Failure> {
+    ///     match ctx.fill_in::<Guest>("guest", "Who are you?").await? {
+    ///         Some(guest) => ctx.reply(&TextResult::new(&format!("Hello, {}", guest.name))),
+    ///         None => ctx.reply(&TextResult::new("Hello")),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The value may borrow from the response, which takes memory until the handler ends.
+    ///
+    /// # Errors
+    /// As [`request_input`](Self::request_input), and [`Failure::invalid_input_response`] if the
+    /// response does not fit the form.
+    pub async fn fill_in<'c, T: InputObject<'c>>(
+        &'c self,
+        key: &str,
+        message: &str,
+    ) -> Result<Option<T>, Failure> {
+        let response = self.request_input(key, InputRequest::form::<T>(message)).await?;
+        read_form(key, self.active.kept.keep(response.json))
+    }
+
     /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one
     /// round). The client stores it, and can read and change it unless the [`App`](super::App) has
     /// a [`StateProtector`](super::StateProtector). From then on an input response counts only if
@@ -249,6 +291,32 @@ impl Context {
     #[must_use]
     pub fn request_state(&self) -> Option<String> {
         self.active.mrtr.request_state()
+    }
+
+    /// [Keeps](Self::set_request_state) a value for the next round, as JSON.
+    ///
+    /// # Errors
+    /// If the value cannot be written.
+    pub fn set_request_state_as<S: OutputObject>(&self, state: &S) -> Result<(), Failure> {
+        let state = OwnedJson::new(state, self.revision())?;
+        self.set_request_state(state.as_raw().as_str());
+        Ok(())
+    }
+
+    /// Returns the value that an earlier round [kept](Self::set_request_state_as). It may borrow
+    /// from the text, which takes memory until the handler ends.
+    ///
+    /// # Errors
+    /// -32602 if the client brought back something else, unless a
+    /// [`StateProtector`](super::StateProtector) has refused that already. Use `?`.
+    pub fn request_state_as<'c, S: InputObject<'c>>(&'c self) -> Result<Option<S>, Failure> {
+        let Some(text) = self.request_state() else { return Ok(None) };
+        let state = RawJson::parse(&text).ok().map(|state| self.active.kept.keep(state.into()));
+        match state.map(S::parse) {
+            Some(Ok(state)) => Ok(Some(state)),
+            // Faults could show the client what a protector hides from it.
+            _ => Err(Failure::error(ErrorCode::InvalidParams, "Invalid requestState")),
+        }
     }
 
     /// Closes the SSE connection on which the client waits; it polls again for the response after

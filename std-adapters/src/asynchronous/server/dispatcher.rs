@@ -15,6 +15,7 @@ use super::app::App;
 use super::connection_handle::ConnectionHandle;
 use super::context::{ActiveRequest, BodyReservation, Context};
 use super::inner::{ConnectionInner, ParamsReservation, State};
+use super::kept::Kept;
 use super::mrtr::MrtrState;
 use super::pending_responses::PendingResponse;
 use super::reply::{Failure, Reply};
@@ -157,6 +158,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             request: OwnedRequest::from(request),
             target,
             mrtr,
+            kept: Kept::default(),
             _held: self.held.clone(),
             _params: params,
         };

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
+use mcp_sansio::typed::InputObject;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, ClientRequest, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, SendError,
@@ -238,12 +239,16 @@ impl InputResponse {
     /// # Errors
     /// [`Failure::invalid_input_response`] if it is not of this type.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
-        self.json.to().map_err(|error| {
-            Failure::invalid_input_response(format!(
-                "Invalid response to input request {}: {error}",
-                self.key
-            ))
-        })
+        self.json.to().map_err(|error| invalid(&self.key, &error))
+    }
+
+    /// Reads the response to the [form of a type](InputRequest::form). Returns `None` if the user
+    /// declined or dismissed it.
+    ///
+    /// # Errors
+    /// [`Failure::invalid_input_response`] if it does not fit the form.
+    pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, Failure> {
+        read_form(&self.key, self.json.as_raw())
     }
 
     /// Returns the response as JSON, as received.
@@ -251,6 +256,18 @@ impl InputResponse {
     pub fn as_raw(&self) -> RawJson<'_> {
         self.json.as_raw()
     }
+}
+
+/// Reads the response to the form of a type.
+pub(super) fn read_form<'a, T: InputObject<'a>>(
+    key: &str,
+    response: RawJson<'a>,
+) -> Result<Option<T>, Failure> {
+    T::from_elicit_result(response).map_err(|faults| invalid(key, &faults))
+}
+
+fn invalid(key: &str, why: &dyn fmt::Display) -> Failure {
+    Failure::invalid_input_response(format!("Invalid response to input request {key}: {why}"))
 }
 
 impl fmt::Debug for InputResponse {

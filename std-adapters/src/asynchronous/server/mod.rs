@@ -11,6 +11,7 @@ mod driver_waker;
 pub(super) mod http;
 mod inner;
 mod input;
+mod kept;
 mod listener;
 mod mrtr;
 mod output;

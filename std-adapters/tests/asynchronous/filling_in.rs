@@ -1,0 +1,135 @@
+//! Handlers that ask with typed forms, and keep typed state, in both eras.
+
+use mcp_sansio::typed::{Input, Output};
+use mcp_sansio::types::{InputRequest, Text, TextResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
+use serde_json::{Value, json};
+
+use crate::client::{WIDE, legacy, modern, talk};
+use crate::{CATALOG, CONFIG};
+
+#[derive(Input)]
+struct Guest<'a> {
+    /// Your name
+    #[arg(length = 1..=8)]
+    name: Text<'a>,
+}
+
+#[derive(Input)]
+struct Party {
+    #[arg(range = 1..=9)]
+    people: u8,
+}
+
+#[derive(Input, Output)]
+struct Round {
+    number: u32,
+}
+
+/// The values of all forms are alive at once.
+async fn invite(ctx: Context) -> Result<Reply, Failure> {
+    let round = ctx.request_state_as::<Round>()?.map_or(1, |round| round.number + 1);
+    ctx.set_request_state_as(&Round { number: round })?;
+    let Some(first) = ctx.fill_in::<Guest>("first", "Who?").await? else {
+        return ctx.reply(&TextResult::new("no one"));
+    };
+    let second = ctx.fill_in::<Guest>("second", "Who else?").await?;
+    let second = second.map_or(Text::new("no one else"), |guest| guest.name);
+    let [party] = ctx.request_inputs([("party", InputRequest::form::<Party>("How many?"))]).await?;
+    let people = party.to_form::<Party>()?.map_or(0, |party| party.people);
+    ctx.reply(&TextResult::new(&format!("{} {second} {people} {round}", first.name)))
+}
+
+/// Plays the conversation with these responses. Returns the last response of the server.
+fn play(is_modern: bool, answers: &[Value]) -> Value {
+    let app = App::new(&CONFIG, invite).catalog(&CATALOG);
+    let (last, _) = talk(&app, WIDE, async move |mut client| {
+        let mut answers = answers.iter();
+        if !is_modern {
+            client.initialize().await;
+            client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+            loop {
+                let message = client.next().await;
+                let Some("elicitation/create") = message["method"].as_str() else { return message };
+                let answer = answers.next().expect("more is asked than there are answers");
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
+                client.send(&answer).await;
+            }
+        }
+        let mut params = json!({"name": "ask"});
+        let mut id = 0;
+        loop {
+            id += 1;
+            let response = client.ask(&modern(id, "tools/call", params)).await;
+            let Some(requests) = response["result"]["inputRequests"].as_object() else {
+                return response;
+            };
+            let key = requests.keys().next().unwrap();
+            let answer = answers.next().expect("more is asked than there are answers");
+            params = json!({
+                "name": "ask",
+                "inputResponses": {key: answer},
+                "requestState": response["result"]["requestState"],
+            });
+        }
+    });
+    last
+}
+
+fn accept(content: Value) -> Value {
+    json!({"action": "accept", "content": content})
+}
+
+#[test]
+fn forms_are_filled_in_and_values_borrow_from_them() {
+    let answers = [
+        accept(json!({"name": "A\"d\na"})),
+        accept(json!({"name": "Bo", "unasked": true})),
+        accept(json!({"people": 9})),
+    ];
+    for (is_modern, rounds) in [(false, 1), (true, 4)] {
+        let done = play(is_modern, &answers);
+        assert_eq!(done["result"]["content"][0]["text"], format!("A\"d\na Bo 9 {rounds}"));
+    }
+}
+
+#[test]
+fn who_declines_or_dismisses_gives_no_value() {
+    for is_modern in [false, true] {
+        let done = play(is_modern, &[json!({"action": "cancel"})]);
+        assert_eq!(done["result"]["content"][0]["text"], "no one");
+        let decline = json!({"action": "decline"});
+        let answers = [accept(json!({"name": "Al"})), decline.clone(), decline];
+        let done = play(is_modern, &answers);
+        let text = done["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("Al no one else 0 "), "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_form_fails_the_tool_or_in_2026_07_28_the_request() {
+    let answers = [accept(json!({"name": ""}))];
+    let words =
+        "Invalid response to input request first: name: must have at least 1 character, has 0";
+    let failed = play(false, &answers);
+    assert_eq!(failed["result"]["isError"], true);
+    assert_eq!(failed["result"]["content"][0]["text"], words);
+    let failed = play(true, &answers);
+    assert_eq!(failed["error"], json!({"code": -32602, "message": words}));
+}
+
+#[test]
+fn state_that_does_not_fit_is_refused() {
+    let app = App::new(&CONFIG, invite).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        for (id, kept) in
+            [(1, r#"{\"number\":-1}"#), (2, "x"), (3, "{}"), (4, r#"{\"number\":1,\"more\":2}"#)]
+        {
+            let state = format!("{{\"answers\":{{}},\"kept\":\"{kept}\"}}");
+            let params = json!({"name": "ask", "requestState": state});
+            let refused = client.ask(&modern(id, "tools/call", params)).await;
+            let error = json!({"code": -32602, "message": "Invalid requestState"});
+            assert_eq!(refused["error"], error, "{kept}");
+        }
+    });
+}
