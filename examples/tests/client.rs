@@ -178,7 +178,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     );
 
     client
-        .call(
+        .request(
             "tools/call",
             &Json(json!({"name": "test_tool_with_progress"})),
             CallOptions::new().progress(true),
@@ -307,7 +307,7 @@ fn time_spent_on_input_does_not_count_toward_the_timeout() {
     let params = json!({"name": "test_elicitation", "arguments": {"message": "Who?"}});
     assert!(
         client
-            .call("tools/call", &Json(params), options)
+            .request("tools/call", &Json(params), options)
             .unwrap()
             .as_raw()
             .as_str()

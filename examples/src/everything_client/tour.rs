@@ -22,7 +22,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     for tool in entries(offered(tools)?.as_ref()) {
         let arguments = smallest_arguments(&tool["inputSchema"]);
         let params = json!({"name": tool["name"], "arguments": arguments});
-        let called = client.call("tools/call", &Json(params), CallOptions::new().progress(true));
+        let called = client.request("tools/call", &Json(params), CallOptions::new().progress(true));
         report(
             "tools/call",
             &tool["name"],

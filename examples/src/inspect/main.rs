@@ -68,7 +68,7 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
                 arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
             let params = json!({"name": name, "arguments": arguments});
             let result =
-                server.call("tools/call", &Json(params), CallOptions::new().progress(true))?;
+                server.request("tools/call", &Json(params), CallOptions::new().progress(true))?;
             let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
             show(options, &result, out, result::tool)?;
             if failed {

@@ -52,7 +52,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         "Call a tool that takes a moment: the progressToken in _meta requests progress notifications.",
     );
     let progress = CallOptions::new().progress(true);
-    client.call("tools/call", &Json(json!({"name": "test_tool_with_progress"})), progress)?;
+    client.request("tools/call", &Json(json!({"name": "test_tool_with_progress"})), progress)?;
     let seen = person.seen();
     expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;
 
@@ -126,7 +126,7 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     says(&client.call_tool("test_simple_text", &Json(json!({})))?, "simple text")?;
 
     step("Ping.");
-    let pong = client.call("ping", &RawJson::EMPTY, CallOptions::new())?;
+    let pong = client.request("ping", &RawJson::EMPTY, CallOptions::new())?;
     expect(pong.as_raw() == RawJson::EMPTY, "an empty result", &pong)?;
 
     step(

@@ -80,7 +80,7 @@ fn a_call_that_would_wait_for_ever_fails() {
     let silent = |_: ServerEvent<'_>, _: &mut Context<'_>| Ok(());
     let mut client = Memory::new(&SERVER, silent).connect(&ENDLESS, Era::Modern).unwrap();
     let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX);
-    let error = client.call("tools/call", &CallToolParams::new("t"), options).unwrap_err();
+    let error = client.request("tools/call", &CallToolParams::new("t"), options).unwrap_err();
     assert!(error.to_string().contains("nothing left to wait for"), "{error}");
 }
 

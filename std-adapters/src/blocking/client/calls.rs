@@ -127,7 +127,7 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// All errors but those of connecting.
-    pub fn call<P: Encode + ?Sized>(
+    pub fn request<P: Encode + ?Sized>(
         &mut self,
         method: &str,
         params: &P,

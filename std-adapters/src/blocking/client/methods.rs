@@ -10,12 +10,12 @@ use mcp_sansio::{CallOptions, Encode, Encoder, OwnedJson, RawJson};
 
 use super::{CallId, Client, Error, List, MAX_LIST, MAX_PAGES};
 
-/// Requests by name. For other [`CallOptions`] use [`call`](Client::call).
+/// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
 impl Client<'_> {
     /// Lists the tools, of all pages: each is a [`Tool`](mcp_sansio::types::Tool).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn list_tools(&mut self) -> Result<List, Error> {
         self.list("tools/list", "tools")
     }
@@ -23,7 +23,7 @@ impl Client<'_> {
     /// Lists the resources, of all pages: each is a [`Resource`](mcp_sansio::types::Resource).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn list_resources(&mut self) -> Result<List, Error> {
         self.list("resources/list", "resources")
     }
@@ -32,7 +32,7 @@ impl Client<'_> {
     /// [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn list_resource_templates(&mut self) -> Result<List, Error> {
         self.list("resources/templates/list", "resourceTemplates")
     }
@@ -40,7 +40,7 @@ impl Client<'_> {
     /// Lists the prompts, of all pages: each is a [`Prompt`](mcp_sansio::types::Prompt).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn list_prompts(&mut self) -> Result<List, Error> {
         self.list("prompts/list", "prompts")
     }
@@ -49,51 +49,51 @@ impl Client<'_> {
     /// tool failed (`isError`).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn call_tool<A: Encode + ?Sized>(
         &mut self,
         name: &str,
         arguments: &A,
     ) -> Result<OwnedJson, Error> {
-        self.call("tools/call", &Named { name, arguments }, CallOptions::new())
+        self.request("tools/call", &Named { name, arguments }, CallOptions::new())
     }
 
     /// Reads a resource. Returns a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn read_resource(&mut self, uri: &str) -> Result<OwnedJson, Error> {
-        self.call("resources/read", &ResourceParams::new(uri), CallOptions::new())
+        self.request("resources/read", &ResourceParams::new(uri), CallOptions::new())
     }
 
     /// Gets a prompt. Returns a [`GetPromptResult`](mcp_sansio::types::GetPromptResult).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn get_prompt<A: Encode + ?Sized>(
         &mut self,
         name: &str,
         arguments: &A,
     ) -> Result<OwnedJson, Error> {
-        self.call("prompts/get", &Named { name, arguments }, CallOptions::new())
+        self.request("prompts/get", &Named { name, arguments }, CallOptions::new())
     }
 
     /// Completes an argument. Returns a [`CompleteResult`](mcp_sansio::types::CompleteResult).
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn complete(&mut self, params: &CompleteParams<'_>) -> Result<OwnedJson, Error> {
-        self.call("completion/complete", params, CallOptions::new())
+        self.request("completion/complete", params, CallOptions::new())
     }
 
     /// Sets the minimum level of log messages. Sent to a legacy server at once, to a modern one
     /// with each request.
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn set_log_level(&mut self, level: LoggingLevel) -> Result<(), Error> {
         if !self.is_modern() {
-            self.call("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
+            self.request("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
         }
         self.log_level = Some(level);
         Ok(())
@@ -103,7 +103,7 @@ impl Client<'_> {
     /// gets a [`listen`](Self::listen) of its own for it.
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn subscribe(&mut self, uri: &str) -> Result<(), Error> {
         if self.subscribed.iter().any(|(subscribed, _)| subscribed == uri) {
             return Ok(());
@@ -112,7 +112,7 @@ impl Client<'_> {
             let uris = [Text::new(uri)];
             Some(self.listen(&SubscriptionFilter::new().resource_subscriptions(&uris))?)
         } else {
-            self.call("resources/subscribe", &ResourceParams::new(uri), CallOptions::new())?;
+            self.request("resources/subscribe", &ResourceParams::new(uri), CallOptions::new())?;
             None
         };
         self.subscribed.push((uri.to_owned(), listen));
@@ -122,7 +122,7 @@ impl Client<'_> {
     /// Unsubscribes from a resource.
     ///
     /// # Errors
-    /// See [`call`](Self::call).
+    /// See [`request`](Self::request).
     pub fn unsubscribe(&mut self, uri: &str) -> Result<(), Error> {
         let Some(at) = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri) else {
             return Ok(());
@@ -130,7 +130,7 @@ impl Client<'_> {
         match self.subscribed.swap_remove(at) {
             (_, Some(listen)) => self.cancel(listen, None).map(|_| ()),
             (uri, None) => self
-                .call("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new())
+                .request("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new())
                 .map(|_| ()),
         }
     }
@@ -178,7 +178,8 @@ impl Client<'_> {
             }
             let mut params = PaginatedParams::new();
             params.cursor = cursor.map(Text::from_json);
-            let page = self.call(method, &params, CallOptions::new().timeout(left.min(limit)))?;
+            let page =
+                self.request(method, &params, CallOptions::new().timeout(left.min(limit)))?;
             bytes = bytes.saturating_add(page.as_raw().as_str().len());
             if bytes > MAX_LIST {
                 return Err(Error::ListTooLong { method: name() });

@@ -30,7 +30,7 @@
 //!
 //! # Waiting
 //!
-//! [`call`](Client::call) waits for the result. [`start`](Client::start) does not: call
+//! [`request`](Client::request) waits for the result. [`start`](Client::start) does not: call
 //! [`wait`](Client::wait) later, while other calls are in flight. Everything else that comes is
 //! handled while the client waits for something, and only then: an application that makes no calls
 //! for a long time calls [`run_for`](Client::run_for). Reading never waits for writing, so two

@@ -185,7 +185,7 @@ pub(crate) const ALL: [Feature; 30] = [
 
 fn slow(s: &mut Session, steps: u32) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": steps, "ms": 10}});
-    s.client.call("tools/call", &Json(params), CallOptions::new().progress(true)).map(|_| ())
+    s.client.request("tools/call", &Json(params), CallOptions::new().progress(true)).map(|_| ())
 }
 
 fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {

@@ -16,7 +16,7 @@ pub(crate) const ALL: [Feature; 2] = [
     ("resumes", |s| {
         s.forget();
         let params = json!({"name": "hang_up", "arguments": {}});
-        s.client.call("tools/call", &Json(params), CallOptions::new().progress(true))?;
+        s.client.request("tools/call", &Json(params), CallOptions::new().progress(true))?;
         let steps: Vec<_> =
             s.all("progress").iter().filter_map(|seen| seen[1]["progress"].as_f64()).collect();
         want((steps.first().copied(), steps.last().copied()), (Some(1.0), Some(2.0)))?;

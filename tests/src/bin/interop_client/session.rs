@@ -130,7 +130,7 @@ impl Session {
 
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Error> {
         self.client
-            .call(method, &Json(params), CallOptions::new())
+            .request(method, &Json(params), CallOptions::new())
             .map(|result| value(result.as_raw()))
     }
 
