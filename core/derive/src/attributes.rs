@@ -86,6 +86,16 @@ impl EntryOptions {
         Ok(options)
     }
 
+    pub(crate) fn of_call(attributes: &[Attribute]) -> Result<Self> {
+        let mut options = Self::default();
+        each(attributes, "tool", "`name = \"..\"`, `returns = Type`", |key, meta| match key {
+            "name" => once(&mut options.name, meta, name),
+            "returns" => once(&mut options.returns, meta, value),
+            _ => Ok(false),
+        })?;
+        Ok(options)
+    }
+
     pub(crate) fn of_prompt(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `flatten`";

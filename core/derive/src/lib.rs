@@ -7,6 +7,7 @@ mod enums;
 mod members;
 mod output;
 mod structs;
+mod tool_call;
 mod tools;
 
 use proc_macro2::TokenStream;
@@ -32,6 +33,13 @@ pub fn output(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 #[proc_macro_derive(Tools, attributes(tool, arg))]
 pub fn tools(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), tools::tools)
+}
+
+/// Implements `ToolCall` for a struct that is the arguments of a tool: see the trait
+/// `mcp_sansio::typed::ToolCall`.
+#[proc_macro_derive(ToolCall, attributes(tool))]
+pub fn tool_call(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    expand(&parse_macro_input!(item as DeriveInput), tool_call::tool_call)
 }
 
 /// Implements `Prompts` for an enum whose variants are prompts: see the trait

@@ -292,7 +292,7 @@ fn prompt(
     quote!(::mcp_sansio::typed::prompt(#prompt, &const { #arguments }))
 }
 
-fn check_tool_name(name: &str, span: Span) -> Result<()> {
+pub(crate) fn check_tool_name(name: &str, span: Span) -> Result<()> {
     let is_valid = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     if (1..=128).contains(&name.len()) && name.bytes().all(is_valid) {
         return Ok(());
@@ -303,18 +303,23 @@ fn check_tool_name(name: &str, span: Span) -> Result<()> {
 
 /// Replaces a lifetime by `'static`, and returns whether it was found.
 fn with_static(tokens: TokenStream, lifetime: &Lifetime) -> (TokenStream, bool) {
+    with_lifetime(tokens, &lifetime.ident.to_string(), "static")
+}
+
+/// Replaces a lifetime by another one, and returns whether it was found.
+pub(crate) fn with_lifetime(tokens: TokenStream, from: &str, to: &str) -> (TokenStream, bool) {
     let (mut found, mut after_quote) = (false, false);
     let replaced = tokens.into_iter().map(|token| match token {
         TokenTree::Group(group) => {
-            let (inner, in_group) = with_static(group.stream(), lifetime);
+            let (inner, in_group) = with_lifetime(group.stream(), from, to);
             found |= in_group;
             let mut replaced = Group::new(group.delimiter(), inner);
             replaced.set_span(group.span());
             TokenTree::Group(replaced)
         }
-        TokenTree::Ident(ident) if after_quote && ident == lifetime.ident => {
+        TokenTree::Ident(ident) if after_quote && ident == from => {
             (found, after_quote) = (true, false);
-            TokenTree::Ident(Ident::new("static", ident.span()))
+            TokenTree::Ident(Ident::new(to, ident.span()))
         }
         token => {
             after_quote = matches!(&token, TokenTree::Punct(quote) if quote.as_char() == '\'');

@@ -126,6 +126,7 @@
 //! );
 //! ```
 
+mod call;
 mod check;
 mod docs;
 mod faults;
@@ -138,8 +139,9 @@ mod prompts;
 mod rule;
 mod tools;
 
-pub use mcp_sansio_derive::{Input, Output, Prompts, Tools};
+pub use mcp_sansio_derive::{Input, Output, Prompts, ToolCall, Tools};
 
+pub use call::{OutputError, ToolCall};
 pub use docs::{Default, Docs};
 pub use faults::{Faults, MAX_FAULTS};
 pub use format::Format;

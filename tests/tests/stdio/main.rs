@@ -4,3 +4,4 @@ mod client;
 mod memory;
 mod server;
 mod tools;
+mod typed_calls;

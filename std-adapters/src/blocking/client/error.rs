@@ -76,6 +76,18 @@ pub enum Error {
     NotSent(SendError),
     /// A result does not match the requested type.
     Read(ReadError),
+    /// The tool failed (`isError`), with this text for a model.
+    ToolFailed {
+        /// The first block of text.
+        why: String,
+    },
+    /// The structured content of a result is missing or not of its type.
+    InvalidOutput {
+        /// The name of the tool.
+        tool: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Reading or writing failed.
     Io(io::Error),
 }
@@ -159,6 +171,8 @@ impl fmt::Display for Error {
             }
             Self::NotSent(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result does not match its type: {error}"),
+            Self::ToolFailed { why } => write!(f, "the tool failed: {}", Printable::new(why)),
+            Self::InvalidOutput { tool, why } => write!(f, "`{tool}`: {}", Printable::new(why)),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
     }

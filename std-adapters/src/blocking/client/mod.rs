@@ -89,6 +89,8 @@ mod polled;
 mod process;
 mod stderr;
 mod threaded;
+#[cfg(feature = "derive")]
+mod tool_call;
 mod transport;
 
 pub use calls::{CallResult, Client};
@@ -103,6 +105,8 @@ pub use polled::PolledStreams;
 pub use process::Process;
 pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
+#[cfg(feature = "derive")]
+pub use tool_call::TypedResult;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
