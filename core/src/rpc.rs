@@ -1,5 +1,10 @@
 //! JSON-RPC errors and message envelopes.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
@@ -182,6 +187,35 @@ impl Encode for Data<'_> {
                 "requested": requested,
             }),
         }
+    }
+}
+
+/// An [`RpcError`] with texts of its own.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedRpcError {
+    code: ErrorCode,
+    message: Box<str>,
+    data: Option<OwnedJson>,
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedRpcError {
+    pub(crate) fn as_error(&self) -> RpcError<'_> {
+        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
+        RpcError { code: self.code, message: &self.message, data }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl From<RpcError<'_>> for OwnedRpcError {
+    fn from(RpcError { code, message, data }: RpcError<'_>) -> Self {
+        let data = match data {
+            Data::None => None,
+            // No data depends on the revision.
+            data => OwnedJson::new(&data, Revision::LATEST).ok(),
+        };
+        Self { code, message: message.into(), data }
     }
 }
 

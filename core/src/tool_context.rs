@@ -119,9 +119,7 @@ impl<'a> ToolContext<'a> {
             Ok(())
         });
         match (sent.await, delivery) {
-            (Ok(()), Delivery::Gone) => {
-                Err(ToolError::internal("The response is no longer awaited"))
-            }
+            (Ok(()), Delivery::Gone) => Err(ToolError::GONE),
             (Ok(()) | Err(SendError::TooLarge), _) => Ok(()),
             (Err(error), _) => Err(error.into()),
         }

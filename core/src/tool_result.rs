@@ -7,15 +7,18 @@ use core::{error, fmt};
 
 use crate::catalog::SchemaError;
 use crate::connection::Outcome;
-use crate::encode::{Encode, Encoder};
+use crate::encode::{Encode, Encoder, JsonText, is_object, object};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
+use crate::lifecycle::ClientFeatures;
+#[cfg(feature = "alloc")]
+use crate::rpc::OwnedRpcError;
 use crate::rpc::RpcError;
 use crate::server::Server;
 use crate::tx::Tx;
 #[cfg(feature = "derive")]
 use crate::typed::Faults;
-use crate::types::{CallToolResult, ContentBlock, Text};
+use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
 
 /// Result of a tool: an [`Outcome`] that any loop sends, and repeats. `T` is the structured
 /// content of the program's tools.
@@ -47,8 +50,9 @@ pub type ToolResult<'a, T = Infallible> = Result<ToolOutput<'a, T>, ToolError<'a
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ToolOutput<'a, T = Infallible> {
-    /// Structured content, and its JSON text for models: see
-    /// [`Server::respond_output`]. A type that derives `Output` has the schema, too.
+    /// Structured content, and the same JSON as text, for models and for clients of revisions
+    /// without structured content. Before 2026-07-28 structured content is an object; any other
+    /// value is only written as text then. A type that derives `Output` has the schema, too.
     Structured(T),
     /// Text.
     Text(Text<'a>),
@@ -76,6 +80,9 @@ enum Kind {
     Failed,
     /// As the revision requires: a result with `isError`, or -32602.
     InvalidArguments,
+    /// The same by another rule.
+    #[cfg(feature = "alloc")]
+    InvalidInputResponse,
     /// -32603 without the reason, or a JSON-RPC error.
     Error,
 }
@@ -89,7 +96,12 @@ enum Why<'a> {
     #[cfg(feature = "derive")]
     Faults(Faults<'a>),
     Error(RpcError<'a>),
+    #[cfg(feature = "alloc")]
+    OwnedError(Box<OwnedRpcError>),
     Send(SendError),
+    Gone,
+    #[cfg(feature = "alloc")]
+    InputRequired,
 }
 
 /// Text of an internal error for the client.
@@ -122,6 +134,19 @@ impl<T> From<String> for ToolOutput<'_, T> {
     }
 }
 
+/// Writes the result of `tools/call`, as the revision defines it.
+impl<T: Encode> Encode for ToolOutput<'_, T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::Structured(data) => WithText(data).encode(to),
+            Self::Text(text) => TextResult::from(*text).encode(to),
+            #[cfg(feature = "alloc")]
+            Self::String(text) => TextResult::new(text).encode(to),
+            Self::Blocks(blocks) => CallToolResult::new(blocks).encode(to),
+        }
+    }
+}
+
 impl<T: Encode> Outcome<Server<'_>> for ToolOutput<'_, T> {
     fn send(
         &self,
@@ -129,13 +154,22 @@ impl<T: Encode> Outcome<Server<'_>> for ToolOutput<'_, T> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        match self {
-            Self::Structured(data) => server.respond_output(request, data, tx),
-            Self::Text(text) => server.respond_text(request, text, false, tx),
-            #[cfg(feature = "alloc")]
-            Self::String(text) => server.respond_text(request, text, false, tx),
-            Self::Blocks(blocks) => server.respond(request, &CallToolResult::new(blocks), tx),
-        }
+        server.respond::<dyn Encode>(request, &self, tx)
+    }
+}
+
+/// Structured content of a result, written once more as its text, so that no copy is needed.
+struct WithText<'x>(&'x dyn Encode);
+
+impl Encode for WithText<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let revision = to.revision();
+        let content = (revision.is_modern() || is_object(self.0, revision)).then_some(self.0);
+        let block = object!({ "type" = "text", "text": JsonText(self.0) });
+        object!(to, {
+            "content": [block],
+            "structuredContent"? since V2025_06_18: content,
+        });
     }
 }
 
@@ -152,10 +186,80 @@ impl<'a> ToolError<'a> {
         Self { kind: Kind::InvalidArguments, why: Why::Text(Text::new(why)) }
     }
 
+    /// The client's response to an input request is invalid: see
+    /// [`or_input_response`](OrToolError::or_input_response).
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub const fn invalid_input_response(why: &'a str) -> Self {
+        Self { kind: Kind::InvalidInputResponse, why: Why::Text(Text::new(why)) }
+    }
+
     /// An error that the client is not told more about: -32603.
     #[must_use]
     pub const fn internal(why: &'a str) -> Self {
         Self { kind: Kind::Error, why: Why::Text(Text::new(why)) }
+    }
+
+    /// The client did not declare a capability that the request needs (-32021 from 2026-07-28 on).
+    #[must_use]
+    pub const fn missing_capability(needed: ClientFeatures) -> Self {
+        Self { kind: Kind::Error, why: Why::Error(RpcError::missing_capability(needed)) }
+    }
+
+    /// The response is no longer awaited: the request was cancelled or has timed out, or its
+    /// connection has ended.
+    pub const GONE: Self = Self { kind: Kind::Error, why: Why::Gone };
+
+    /// Returns whether the error is [`GONE`](Self::GONE), which is no fault of the program.
+    #[must_use]
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.why, Why::Gone)
+    }
+
+    /// The attempt ends here, because the client has to respond to input requests first
+    /// (2026-07-28). For adapters, which send those in place of an error.
+    #[cfg(feature = "alloc")]
+    pub const INPUT_REQUIRED: Self = Self { kind: Kind::Error, why: Why::InputRequired };
+
+    /// Returns whether the error is [`INPUT_REQUIRED`](Self::INPUT_REQUIRED).
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub const fn is_input_required(&self) -> bool {
+        matches!(self.why, Why::InputRequired)
+    }
+
+    /// Returns the error with copies of its texts, so that it can outlive the request.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn into_owned(self) -> ToolError<'static> {
+        let why = match self.why {
+            Why::Text(_) | Why::Schema(_) => Why::String(self.to_string()),
+            #[cfg(feature = "derive")]
+            Why::Faults(_) => Why::String(self.to_string()),
+            Why::Error(error) => Why::OwnedError(Box::new(error.into())),
+            Why::String(text) => Why::String(text),
+            Why::OwnedError(error) => Why::OwnedError(error),
+            Why::Send(error) => Why::Send(error),
+            Why::Gone => Why::Gone,
+            Why::InputRequired => Why::InputRequired,
+        };
+        ToolError { kind: self.kind, why }
+    }
+
+    /// Returns the error for a request other than `tools/call`, whose result has no `isError`: if
+    /// the tool failed it is -32603, if the arguments or an input response are invalid -32602, both
+    /// with the text.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn into_rpc_error(self) -> ToolError<'static> {
+        let text = self.to_string();
+        match self.kind {
+            Kind::Error => self.into_owned(),
+            Kind::Failed => ToolError::from(RpcError::internal(&text)).into_owned(),
+            Kind::InvalidArguments | Kind::InvalidInputResponse => {
+                ToolError::from(RpcError::invalid_params(&text)).into_owned()
+            }
+        }
     }
 }
 
@@ -169,7 +273,12 @@ impl fmt::Display for ToolError<'_> {
             #[cfg(feature = "derive")]
             Why::Faults(faults) => fmt::Display::fmt(faults, f),
             Why::Error(error) => f.write_str(error.message),
+            #[cfg(feature = "alloc")]
+            Why::OwnedError(error) => f.write_str(error.as_error().message),
             Why::Send(error) => fmt::Display::fmt(error, f),
+            Why::Gone => f.write_str("the response is no longer awaited"),
+            #[cfg(feature = "alloc")]
+            Why::InputRequired => f.write_str("input is required first"),
         }
     }
 }
@@ -186,7 +295,15 @@ impl Outcome<Server<'_>> for ToolError<'_> {
         match (self.kind, &self.why) {
             (Kind::Failed, _) => server.respond_text(request, self, true, tx),
             (Kind::InvalidArguments, _) => server.respond_invalid_arguments(request, self, tx),
+            #[cfg(feature = "alloc")]
+            (Kind::InvalidInputResponse, _) => {
+                server.respond_invalid_input_response(request, self, tx)
+            }
             (Kind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
+            #[cfg(feature = "alloc")]
+            (Kind::Error, Why::OwnedError(error)) => {
+                server.respond_error(request, &error.as_error(), tx)
+            }
             (Kind::Error, _) => server.respond_error(request, &RpcError::internal(INTERNAL), tx),
         }
     }
@@ -240,7 +357,7 @@ impl From<SendError> for ToolError<'_> {
 #[cfg(feature = "alloc")]
 impl From<Box<dyn error::Error>> for ToolError<'_> {
     fn from(error: Box<dyn error::Error>) -> Self {
-        Self { kind: Kind::Error, why: Why::String(error.to_string()) }
+        ToolError::of_kind(Kind::Error, &error)
     }
 }
 
@@ -248,7 +365,7 @@ impl From<Box<dyn error::Error>> for ToolError<'_> {
 #[cfg(feature = "alloc")]
 impl From<Box<dyn error::Error + Send + Sync>> for ToolError<'_> {
     fn from(error: Box<dyn error::Error + Send + Sync>) -> Self {
-        Self { kind: Kind::Error, why: Why::String(error.to_string()) }
+        ToolError::of_kind(Kind::Error, &error)
     }
 }
 
@@ -278,6 +395,15 @@ pub trait OrToolError<T> {
     #[cfg(feature = "alloc")]
     fn or_arguments(self) -> Result<T, ToolError<'static>>;
 
+    /// The client's response to an input request is invalid, and the model reads why: from
+    /// 2026-07-28 on an error of the request, -32602; before it, where the request itself was
+    /// valid, a result with `isError`.
+    ///
+    /// # Errors
+    /// That of the result.
+    #[cfg(feature = "alloc")]
+    fn or_input_response(self) -> Result<T, ToolError<'static>>;
+
     /// An internal error (-32603). The client does not read why; with the feature `alloc`,
     /// [`ToolError`] keeps it for a log.
     ///
@@ -289,23 +415,31 @@ pub trait OrToolError<T> {
 impl<T, E: fmt::Display> OrToolError<T> for Result<T, E> {
     #[cfg(feature = "alloc")]
     fn or_tool(self) -> Result<T, ToolError<'static>> {
-        self.map_err(|error| ToolError { kind: Kind::Failed, why: Why::String(error.to_string()) })
+        self.map_err(|error| ToolError::of_kind(Kind::Failed, &error))
     }
 
     #[cfg(feature = "alloc")]
     fn or_arguments(self) -> Result<T, ToolError<'static>> {
-        self.map_err(|error| ToolError {
-            kind: Kind::InvalidArguments,
-            why: Why::String(error.to_string()),
-        })
+        self.map_err(|error| ToolError::of_kind(Kind::InvalidArguments, &error))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn or_input_response(self) -> Result<T, ToolError<'static>> {
+        self.map_err(|error| ToolError::of_kind(Kind::InvalidInputResponse, &error))
     }
 
     fn or_internal(self) -> Result<T, ToolError<'static>> {
         #[cfg(feature = "alloc")]
-        return self
-            .map_err(|error| ToolError { kind: Kind::Error, why: Why::String(error.to_string()) });
+        return self.map_err(|error| ToolError::of_kind(Kind::Error, &error));
         #[cfg(not(feature = "alloc"))]
         self.map_err(|_| ToolError::internal(INTERNAL))
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl ToolError<'static> {
+    fn of_kind(kind: Kind, why: &dyn fmt::Display) -> Self {
+        Self { kind, why: Why::String(why.to_string()) }
     }
 }
 

@@ -6,7 +6,7 @@ use super::Server;
 use super::inflight::{InflightRequest, RequestKind};
 use super::refusal::write_result;
 use super::subscriptions::Owner;
-use crate::encode::{DisplayText, Encode, Encoder, JsonText, With, is_object, object};
+use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
@@ -83,39 +83,6 @@ impl Server<'_> {
         self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
-    /// Responds as [`respond_structured`](Self::respond_structured) with a value that describes
-    /// itself: once as the text, once as the structured content. No copy of the text is made, so it
-    /// may be longer than any buffer.
-    ///
-    /// # Errors
-    /// As [`respond`](Self::respond).
-    pub fn respond_output<T: Encode + ?Sized>(
-        &mut self,
-        request: RequestHandle,
-        output: &T,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        self.respond_output_dyn(request, &output, tx)
-    }
-
-    fn respond_output_dyn(
-        &mut self,
-        request: RequestHandle,
-        output: &dyn Encode,
-        tx: &mut Tx<'_>,
-    ) -> Result<(), SendError> {
-        let result = With(|to: &mut Encoder<'_>| {
-            let revision = to.revision();
-            let content = (revision.is_modern() || is_object(output, revision)).then_some(output);
-            let block = object!({ "type" = "text", "text": JsonText(output) });
-            object!(to, {
-                "content": [block],
-                "structuredContent"? since V2025_06_18: content,
-            });
-        });
-        self.respond_with::<dyn Encode>(request, "complete", &result, tx)
-    }
-
     /// Responds to `tools/call` that the arguments are invalid: from 2025-11-25 on with a result
     /// with `isError`, so that the model can correct itself, before with error -32602. `why` is the
     /// error of [`Entry::check_arguments`](crate::Entry::check_arguments), or text of the
@@ -154,6 +121,20 @@ impl Server<'_> {
             object!(writer, { "code": -32602_i32, "message": DisplayText(why) });
             writer.put(b"}");
         })
+    }
+
+    /// Responds to `tools/call` that the client's response to an input request is invalid.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn respond_invalid_input_response(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn fmt::Display,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        if self.requests.get(request.0).is_some_and(|pending| pending.revision.is_modern()) {
+            return self.respond_invalid_params(request, why, tx);
+        }
+        self.respond_text(request, why, true, tx)
     }
 
     /// Responds to `tools/call` with one text block.

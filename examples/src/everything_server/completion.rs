@@ -1,15 +1,16 @@
 //! `completion/complete`.
 
+use mcp_sansio::ToolError;
 use mcp_sansio::types::{CompleteParams, CompleteResult, Completion, Text};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 /// Returns the words that start with the typed text.
-pub(super) fn complete(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) fn complete(ctx: &Context) -> HandlerResult {
     let request = ctx.request();
     let params: CompleteParams<'_> = request
         .params
         .to()
-        .map_err(|_| Failure::invalid_arguments("ref and argument are needed"))?;
+        .map_err(|_| ToolError::invalid_arguments("ref and argument are needed"))?;
     let words: &[&'static str] = match params.argument.name {
         name if name == "arg1" => &["paris", "park", "party"],
         name if name == "id" => &["1", "12", "123"],

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ErrorCode, ServerConfig, ServerFeatures, Target};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
+use mcp_sansio::{ErrorCode, RpcError, ServerConfig, ServerFeatures, Target};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 
 use catalog::CATALOG;
 use resources::Watched;
@@ -40,18 +40,18 @@ fn app() -> App<impl Fn(Context) -> Answering> {
 
 /// Responds to the requests that the catalog does not: lists, unknown names and missing arguments
 /// of prompts have been handled before.
-async fn handle(ctx: Context, watched: Arc<Watched>) -> Result<Reply, Failure> {
+async fn handle(ctx: Context, watched: Arc<Watched>) -> HandlerResult {
     match ctx.target() {
         Target::Tool(_) => tools::call(&ctx, &watched).await,
         Target::Prompt(_) => prompts::get(&ctx).await,
         Target::Resource(_) | Target::Template(_) => resources::read(&ctx, &watched),
         Target::CompletePrompt(_) | Target::CompleteTemplate(_) => completion::complete(&ctx),
-        _ => Err(Failure::error(ErrorCode::MethodNotFound, "Method not found")),
+        _ => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
     }
 }
 
 /// The future of a handler.
-type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
+type Answering = std::pin::Pin<Box<dyn Future<Output = HandlerResult>>>;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),

@@ -4,12 +4,12 @@ use mcp_sansio::types::{
     ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData,
     Role, Text,
 };
-use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 use super::{media, questions};
 
 /// Returns the messages of the prompt.
-pub(super) async fn get(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) async fn get(ctx: &Context) -> HandlerResult {
     let request = ctx.request();
     let params = request.params.to::<GetPromptParams<'_>>().ok();
     let argument = |name| params.and_then(|params| params.argument(name)).unwrap_or_default();

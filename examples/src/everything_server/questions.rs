@@ -9,21 +9,17 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
     InputRequest, ListRootsResult, RequestedSchema, SamplingMessage, SamplingMessageContentBlock,
 };
-use mcp_sansio::{ClientFeatures, RawJson};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, InputResponse};
+use mcp_sansio::{ClientFeatures, OrToolError as _, RawJson, ToolError};
+use mcp_sansio_adapters::asynchronous::{Context, InputResponse};
 
 use super::forms;
 use super::tools::argument;
 
 /// Runs the tool or prompt of this name and returns its text.
-pub(super) async fn ask(ctx: &Context) -> Result<String, Failure> {
+pub(super) async fn ask(ctx: &Context) -> Result<String, ToolError<'static>> {
     match ctx.name() {
-        "test_sampling" => {
-            ask_model(ctx, "answer", &argument(ctx, "prompt").map_err(Failure::tool)?).await
-        }
-        "test_elicitation" => {
-            form(ctx, "user", &argument(ctx, "message").map_err(Failure::tool)?, &forms::USER).await
-        }
+        "test_sampling" => ask_model(ctx, "answer", &argument(ctx, "prompt")?).await,
+        "test_elicitation" => form(ctx, "user", &argument(ctx, "message")?, &forms::USER).await,
         "test_elicitation_sep1034_defaults" => {
             form(ctx, "form", "Please check what is filled in", &forms::DEFAULTS).await
         }
@@ -47,26 +43,26 @@ pub(super) async fn ask(ctx: &Context) -> Result<String, Failure> {
         "test_input_required_result_multi_round" => multi_round(ctx).await,
         "test_input_required_result_capabilities" => whatever_is_possible(ctx).await,
         "test_missing_capability" => needs_sampling(ctx),
-        other => Err(Failure::tool(format!("{other} is only listed"))),
+        other => Err(format!("{other} is only listed").into()),
     }
 }
 
-async fn capital(ctx: &Context) -> Result<String, Failure> {
+async fn capital(ctx: &Context) -> Result<String, ToolError<'static>> {
     ask_model(ctx, "capital_question", "What is the capital of France?").await
 }
 
-async fn list_roots(ctx: &Context) -> Result<String, Failure> {
+async fn list_roots(ctx: &Context) -> Result<String, ToolError<'static>> {
     count(&ctx.request_input("client_roots", InputRequest::ListRoots).await?)
 }
 
 /// Requires the request state, since a response alone might come from another call.
-async fn with_state(ctx: &Context) -> Result<String, Failure> {
+async fn with_state(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
     Ok(format!("state-ok: {}", form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await?))
 }
 
 /// Sends three input requests in one round.
-async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
+async fn multiple_inputs(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
     let questions = [
@@ -79,7 +75,7 @@ async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
 }
 
 /// Takes two rounds, the second of which depends on the first.
-async fn multi_round(ctx: &Context) -> Result<String, Failure> {
+async fn multi_round(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
     let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
     let second =
@@ -89,7 +85,7 @@ async fn multi_round(ctx: &Context) -> Result<String, Failure> {
 }
 
 /// Sends the input requests that the client's capabilities permit.
-async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
+async fn whatever_is_possible(ctx: &Context) -> Result<String, ToolError<'static>> {
     if ctx.client().contains(ClientFeatures::SAMPLING) {
         capital(ctx).await
     } else if ctx.client().contains(ClientFeatures::ELICITATION_FORM) {
@@ -101,11 +97,11 @@ async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
     }
 }
 
-fn needs_sampling(ctx: &Context) -> Result<String, Failure> {
+fn needs_sampling(ctx: &Context) -> Result<String, ToolError<'static>> {
     if ctx.client().contains(ClientFeatures::SAMPLING) {
         Ok("The client can sample".to_owned())
     } else {
-        Err(Failure::missing_capability(ClientFeatures::SAMPLING))
+        Err(ToolError::missing_capability(ClientFeatures::SAMPLING))
     }
 }
 
@@ -115,12 +111,12 @@ async fn form(
     key: &str,
     message: &str,
     form: &RequestedSchema<'static>,
-) -> Result<String, Failure> {
+) -> Result<String, ToolError<'static>> {
     filled_in(&ctx.request_input(key, form_of(message, form)).await?, form)
 }
 
 /// Sends a sampling request; returns the response as text.
-async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Failure> {
+async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, ToolError<'static>> {
     let messages = [SamplingMessage::user(prompt)];
     said(
         &ctx.request_input(
@@ -136,13 +132,15 @@ fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a>
 }
 
 /// Describes the response to a form.
-fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<String, Failure> {
+fn filled_in(
+    answer: &InputResponse,
+    form: &RequestedSchema<'_>,
+) -> Result<String, ToolError<'static>> {
     let answer: ElicitResult<'_> = answer.to()?;
     if answer.action == ElicitAction::Accept {
         let content = answer.content.unwrap_or(RawJson::EMPTY);
-        form.validate_content(content).map_err(|error| {
-            Failure::invalid_input_response(format!("The answer does not fit the form: {error}"))
-        })?;
+        let error = |error| format!("The answer does not fit the form: {error}");
+        form.validate_content(content).map_err(error).or_input_response()?;
     }
     Ok(match (answer.action, answer.content) {
         (ElicitAction::Accept, Some(content)) => {
@@ -159,7 +157,7 @@ fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<Strin
 }
 
 /// Describes the response to a sampling request.
-fn said(answer: &InputResponse) -> Result<String, Failure> {
+fn said(answer: &InputResponse) -> Result<String, ToolError<'static>> {
     let answer: CreateMessageResult<'_> = answer.to()?;
     let texts = answer
         .content
@@ -174,7 +172,7 @@ fn said(answer: &InputResponse) -> Result<String, Failure> {
 }
 
 /// Describes the client's roots.
-fn count(answer: &InputResponse) -> Result<String, Failure> {
+fn count(answer: &InputResponse) -> Result<String, ToolError<'static>> {
     let answer: ListRootsResult<'_> = answer.to()?;
     let uris: Vec<String> =
         answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();

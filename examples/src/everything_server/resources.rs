@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mcp_sansio::ToolError;
 use mcp_sansio::types::{ReadResourceResult, ResourceContents, ResourceData, Text};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 /// `test://watched-resource`: a text that changes.
 #[derive(Default)]
@@ -22,8 +23,8 @@ impl Watched {
 }
 
 /// Returns the contents of a resource, or of a URI that matches the template.
-pub(super) fn read(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
-    let uri = ctx.request().uri().ok_or(Failure::invalid_arguments("uri must be a string"))?;
+pub(super) fn read(ctx: &Context, watched: &Watched) -> HandlerResult {
+    let uri = ctx.request().uri().ok_or(ToolError::invalid_arguments("uri must be a string"))?;
     let text;
     let contents = if let Some(id) = ctx.target().variable("id", uri) {
         let id: String = id.collect();

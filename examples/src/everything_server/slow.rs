@@ -5,21 +5,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{LoggingLevel, TextResult};
-use mcp_sansio::{LogMessage, Progress, RawJson};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+use mcp_sansio::{LogMessage, OrToolError as _, Progress, RawJson};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 use smol::Timer;
 
 use super::tools;
 
 /// Waits, and optionally reports progress every 100 ms.
-pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) async fn slow(ctx: &Context) -> HandlerResult {
     let seconds = ctx
         .arguments()
         .get("seconds")
         .and_then(RawJson::as_f64)
         .filter(|seconds| (0.0..=3600.0).contains(seconds));
-    let seconds =
-        seconds.ok_or(Failure::tool("The argument seconds must be a number from 0 to 3600"))?;
+    let seconds = seconds.ok_or("The argument seconds must be a number from 0 to 3600")?;
     let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
     let mut end = End(tools::argument(ctx, "name").ok());
     let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
@@ -32,8 +31,8 @@ pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
 }
 
 /// Reports whether a call with that name was cancelled, on any transport.
-pub(super) fn slow_cancelled(ctx: &Context) -> Result<Reply, Failure> {
-    let name = tools::argument(ctx, "name").map_err(Failure::invalid_arguments)?;
+pub(super) fn slow_cancelled(ctx: &Context) -> HandlerResult {
+    let name = tools::argument(ctx, "name").or_arguments()?;
     let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner).contains(&name);
     ctx.reply(&TextResult::new(if cancelled { "yes" } else { "no" }))
 }
@@ -54,7 +53,7 @@ impl Drop for End {
 static CANCELLED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Reports progress 0, 50 and 100 of 100.
-pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) async fn progress(ctx: &Context) -> HandlerResult {
     for done in [0, 50, 100] {
         ctx.progress(&Progress::of(done).total(100)).await?;
         // After the last report too, since some clients ignore progress once they have the
@@ -65,7 +64,7 @@ pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {
 }
 
 /// Sends three log messages.
-pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) async fn logging(ctx: &Context) -> HandlerResult {
     for number in 1..=3 {
         let said = format!("Message {number} of 3");
         ctx.log(&LogMessage::new(LoggingLevel::Info, &said).logger("everything-server")).await?;
@@ -75,7 +74,7 @@ pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
 }
 
 /// Responds after a pause.
-pub(super) async fn pause(ctx: &Context) -> Result<Reply, Failure> {
+pub(super) async fn pause(ctx: &Context) -> HandlerResult {
     // The client polls for the response where the transport supports it.
     ctx.release_connection();
     Timer::after(Duration::from_millis(100)).await;

@@ -1,14 +1,14 @@
 //! `tools/call`.
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
-use mcp_sansio::{Json, LogMessage, OwnedJson, RawJson, Revision};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+use mcp_sansio::{Json, LogMessage, OrToolError as _, OwnedJson, RawJson, Revision};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 use super::resources::Watched;
 use super::{media, questions, slow};
 
 /// Returns the result of the tool.
-pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
+pub(super) async fn call(ctx: &Context, watched: &Watched) -> HandlerResult {
     let text = match ctx.name() {
         "slow" => return slow::slow(ctx).await,
         "slow_cancelled" => return slow::slow_cancelled(ctx),
@@ -35,7 +35,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
         }
         "structured" => return structured(ctx),
         "test_custom_header" => {
-            return ctx.reply(&TextResult::new(&argument(ctx, "value").map_err(Failure::tool)?));
+            return ctx.reply(&TextResult::new(&argument(ctx, "value")?));
         }
         "json_schema_2020_12_tool" => {
             return ctx.reply(&TextResult::new(ctx.arguments().raw().as_str()));
@@ -44,7 +44,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
         "test_audio_content" => return ctx.reply(&AUDIO),
         "test_embedded_resource" => return ctx.reply(&RESOURCE),
         "test_multiple_content_types" => return ctx.reply(&MIXED),
-        "test_error_handling" => return Err(Failure::tool("This tool always fails")),
+        "test_error_handling" => return Err("This tool always fails".into()),
         "test_simple_text" => "This is a simple text",
         _ => return ctx.reply(&TextResult::new(&questions::ask(ctx).await?)),
     };
@@ -52,8 +52,8 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
 }
 
 /// Returns structured content, and the same as text for models and older clients.
-fn structured(ctx: &Context) -> Result<Reply, Failure> {
-    let city = argument(ctx, "city").map_err(Failure::invalid_arguments)?;
+fn structured(ctx: &Context) -> HandlerResult {
+    let city = argument(ctx, "city").or_arguments()?;
     let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
     let weather = OwnedJson::new(&Json(weather), Revision::LATEST)?;
     let content = [ContentBlock::text(weather.as_raw().as_str())];

@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
-//! # use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
+//! # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 //! use std::net::TcpListener;
 //!
 //! use async_io::Async;
@@ -13,7 +13,7 @@
 //!
 //! # static CONFIG: ServerConfig =
 //! #     ServerConfig::new(Implementation::new("x", "1"), ServerFeatures::TOOLS);
-//! # async fn greet(ctx: Context) -> Result<Reply, Failure> { Err(Failure::tool("")) }
+//! # async fn greet(ctx: Context) -> HandlerResult { Err("".into()) }
 //! # fn main() -> std::io::Result<()> {
 //! let app = App::new(&CONFIG, greet);
 //! let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 8080))?;

@@ -13,7 +13,7 @@
 //! use mcp_sansio::typed::{Input, Tools};
 //! use mcp_sansio::types::{Implementation, Text, TextResult};
 //! use mcp_sansio::{Catalog, Progress, ServerConfig, ServerFeatures};
-//! use mcp_sansio_adapters::asynchronous::{self, App, Context, Failure, Reply};
+//! use mcp_sansio_adapters::asynchronous::{self, App, Context, HandlerResult};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
@@ -32,7 +32,7 @@
 //!     name: Text<'a>,
 //! }
 //!
-//! async fn greet(ctx: Context) -> Result<Reply, Failure> {
+//! async fn greet(ctx: Context) -> HandlerResult {
 //!     let Some(guest) = ctx.fill_in::<Guest>("guest", "What is your name?").await? else {
 //!         return ctx.reply(&TextResult::new("Hello"));
 //!     };
@@ -114,8 +114,8 @@ mod timer;
 
 pub use io::{JoinedIo, Socket};
 pub use server::{
-    App, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT, Failure, IDLE_TIMEOUT,
-    IN_FLIGHT, InputResponse, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE,
-    MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, PanicReport, Reply, SUBSCRIPTIONS,
-    StateProtector, accept, serve,
+    App, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT, HandlerResult,
+    IDLE_TIMEOUT, IN_FLIGHT, InputResponse, IntoReply, Listener, MAX_CONNECTIONS,
+    MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
+    PanicReport, Reply, SUBSCRIPTIONS, StateProtector, accept, serve,
 };

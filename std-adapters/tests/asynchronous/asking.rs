@@ -9,9 +9,9 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
     ListRootsResult, RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
-use mcp_sansio::{RawJson, Request};
+use mcp_sansio::{OrToolError as _, RawJson, Request, ToolError};
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, Failure, InputResponse, MAX_INPUT_RESPONSES, Reply, StateProtector,
+    App, ConnectionEnd, Context, HandlerResult, InputResponse, MAX_INPUT_RESPONSES, StateProtector,
 };
 use serde_json::{Value, json};
 
@@ -25,17 +25,17 @@ fn form(message: &str) -> InputRequest<'_> {
     InputRequest::Elicit(ElicitParams::form(message, FORM))
 }
 
-fn name(answer: &InputResponse) -> Result<String, Failure> {
-    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or(Failure::tool("declined"))?;
+fn name(answer: &InputResponse) -> Result<String, ToolError<'static>> {
+    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or("declined")?;
     Ok(content
         .get("name")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::invalid_input_response("no name"))?
+        .ok_or(ToolError::invalid_input_response("no name"))?
         .to_string())
 }
 
 /// Two rounds, the second depending on the first, then two input requests at once.
-async fn interview(ctx: Context) -> Result<Reply, Failure> {
+async fn interview(ctx: Context) -> HandlerResult {
     let first = name(&ctx.request_input("first", form("First name?")).await?)?;
     let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
     let messages = [SamplingMessage::user("Greet somebody")];
@@ -228,7 +228,7 @@ fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
         async move {
             let asked = async { ctx.request_input("name", form("Name?")).await.map(Some) };
             let late = async {
-                gate.recv().await?;
+                gate.recv().await.or_internal()?;
                 Ok(None)
             };
             let answer = future::or(asked, late).await?;
@@ -258,7 +258,7 @@ fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled
         let (long, gate) = (long.clone(), gate.clone());
         async move {
             let asked = async { ctx.request_input("name", form(&long)).await.map(drop) };
-            let late = async { Ok(gate.recv().await?) };
+            let late = async { gate.recv().await.or_internal() };
             future::or(asked, late).await?;
             ctx.reply(&TextResult::new("went on"))
         }
@@ -287,7 +287,7 @@ fn request_state_is_returned_and_a_response_without_it_does_not_count() {
     talk(&app, WIDE, async move |mut client| try_states(&mut client, true).await);
 }
 
-async fn remembering(ctx: Context) -> Result<Reply, Failure> {
+async fn remembering(ctx: Context) -> HandlerResult {
     let before = ctx.request_state();
     ctx.set_request_state("se\"cret");
     let name = name(&ctx.request_input("name", form("Name?")).await?)?;

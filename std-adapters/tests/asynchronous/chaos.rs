@@ -8,8 +8,8 @@ use futures_lite::future;
 use mcp_sansio::types::{
     ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
-use mcp_sansio::{Progress, RawJson};
-use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, Failure, Reply};
+use mcp_sansio::{OrToolError as _, Progress, RawJson};
+use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, HandlerResult};
 use serde_json::{Value, json};
 
 use crate::client::{call, cancel, legacy, talk};
@@ -19,7 +19,7 @@ const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 /// Performs the operations in the arguments of the call.
-async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
+async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
     struct Alive(Rc<Cell<i32>>);
     impl Drop for Alive {
         fn drop(&mut self) {
@@ -33,7 +33,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
         ctx.progress(&Progress::of(step)).await?;
         future::yield_now().await;
     }
-    let long = "?".repeat(usize::try_from(number("question"))?);
+    let long = "?".repeat(usize::try_from(number("question")).or_arguments()?);
     let question = || InputRequest::Elicit(ElicitParams::form(&long, FORM));
     match number("asks") {
         0 => {}
@@ -50,7 +50,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
             future::or(async { ctx.request_input("a", question()).await.map(drop) }, soon).await?;
         }
     }
-    ctx.reply(&TextResult::new(&"!".repeat(usize::try_from(number("len"))?)))
+    ctx.reply(&TextResult::new(&"!".repeat(usize::try_from(number("len")).or_arguments()?)))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::ops::Deref;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
-use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::{Value, json};
 
 use super::pipe::{Pipe, pipe};
@@ -84,7 +84,7 @@ pub(crate) fn talk<A, H, F, T>(
 where
     A: Deref<Target = App<H>> + Unpin,
     H: Fn(Context) -> F,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output = HandlerResult>,
 {
     let (server, end) = pipe(capacity, chunk);
     let connection = Connection::new(app, server);

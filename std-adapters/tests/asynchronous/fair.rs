@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::types::TextResult;
-use mcp_sansio_adapters::asynchronous::{
-    App, Connection, Context, Failure, Listener, Reply, serve,
-};
+use mcp_sansio_adapters::asynchronous::{App, Connection, Context, HandlerResult, Listener, serve};
 use serde_json::json;
 
 use crate::client::{Client, call};
@@ -99,7 +97,7 @@ impl AsyncWrite for Hostile {
     }
 }
 
-async fn echo(ctx: Context) -> std::result::Result<Reply, Failure> {
+async fn echo(ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new("done"))
 }
 

@@ -2,7 +2,7 @@
 
 use mcp_sansio::typed::{Input, Output};
 use mcp_sansio::types::{InputRequest, Text, TextResult};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, legacy, modern, talk};
@@ -27,7 +27,7 @@ struct Round {
 }
 
 /// The values of all forms are alive at once.
-async fn invite(ctx: Context) -> Result<Reply, Failure> {
+async fn invite(ctx: Context) -> HandlerResult {
     let round = ctx.request_state_as::<Round>()?.map_or(1, |round| round.number + 1);
     ctx.set_request_state_as(&Round { number: round })?;
     let Some(first) = ctx.fill_in::<Guest>("first", "Who?").await? else {

@@ -1,7 +1,7 @@
 //! Handlers: results, errors, cancellation.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,8 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
-use mcp_sansio::{ErrorCode, Json, LogMessage, Progress, RawJson, ServerEvent};
-use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
+use mcp_sansio::{
+    ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError, ServerEvent,
+    ToolError,
+};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
@@ -18,12 +21,12 @@ use crate::pipe::pipe;
 use crate::{CATALOG, CONFIG};
 
 /// Returns the argument.
-async fn echo(ctx: Context) -> Result<Reply, Failure> {
+async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::invalid_arguments("text must be a string"))?;
+        .ok_or(ToolError::invalid_arguments("text must be a string"))?;
     for step in 1..=2 {
         ctx.progress(&Progress::of(step).total(2)).await?;
         // Yields once.
@@ -50,7 +53,7 @@ impl Drop for Guard {
 
 #[test]
 fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
-    async fn wrong(ctx: Context) -> Result<Reply, Failure> {
+    async fn wrong(ctx: Context) -> HandlerResult {
         match ctx
             .arguments()
             .get("text")
@@ -174,7 +177,8 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
                 polls.set(polls.get() + 1);
                 wait.as_mut().poll(cx)
             })
-            .await?;
+            .await
+            .or_internal()?;
             ctx.reply(&TextResult::new("done"))
         }
     })
@@ -193,7 +197,8 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
 }
 
 #[test]
-fn each_failure_becomes_its_own_error() {
+fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
+    let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let app = App::new(&CONFIG, |ctx: Context| async move {
         Err(
             match ctx
@@ -203,15 +208,25 @@ fn each_failure_becomes_its_own_error() {
                 .map(|kind| kind.to_string())
                 .as_deref()
             {
-                Some("tool") => Failure::tool("no luck"),
-                Some("arguments") => Failure::invalid_arguments("wrong"),
-                Some("answer") => Failure::invalid_input_response("unusable"),
-                Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
-                Some("other") => std::fmt::Error.into(),
+                Some("tool") => ToolError::failed("no luck"),
+                Some("arguments") => ToolError::invalid_arguments("wrong"),
+                Some("answer") => ToolError::invalid_input_response("unusable"),
+                Some("error") => RpcError::new(ErrorCode::Application(7), "seven").into(),
+                Some("other") => {
+                    return Err(std::fs::read_to_string("/no/such/file").unwrap_err())
+                        .or_internal();
+                }
                 Some("list") => return ctx.reply(&[1]),
                 _ => return ctx.reply(&Json(json!({"content": [], "contents": []}))),
             },
         )
+    })
+    .error_observer({
+        let seen = Arc::clone(&seen);
+        move |request, error| {
+            let name = request.name().map(|name| name.to_string());
+            seen.lock().unwrap().insert((name, error.to_string()));
+        }
     })
     .catalog(&CATALOG);
     let answer = |message: Value| {
@@ -233,7 +248,17 @@ fn each_failure_becomes_its_own_error() {
     assert_eq!(told("arguments"), ["wrong", "wrong"]);
     assert_eq!(told("answer"), [json!(-32602), json!("unusable")]);
     assert_eq!(told("error"), [7, 7]);
-    assert_eq!(told("other"), [std::fmt::Error.to_string(), std::fmt::Error.to_string()]);
+    assert_eq!(told("other"), [-32603, -32603]);
+    let no_file = std::fs::read_to_string("/no/such/file").unwrap_err().to_string();
+    assert_eq!(
+        *seen.lock().unwrap(),
+        ["no luck", "seven", "unusable", "wrong", &no_file]
+            .map(|error| (Some("fail".to_owned()), error.to_owned()))
+            .into()
+    );
+    let other = json!({"name": "fail", "arguments": {"kind": "other"}});
+    let told_other = answer(modern(1, "tools/call", other))["error"].clone();
+    assert_eq!(told_other, json!({"code": -32603, "message": "Internal error"}));
     assert_eq!(told("list"), [-32603, -32603]);
     let read = answer(modern(1, "resources/read", json!({"uri": "test://r"})));
     assert_eq!(read["result"]["resultType"], "complete");

@@ -9,20 +9,22 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult};
-use mcp_sansio::{Json, Progress, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
+use mcp_sansio::{
+    Json, OrToolError as _, Progress, RawJson, ServerConfig, ServerFeatures, ToolError,
+};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::json;
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::{Pipe, pipe};
 use crate::{CATALOG, CONFIG};
 
-async fn echo(ctx: Context) -> Result<Reply, Failure> {
+async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::invalid_arguments("text must be a string"))?;
+        .ok_or(ToolError::invalid_arguments("text must be a string"))?;
     ctx.reply(&TextResult::new(&text.to_string()))
 }
 
@@ -77,7 +79,7 @@ fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_
     let app = App::new(&CONFIG, |ctx: Context| async move {
         let len = ctx.arguments().get("len").and_then(RawJson::as_u64).unwrap_or(1);
         future::yield_now().await;
-        ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len)?)))
+        ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len).or_arguments()?)))
     })
     .catalog(&CATALOG)
     .max_pending(1024);
@@ -162,7 +164,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
         async move {
-            gate.recv().await?;
+            gate.recv().await.or_internal()?;
             ctx.reply(&Json(json!({"content": []})))
         }
     })
@@ -275,7 +277,7 @@ fn shutdown_finishes_requests_in_flight_and_starts_none() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
         async move {
-            gate.recv().await?;
+            gate.recv().await.or_internal()?;
             ctx.reply(&TextResult::new("finished"))
         }
     })
@@ -318,7 +320,7 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
 
 #[test]
 fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
-    let app = App::new(&CONFIG, |_: Context| pending::<Result<Reply, Failure>>())
+    let app = App::new(&CONFIG, |_: Context| pending::<HandlerResult>())
         .max_in_flight(2)
         .catalog(&CATALOG)
         .full_timeout(Duration::from_millis(50));
@@ -395,7 +397,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
             if ctx.name() == "wait" {
                 pending::<()>().await;
             }
-            gate.recv().await?;
+            gate.recv().await.or_internal()?;
             ctx.reply(&TextResult::new("in time"))
         }
     })

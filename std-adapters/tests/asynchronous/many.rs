@@ -10,19 +10,15 @@ use futures_lite::{AsyncWriteExt, future};
 use mcp_sansio::types::{
     ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
-use mcp_sansio::{RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, MAX_RUNNING, Reply};
+use mcp_sansio::{OrToolError as _, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, MAX_RUNNING};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, call, cancel, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
 /// Yields a few times, and counts its instances.
-async fn slow(
-    ctx: Context,
-    running: Rc<Cell<usize>>,
-    most: Rc<Cell<usize>>,
-) -> Result<Reply, Failure> {
+async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> HandlerResult {
     running.set(running.get() + 1);
     most.set(most.get().max(running.get()));
     for _ in 0..20 {
@@ -86,7 +82,7 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
         let (begun, gate) = (begun.clone(), gate.clone());
         async move {
             begun.borrow_mut().push(ctx.arguments().get("n").and_then(RawJson::as_u64).unwrap());
-            gate.recv().await?;
+            gate.recv().await.or_internal()?;
             ctx.reply(&TextResult::new("done"))
         }
     })
@@ -117,7 +113,7 @@ const FORM: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 /// Requests input for one tool, and otherwise never completes.
-async fn ask_or_wait(ctx: Context) -> Result<Reply, Failure> {
+async fn ask_or_wait(ctx: Context) -> HandlerResult {
     if ctx.name() == "wait" {
         pending::<()>().await;
     }

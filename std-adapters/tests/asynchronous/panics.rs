@@ -11,7 +11,7 @@ use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{Json, LogMessage, Request};
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, Failure, MAX_PANIC_TEXT, Reply, StateProtector, serve,
+    App, ConnectionEnd, Context, HandlerResult, MAX_PANIC_TEXT, StateProtector, serve,
 };
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -42,7 +42,7 @@ impl Serialize for Unspeakable {
 
 /// Panics as the tool's name says. Not an `async fn`, so that it can panic before it returns a
 /// future.
-fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
+fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
     match ctx.name() {
         "fail" => panic!("before \u{1b}[31m\u{9b}31m\u{202e}\n{}", "x".repeat(1000)),
         "steps" => Box::pin(async move {

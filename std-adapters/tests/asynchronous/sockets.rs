@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_io::Async;
 use futures_lite::future;
-use mcp_sansio::Json;
 #[cfg(unix)]
 use mcp_sansio::types::TextResult;
+use mcp_sansio::{Json, OrToolError as _};
 use mcp_sansio_adapters::asynchronous::{App, Context, accept, serve};
 use serde_json::json;
 
@@ -62,7 +62,7 @@ fn a_thousand_connections_at_once_are_all_served() {
         async move {
             // No response is sent before all requests have arrived.
             if here.fetch_add(1, Ordering::Relaxed) + 1 == many {
-                all_here.send(()).await?;
+                all_here.send(()).await.or_internal()?;
             }
             let _ = gate.recv().await;
             ctx.reply(&TextResult::new("done"))

@@ -15,7 +15,7 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::{
     Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
 };
-use mcp_sansio_adapters::asynchronous::{self as server, App, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult};
 
 use crate::pipe::pipe;
 use crate::script::{run, text};
@@ -30,15 +30,14 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-async fn greet(ctx: Context) -> Result<Reply, Failure> {
+async fn greet(ctx: Context) -> HandlerResult {
     let answer = ctx
         .request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO)))
         .await?;
     let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
         return ctx.reply(&TextResult::new("As you like"));
     };
-    let name =
-        form.get("name").and_then(RawJson::as_string).ok_or(Failure::tool("There is no name"))?;
+    let name = form.get("name").and_then(RawJson::as_string).ok_or("There is no name")?;
     for step in 1..=3 {
         future::yield_now().await;
         ctx.progress(&Progress::of(step).total(3)).await?;

@@ -11,7 +11,7 @@ use async_io::{Async, Timer};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
 use crate::site::{Client, call, initialize, modern, modern_with, post};
 
@@ -29,9 +29,9 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-type Handler = fn(Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
+type Handler = fn(Context) -> Pin<Box<dyn Future<Output = HandlerResult>>>;
 
-fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
+fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
     assert!(ctx.name() != "early", "before there is a future");
     Box::pin(async move {
         match ctx.name() {

@@ -8,13 +8,13 @@ use std::task::{self, Wake, Waker};
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{Context, Failure, MAX_RUNNING, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, MAX_RUNNING};
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
 
 /// Reports progress until there is no room. Returns the number of wakers that are kept for one
 /// future that is polled a thousand times, and for a thousand futures that are dropped.
-pub(crate) async fn flood(ctx: &Context) -> Result<Reply, Failure> {
+pub(crate) async fn flood(ctx: &Context) -> HandlerResult {
     struct Counted;
 
     impl Wake for Counted {

@@ -14,7 +14,7 @@ use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Listener};
 use smol::io::{AsyncRead, AsyncWrite};
 
 static CONFIG: ServerConfig<'_> =
@@ -49,7 +49,7 @@ impl World {
         let (gate, opened) = smol::channel::unbounded();
         let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counts = (Arc::clone(&waiting), Arc::clone(&ended));
-        let handler = move |ctx: Context| -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
+        let handler = move |ctx: Context| -> Pin<Box<dyn Future<Output = HandlerResult>>> {
             let (opened, waiting, ended) =
                 (opened.clone(), Arc::clone(&counts.0), Arc::clone(&counts.1));
             Box::pin(async move {

@@ -15,7 +15,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
-use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -54,7 +54,7 @@ impl Drop for Counted {
     }
 }
 
-async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
+async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
     counts.begun.fetch_add(1, Ordering::SeqCst);
     let _counted = Counted(counts);
     match ctx.name() {
@@ -87,7 +87,7 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
     ctx.reply(&TextResult::new("done"))
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
+type Answering = Pin<Box<dyn Future<Output = HandlerResult>>>;
 
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,

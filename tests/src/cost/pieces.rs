@@ -4,7 +4,7 @@ use mcp_sansio::types::{Blob, Implementation, List, Text};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, ClientState, Encode, Encoder, Era, Frame, Instant,
     Messages, RawJson, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
-    ServerState, Tx, TxBuffer,
+    ServerState, ToolOutput, Tx, TxBuffer,
 };
 
 use super::{Table, Work, join};
@@ -26,7 +26,9 @@ pub(super) const CASES: &Table = &[
     ("pieces: structured values, which are repeated as text", |n| {
         let list = |at| (at..at + 40).map(|at| format!("\"{at}")).collect();
         let lists: Vec<Vec<String>> = (0..n / 8).map(list).collect();
-        responded(move |server, request, tx| server.respond_output(request, &lists, tx))
+        responded(move |server, request, tx| {
+            server.respond(request, &ToolOutput::Structured(&lists), tx)
+        })
     }),
     ("pieces: a list of lists", |n| {
         sent((0..n as u64).map(|at| (0..at % 40).collect()).collect::<Vec<Vec<u64>>>())

@@ -3,12 +3,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use mcp_sansio::{Catalog, GrowingServerState, ServerConfig, ServerEvent};
+use mcp_sansio::{Catalog, GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
 
 use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::mrtr::StateProtector;
-use super::reply::{Failure, PanicReport, Reply};
+use super::reply::{IntoReply, PanicReport};
 use crate::asynchronous::panics::{Panic, caught};
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
@@ -22,6 +22,7 @@ pub struct App<H> {
     pub(super) handler: H,
     pub(super) state_protector: Option<Box<dyn StateProtector>>,
     observer: Option<Box<Observer>>,
+    error_observer: Option<Box<ErrorObserver>>,
     panic_observer: Option<Box<PanicObserver>>,
     pub(super) max_in_flight: usize,
     pub(super) max_subscriptions: usize,
@@ -40,7 +41,7 @@ impl<H> App<H> {
     pub fn new<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
     where
         H: Fn(Context) -> F,
-        F: Future<Output = Result<Reply, Failure>>,
+        F: Future<Output: IntoReply>,
     {
         Self {
             config,
@@ -48,6 +49,7 @@ impl<H> App<H> {
             handler,
             state_protector: None,
             observer: None,
+            error_observer: None,
             panic_observer: None,
             max_in_flight: IN_FLIGHT,
             max_subscriptions: SUBSCRIPTIONS,
@@ -81,6 +83,17 @@ impl<H> App<H> {
     #[must_use]
     pub fn observer(self, observer: impl Fn(&ServerEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { observer: Some(Box::new(observer)), ..self }
+    }
+
+    /// Sees every error of a handler, with its request; for logs. Its `Display` has what the client
+    /// is not told, and may have control characters of the client: see
+    /// [`Printable`](mcp_sansio::Printable). A panic in it is caught.
+    #[must_use]
+    pub fn error_observer(
+        self,
+        observer: impl Fn(&Request<'_>, &ToolError<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { error_observer: Some(Box::new(observer)), ..self }
     }
 
     /// Sees every panic of a handler or of another function of the application; for logs. The
@@ -184,6 +197,16 @@ impl<H> App<H> {
         }
     }
 
+    pub(super) fn observe_error(&self, request: &Request<'_>, error: &ToolError<'_>) {
+        if let Some(observer) = &self.error_observer
+            && !error.is_gone()
+            && !error.is_input_required()
+            && let Err(panic) = caught(|| observer(request, error))
+        {
+            self.panicked("", "", &panic);
+        }
+    }
+
     /// Reports a panic to the observer. A panic of the observer itself is ignored.
     pub(super) fn panicked(&self, method: &str, name: &str, panic: &Panic) {
         if let Some(observer) = &self.panic_observer {
@@ -203,6 +226,7 @@ impl<H> App<H> {
 }
 
 type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
+type ErrorObserver = dyn Fn(&Request<'_>, &ToolError<'_>) + Send + Sync;
 type PanicObserver = dyn Fn(&PanicReport) + Send + Sync;
 
 /// Default of [`App::max_in_flight`].

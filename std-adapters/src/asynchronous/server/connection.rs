@@ -17,7 +17,7 @@ use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::dispatcher::Dispatcher;
 use super::inner::ConnectionInner;
-use super::reply::{Failure, Reply};
+use super::reply::IntoReply;
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -74,7 +74,7 @@ impl<A, T, F> Connection<A, T, F> {
     where
         A: Deref<Target = App<H>>,
         H: Fn(Context) -> F,
-        F: Future<Output = Result<Reply, Failure>>,
+        F: Future<Output: IntoReply>,
     {
         let inner = Arc::new(ConnectionInner::new(
             &*app,
@@ -109,7 +109,7 @@ impl<A, T, F> Connection<A, T, F> {
     where
         A: Deref<Target = App<H>>,
         H: Fn(Context) -> F,
-        F: Future<Output = Result<Reply, Failure>>,
+        F: Future<Output: IntoReply>,
     {
         let mut connection = Self::new(app, stream);
         connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
@@ -122,7 +122,7 @@ where
     A: Deref<Target = App<H>> + Unpin,
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     type Output = io::Result<ConnectionEnd>;
 
@@ -159,7 +159,7 @@ where
     A: Deref<Target = App<H>> + Unpin,
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {

@@ -2,30 +2,28 @@
 
 use std::any::Any;
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use mcp_sansio::typed::{InputObject, OutputObject};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Delivery, Encode, ErrorCode, InvalidPayload, LogMessage, Method,
-    OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, SendError,
-    Target,
+    Arguments, ClientFeatures, Encode, InvalidPayload, LogMessage, OwnedJson, OwnedRequest,
+    Progress, RawJson, Request, RequestHandle, Revision, RpcError, SendError, Target, ToolError,
+    ToolOutput,
 };
 
 use super::broadcast::Broadcaster;
-use super::connection_handle::{ConnectionHandle, Notification, WaitForRoom};
-use super::inner::ParamsReservation;
+use super::inner::{ConnectionInner, ParamsReservation};
 use super::input::{InputResponse, InputResponseFuture, read_form};
 use super::kept::Kept;
 use super::mrtr::MrtrState;
-use super::reply::{Failure, Reply};
+use super::reply::{HandlerResult, Reply};
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
 pub struct Context {
     pub(super) active: Arc<ActiveRequest>,
-    pub(super) connection: Arc<dyn ConnectionHandle>,
+    pub(super) connection: Arc<ConnectionInner>,
     pub(super) broadcaster: Broadcaster,
 }
 
@@ -93,50 +91,33 @@ impl Context {
     /// # Errors
     /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
     /// because it could not read the result.
-    pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
-        let result = OwnedJson::new(result, self.revision())?;
-        let required = match self.request().method {
-            Method::ToolsCall => Some("content"),
-            Method::ResourcesRead => Some("contents"),
-            Method::PromptsGet => Some("messages"),
-            Method::CompletionComplete => Some("completion"),
-            _ => None,
-        };
-        let has = |member| result.as_raw().get(member).is_some();
-        if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
-            return Ok(Reply(result));
-        }
-        let member =
-            required.map_or(String::new(), |member| format!(" with the member {member:?}"));
-        let message = format!(
-            "The handler's result is not a JSON object{member}, which this method requires"
-        );
-        Err(Failure::error(ErrorCode::InternalError, message))
+    pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> HandlerResult {
+        Reply::new(&self.request(), result)
+    }
+
+    /// Serializes structured content as the result of a tool, and the same JSON as its text:
+    /// [`ToolOutput::Structured`].
+    ///
+    /// # Errors
+    /// As [`reply`](Self::reply).
+    pub fn structured<T: Encode + ?Sized>(&self, data: &T) -> HandlerResult {
+        self.reply(&ToolOutput::Structured(data))
     }
 
     /// Reports progress to the client, if it asked for it (`progressToken`). Waits while the client
     /// does not read.
     ///
-    /// Cancel safe: a notification is written whole or not at all.
+    /// Cancel safe: a notification is written whole or not at all; one longer than the output
+    /// buffer is dropped.
     ///
     /// # Errors
-    /// If the request is no longer open, or the message is longer than the output buffer. Use `?`
-    /// for both.
-    pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
+    /// If the response is no longer awaited, or the notification cannot be sent. Use `?`.
+    pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
         let handle = self.active.handle;
         let now = self.connection.now();
-        let mut waiting = WaitForRoom::new(&*self.connection);
-        sent(
-            poll_fn(|cx| {
-                self.connection.poll_notify(
-                    handle,
-                    &Notification::Progress(now, progress),
-                    &mut waiting.place,
-                    cx,
-                )
-            })
-            .await,
-        )
+        self.connection
+            .notify(handle, |server, tx| server.progress(now, handle, progress, tx))
+            .await
     }
 
     /// Sends a log message to the client, if it asked for that level. Waits while the client does
@@ -149,23 +130,9 @@ impl Context {
     pub async fn log<T: Encode + ?Sized>(
         &self,
         message: &LogMessage<'_, T>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ToolError<'static>> {
         let handle = self.active.handle;
-        let mut waiting = WaitForRoom::new(&*self.connection);
-        let outcome = poll_fn(|cx| {
-            let message = LogMessage {
-                level: message.level,
-                logger: message.logger,
-                data: &message.data as &dyn Encode,
-            };
-            self.connection.poll_notify(
-                handle,
-                &Notification::Log(&message),
-                &mut waiting.place,
-                cx,
-            )
-        });
-        sent(outcome.await)
+        self.connection.notify(handle, |server, tx| server.log(handle, message, tx)).await
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
@@ -175,14 +142,15 @@ impl Context {
     /// Cancel safe: dropping the future cancels the request to a legacy client.
     ///
     /// # Errors
-    /// [`Failure::missing_capability`] if the client did not declare the capability.
-    /// [`Failure::invalid_input_response`] if the client refused or did not respond in time. In
-    /// 2026-07-28 also while there is no response yet, which ends this attempt. Use `?` for all.
+    /// [`ToolError::missing_capability`] if the client did not declare the capability.
+    /// [`ToolError::invalid_input_response`] if the client refused or did not respond in time.
+    /// [`ToolError::INPUT_REQUIRED`] in 2026-07-28 while there is no response yet, which ends this
+    /// attempt. Use `?` for all.
     pub async fn request_input(
         &self,
         key: &str,
         input_request: InputRequest<'_>,
-    ) -> Result<InputResponse, Failure> {
+    ) -> Result<InputResponse, ToolError<'static>> {
         let [response] = self.request_inputs([(key, input_request)]).await?;
         Ok(response)
     }
@@ -195,14 +163,14 @@ impl Context {
     pub async fn request_inputs<const K: usize>(
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
-    ) -> Result<[InputResponse; K], Failure> {
+    ) -> Result<[InputResponse; K], ToolError<'static>> {
         let request = self.request();
         let needed =
             input_requests.iter().fold(ClientFeatures::NONE, |needed, (_, input_request)| {
                 needed.with(input_request.required_capabilities())
             });
         if !request.capabilities.contains(needed) {
-            return Err(Failure::missing_capability(needed));
+            return Err(ToolError::missing_capability(needed));
         }
         let mut responses = Vec::with_capacity(K);
         if request.revision.is_modern() {
@@ -219,7 +187,7 @@ impl Context {
                 }
             }
             if !is_complete {
-                return Err(Failure::ASKED);
+                return Err(ToolError::INPUT_REQUIRED);
             }
         } else {
             let mut pending = Vec::with_capacity(K);
@@ -248,7 +216,7 @@ impl Context {
     /// ```
     /// use mcp_sansio::typed::Input;
     /// use mcp_sansio::types::{Text, TextResult};
-    /// use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
+    /// use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
     ///
     /// #[derive(Input)]
     /// struct Guest<'a> {
@@ -257,7 +225,7 @@ impl Context {
     ///     name: Text<'a>,
     /// }
     ///
-    /// async fn greet(ctx: Context) -> Result<Reply, Failure> {
+    /// async fn greet(ctx: Context) -> HandlerResult {
     ///     match ctx.fill_in::<Guest>("guest", "Who are you?").await? {
     ///         Some(guest) => ctx.reply(&TextResult::new(&format!("Hello, {}", guest.name))),
     ///         None => ctx.reply(&TextResult::new("Hello")),
@@ -268,13 +236,13 @@ impl Context {
     /// The value may borrow from the response, which takes memory until the handler ends.
     ///
     /// # Errors
-    /// As [`request_input`](Self::request_input), and [`Failure::invalid_input_response`] if the
+    /// As [`request_input`](Self::request_input), and [`ToolError::invalid_input_response`] if the
     /// response does not fit the form.
     pub async fn fill_in<'c, T: InputObject<'c>>(
         &'c self,
         key: &str,
         message: &str,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, ToolError<'static>> {
         let response = self.request_input(key, InputRequest::form::<T>(message)).await?;
         read_form(key, self.active.kept.keep(response.json))
     }
@@ -297,7 +265,10 @@ impl Context {
     ///
     /// # Errors
     /// If the value cannot be written.
-    pub fn set_request_state_as<S: OutputObject>(&self, state: &S) -> Result<(), Failure> {
+    pub fn set_request_state_as<S: OutputObject>(
+        &self,
+        state: &S,
+    ) -> Result<(), ToolError<'static>> {
         let state = OwnedJson::new(state, self.revision())?;
         self.set_request_state(state.as_raw().as_str());
         Ok(())
@@ -309,13 +280,15 @@ impl Context {
     /// # Errors
     /// -32602 if the client brought back something else, unless a
     /// [`StateProtector`](super::StateProtector) has refused that already. Use `?`.
-    pub fn request_state_as<'c, S: InputObject<'c>>(&'c self) -> Result<Option<S>, Failure> {
+    pub fn request_state_as<'c, S: InputObject<'c>>(
+        &'c self,
+    ) -> Result<Option<S>, ToolError<'static>> {
         let Some(text) = self.request_state() else { return Ok(None) };
         let state = RawJson::parse(&text).ok().map(|state| self.active.kept.keep(state.into()));
         match state.map(S::parse) {
             Some(Ok(state)) => Ok(Some(state)),
             // Faults could show the client what a protector hides from it.
-            _ => Err(Failure::error(ErrorCode::InvalidParams, "Invalid requestState")),
+            _ => Err(RpcError::invalid_params("Invalid requestState").into()),
         }
     }
 
@@ -335,7 +308,7 @@ impl Context {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
-        self.connection.principal()
+        self.connection.principal.as_deref()
     }
 
     /// Returns whether the response is no longer awaited. The handler's future is dropped in that
@@ -362,8 +335,4 @@ impl fmt::Debug for Context {
             .field("request", &self.request().params.raw())
             .finish_non_exhaustive()
     }
-}
-
-fn sent(answered: Result<Delivery, SendError>) -> Result<(), Failure> {
-    if answered? == Delivery::Gone { Err(Failure::GONE) } else { Ok(()) }
 }

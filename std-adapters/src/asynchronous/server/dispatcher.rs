@@ -7,18 +7,17 @@ use std::task::{self, Poll};
 use std::time;
 
 use mcp_sansio::{
-    CallOutcome, Instant, Messages, Method, OwnedJson, OwnedRequest, Remaining, Request,
-    RequestHandle, RpcError, SendError, ServerEvent, Target,
+    CallOutcome, Instant, Messages, Method, OrToolError as _, OwnedJson, OwnedRequest, Remaining,
+    Request, RequestHandle, RpcError, SendError, ServerEvent, Target, ToolError,
 };
 
 use super::app::App;
-use super::connection_handle::ConnectionHandle;
 use super::context::{ActiveRequest, BodyReservation, Context};
 use super::inner::{ConnectionInner, ParamsReservation, State};
 use super::kept::Kept;
 use super::mrtr::MrtrState;
 use super::pending_responses::PendingResponse;
-use super::reply::{Failure, Reply};
+use super::reply::IntoReply;
 use super::tasks::Tasks;
 use crate::asynchronous::panics::{Panic, caught};
 
@@ -44,7 +43,7 @@ pub(super) struct Dispatcher<F> {
     pub(super) held: Option<BodyReservation>,
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
+impl<F: Future<Output: IntoReply>> Dispatcher<F> {
     pub(super) fn event<H>(
         &mut self,
         event: &ServerEvent<'_>,
@@ -78,15 +77,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                     CallOutcome::Error(error) => {
                         let message =
                             error.message().map(|message| message.to_string()).unwrap_or_default();
-                        Err(Failure::invalid_input_response(format!(
-                            "Input request failed with error {}: {message}",
-                            error.code()
-                        )))
+                        Err(format!("Input request failed with error {}: {message}", error.code()))
+                            .or_input_response()
                     }
-                    CallOutcome::TimedOut => {
-                        Err(Failure::invalid_input_response("Input request timed out"))
-                    }
-                    _ => Err(Failure::GONE),
+                    CallOutcome::TimedOut => Err("Input request timed out").or_input_response(),
+                    _ => Err(ToolError::GONE),
                 };
                 inner.lock().input_requests.finish(*call, response);
             }
@@ -172,10 +167,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     {
         while self.handlers.len() < app.max_running {
             let Some(active) = self.admitted.pop_front() else { return };
-            let connection: Arc<dyn ConnectionHandle> = Arc::<ConnectionInner>::clone(inner);
             let context = Context {
                 active: Arc::clone(&active),
-                connection,
+                connection: Arc::clone(inner),
                 broadcaster: app.broadcaster().clone(),
             };
             match caught(|| (app.handler)(context)) {
@@ -260,6 +254,10 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 Ok(_) if !is_open => {}
                 Ok(result) => {
                     match caught(|| {
+                        let result = result.into_reply(&active.request.as_request());
+                        if let Err(error) = &result {
+                            app.observe_error(&active.request.as_request(), error);
+                        }
                         PendingResponse::new(Arc::clone(&active), result, app.state_protector_ref())
                     }) {
                         Ok(response) => self.responses.push_back(response),

@@ -322,7 +322,7 @@ mod tests {
     use mcp_sansio::{Frame, ServerFeatures};
 
     use super::super::context::Context;
-    use super::super::reply::{Failure, Reply};
+    use super::super::reply::HandlerResult;
     use super::*;
 
     static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -331,8 +331,8 @@ mod tests {
     );
 
     fn inner(max_in_flight: usize) -> ConnectionInner {
-        async fn respond(_: Context) -> Result<Reply, Failure> {
-            Err(Failure::tool("unused"))
+        async fn respond(_: Context) -> HandlerResult {
+            Err("unused".into())
         }
         let app = App::new(&CONFIG, respond).max_in_flight(max_in_flight).max_subscriptions(4);
         ConnectionInner::new(&app, TxBuffer::with_limit(Vec::new(), 1 << 20), None)

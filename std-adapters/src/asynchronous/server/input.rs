@@ -9,13 +9,12 @@ use std::task::{self, Poll, Waker};
 use mcp_sansio::typed::InputObject;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Call, ClientRequest, Instant, InvalidPayload, OwnedJson, RawJson, RequestHandle, SendError,
+    Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RawJson,
+    RequestHandle, SendError, ToolError,
 };
 use serde::Deserialize;
 
-use super::connection_handle::ConnectionHandle;
-use super::inner::State;
-use super::reply::Failure;
+use super::inner::{ConnectionInner, State};
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
@@ -40,7 +39,7 @@ enum Stage {
     /// Part of the frame has been written.
     PartlyWritten,
     Open(Call),
-    Done(Result<OwnedJson, Failure>),
+    Done(Result<OwnedJson, ToolError<'static>>),
 }
 
 impl InputRequests {
@@ -49,7 +48,7 @@ impl InputRequests {
     }
 
     /// Records the response to a call, or the reason why there is none.
-    pub(super) fn finish(&mut self, call: Call, response: Result<OwnedJson, Failure>) {
+    pub(super) fn finish(&mut self, call: Call, response: Result<OwnedJson, ToolError<'static>>) {
         let is_same = |pending: &&mut PendingInput| -> bool {
             matches!(pending.stage, Stage::Open(open) if open == call)
         };
@@ -62,7 +61,7 @@ impl InputRequests {
 
     /// Ends all input requests: no response will arrive.
     pub(super) fn close(&mut self) {
-        self.input_requests.iter_mut().for_each(|pending| pending.end(Err(Failure::GONE)));
+        self.input_requests.iter_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
     }
 
     pub(super) fn begin(&mut self, parent: RequestHandle, input_request: OwnedJson) -> u64 {
@@ -84,20 +83,20 @@ impl InputRequests {
         &mut self,
         id: u64,
         cx: &mut task::Context<'_>,
-    ) -> Poll<Result<OwnedJson, Failure>> {
-        let Some(at) = self.position(id) else { return Poll::Ready(Err(Failure::GONE)) };
+    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        let Some(at) = self.position(id) else { return Poll::Ready(Err(ToolError::GONE)) };
         match self.input_requests.get_mut(at) {
             Some(PendingInput { stage: Stage::Done(_), .. }) => {
                 match self.input_requests.remove(at).stage {
                     Stage::Done(response) => Poll::Ready(response),
-                    _ => Poll::Ready(Err(Failure::GONE)),
+                    _ => Poll::Ready(Err(ToolError::GONE)),
                 }
             }
             Some(pending) => {
                 pending.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
-            None => Poll::Ready(Err(Failure::GONE)),
+            None => Poll::Ready(Err(ToolError::GONE)),
         }
     }
 
@@ -107,7 +106,7 @@ impl InputRequests {
 }
 
 impl PendingInput {
-    fn end(&mut self, response: Result<OwnedJson, Failure>) {
+    fn end(&mut self, response: Result<OwnedJson, ToolError<'static>>) {
         self.stage = Stage::Done(response);
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -147,7 +146,7 @@ impl State {
                 }
                 Stage::Open(call) if pending.is_dropped => server
                     .cancel_call(now, call, &mut output.tx)
-                    .map(|()| pending.end(Err(Failure::GONE))),
+                    .map(|()| pending.end(Err(ToolError::GONE))),
                 Stage::Open(_) | Stage::Done(_) => Ok(()),
             };
             match sent {
@@ -160,9 +159,10 @@ impl State {
                     }
                     output.block();
                 }
-                Err(error) => pending.end(Err(Failure::invalid_input_response(format!(
-                    "Input request cannot be sent: {error}"
-                )))),
+                Err(error) => {
+                    let why = format!("Input request cannot be sent: {error}");
+                    pending.end(Err(why).or_input_response());
+                }
                 // Dropped while it was being written: visit it once more to cancel it.
                 Ok(()) if pending.is_dropped && matches!(pending.stage, Stage::Open(_)) => at -= 1,
                 Ok(()) => {}
@@ -194,32 +194,35 @@ impl State {
 
 /// Waits for the response to an input request. Dropping it withdraws the request.
 pub(super) struct InputResponseFuture {
-    connection: Arc<dyn ConnectionHandle>,
+    connection: Arc<ConnectionInner>,
     id: u64,
 }
 
 impl InputResponseFuture {
     pub(super) fn new(
-        connection: Arc<dyn ConnectionHandle>,
+        connection: Arc<ConnectionInner>,
         parent: RequestHandle,
         input_request: OwnedJson,
     ) -> Self {
-        let id = connection.begin_input_request(parent, input_request);
+        let mut state = connection.lock();
+        state.notify_driver();
+        let id = state.input_requests.begin(parent, input_request);
+        drop(state);
         Self { connection, id }
     }
 }
 
 impl Future for InputResponseFuture {
-    type Output = Result<OwnedJson, Failure>;
+    type Output = Result<OwnedJson, ToolError<'static>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        self.connection.poll_input_response(self.id, cx)
+        self.connection.lock().input_requests.poll(self.id, cx)
     }
 }
 
 impl Drop for InputResponseFuture {
     fn drop(&mut self) {
-        self.connection.drop_input_request(self.id);
+        self.connection.lock().drop_input_request(self.id);
     }
 }
 
@@ -237,17 +240,17 @@ impl InputResponse {
     /// Reads the response as a result type that borrows from it.
     ///
     /// # Errors
-    /// [`Failure::invalid_input_response`] if it is not of this type.
-    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
-        self.json.to().map_err(|error| invalid(&self.key, &error))
+    /// [`ToolError::invalid_input_response`] if it is not of this type.
+    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolError<'static>> {
+        self.json.to().map_err(|error| invalid(&self.key, &error)).or_input_response()
     }
 
     /// Reads the response to the [form of a type](InputRequest::form). Returns `None` if the user
     /// declined or dismissed it.
     ///
     /// # Errors
-    /// [`Failure::invalid_input_response`] if it does not fit the form.
-    pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, Failure> {
+    /// [`ToolError::invalid_input_response`] if it does not fit the form.
+    pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, ToolError<'static>> {
         read_form(&self.key, self.json.as_raw())
     }
 
@@ -262,12 +265,12 @@ impl InputResponse {
 pub(super) fn read_form<'a, T: InputObject<'a>>(
     key: &str,
     response: RawJson<'a>,
-) -> Result<Option<T>, Failure> {
-    T::from_elicit_result(response).map_err(|faults| invalid(key, &faults))
+) -> Result<Option<T>, ToolError<'static>> {
+    T::from_elicit_result(response).map_err(|faults| invalid(key, &faults)).or_input_response()
 }
 
-fn invalid(key: &str, why: &dyn fmt::Display) -> Failure {
-    Failure::invalid_input_response(format!("Invalid response to input request {key}: {why}"))
+fn invalid(key: &str, why: &dyn fmt::Display) -> String {
+    format!("Invalid response to input request {key}: {why}")
 }
 
 impl fmt::Debug for InputResponse {

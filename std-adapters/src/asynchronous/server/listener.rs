@@ -16,7 +16,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use super::app::App;
 use super::connection::Connection;
 use super::context::Context;
-use super::reply::{Failure, Reply};
+use super::reply::IntoReply;
 use super::tasks::Tasks;
 use crate::asynchronous::io::Socket;
 
@@ -91,11 +91,11 @@ fn poll_accept<L, T>(
 ///
 /// ```
 /// use std::sync::Arc;
-/// # use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply, accept};
+/// # use mcp_sansio_adapters::asynchronous::{App, Context, IntoReply, Listener, accept};
 /// # async fn serve<H, F>(app: Arc<App<H>>, listener: impl Listener<Stream: Send + 'static>)
 /// # -> std::io::Result<()>
 /// # where H: Fn(Context) -> F + Send + Sync + 'static,
-/// # F: Future<Output = Result<Reply, Failure>> + Send + 'static {
+/// # F: Future<Output: IntoReply> + Send + 'static {
 /// while let Some(connection) = accept(Arc::clone(&app), &listener).await? {
 ///     smol::spawn(connection).detach();
 /// }
@@ -116,7 +116,7 @@ where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     L: Listener,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let accepted = accept_stream(&app, &listener).await?;
     Ok(accepted.map(|stream| Connection::accepted(app, stream)))
@@ -143,7 +143,7 @@ where
     A: Deref<Target = App<H>> + Clone + Unpin,
     H: Fn(Context) -> F,
     L: Listener,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let mut connections = Tasks::new();
     // A task as well, so that the listener is only polled when it was woken.

@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::types::{InputRequest, TextResult};
+use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Catalog, ClientRequest, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError,
+    Catalog, ClientRequest, Method, Outcome as _, OwnedJson, OwnedRequest, RequestHandle, RpcError,
+    SendError, ToolError,
 };
 
 use super::context::{ActiveRequest, BodyReservation};
 use super::inner::{ParamsReservation, State};
 use super::mrtr::StateProtector;
 use super::output::OutputBuffer;
-use super::reply::{Failure, Reply, Why};
+use super::reply::{HandlerResult, Reply};
 
 /// A response that waits for room. It must not change, because the call that sends it may have to
 /// be repeated.
 pub(super) enum PendingResponse {
     Reply(Arc<ActiveRequest>, OwnedJson),
-    Failure(Arc<ActiveRequest>, Why),
+    Failed(Arc<ActiveRequest>, ToolError<'static>),
     /// The input requests of a handler, and the request state for the client to keep.
     Input(Arc<ActiveRequest>, Vec<(String, OwnedJson)>, Option<String>),
     /// A list from the catalog, or the error for a name that is not in it.
@@ -33,20 +34,21 @@ pub(super) enum PendingResponse {
 impl PendingResponse {
     pub(super) fn new(
         active: Arc<ActiveRequest>,
-        result: Result<Reply, Failure>,
+        result: HandlerResult,
         protector: Option<&dyn StateProtector>,
     ) -> Self {
         match result {
-            Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(active, json),
-            Ok(_) => {
-                Self::Refused(active.handle, RpcError::internal("The result is not an object"))
-            }
-            Err(Failure(Why::Asked)) => {
+            Ok(Reply(json)) => Self::Reply(active, json),
+            Err(error) if error.is_input_required() => {
                 let (input_requests, state) =
                     active.mrtr.finish(&active.request.as_request(), protector);
                 Self::Input(active, input_requests, state)
             }
-            Err(Failure(why)) => Self::Failure(active, why),
+            Err(error) => {
+                let is_tool = active.request.as_request().method == Method::ToolsCall;
+                let error = if is_tool { error } else { error.into_rpc_error() };
+                Self::Failed(active, error)
+            }
         }
     }
 
@@ -79,40 +81,14 @@ impl PendingResponse {
                     .collect();
                 server.input_required(active.handle, &input_requests, carried.as_deref(), tx)
             }
-            Self::Failure(active, why) => {
-                let request = active.request.as_request();
-                let (handle, is_tool) = (request.handle, request.method == Method::ToolsCall);
-                match why {
-                    Why::Arguments(why) if is_tool => {
-                        server.respond_invalid_arguments(handle, why, tx)
-                    }
-                    Why::Arguments(why) => {
-                        server.respond_error(handle, &RpcError::invalid_params(why), tx)
-                    }
-                    Why::InputResponse(why) if request.revision.is_modern() => {
-                        server.respond_error(handle, &RpcError::invalid_params(why), tx)
-                    }
-                    Why::InputResponse(why) | Why::Tool(why) if is_tool => {
-                        server.respond(handle, &TextResult::error(why), tx)
-                    }
-                    Why::InputResponse(why) | Why::Tool(why) => {
-                        server.respond_error(handle, &RpcError::internal(why), tx)
-                    }
-                    other => {
-                        let error = other
-                            .as_error()
-                            .unwrap_or(RpcError::internal("The request was abandoned"));
-                        server.respond_error(handle, &error, tx)
-                    }
-                }
-            }
+            Self::Failed(active, error) => error.send(&mut server, active.handle, tx),
         }
     }
 
     /// Returns the request.
     pub(super) fn handle(&self) -> RequestHandle {
         match self {
-            Self::Reply(active, _) | Self::Failure(active, _) | Self::Input(active, ..) => {
+            Self::Reply(active, _) | Self::Failed(active, _) | Self::Input(active, ..) => {
                 active.handle
             }
             Self::FromCatalog { request, .. } => request.as_request().handle,

@@ -2,91 +2,61 @@
 
 use std::fmt;
 
-use mcp_sansio::{ClientFeatures, ErrorCode, OwnedJson, Printable, RpcError};
+use mcp_sansio::{Encode, Method, OwnedJson, Printable, Request, RpcError, ToolError, ToolResult};
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
 pub struct Reply(pub(super) OwnedJson);
 
-/// The reason why a handler has no result, and the error that its client gets.
-///
-/// `?` converts every error into one, as [`Failure::tool`] does.
-pub struct Failure(pub(super) Why);
+/// What a handler usually returns. [`ToolError`] says what the client is told of an error: a `&str`
+/// or a `String` are the words of the program, and for errors of other code
+/// [`OrToolError`](mcp_sansio::OrToolError) says who may read them. Requests other than
+/// `tools/call` get -32603 if the tool failed, and -32602 if the arguments are invalid.
+/// [`App::error_observer`](super::App::error_observer) sees all of it.
+pub type HandlerResult = Result<Reply, ToolError<'static>>;
 
-#[derive(Debug)]
-pub(super) enum Why {
-    Tool(String),
-    Arguments(String),
-    InputResponse(String),
-    Error {
-        code: ErrorCode,
-        message: String,
-        data: Option<OwnedJson>,
-    },
-    Missing(ClientFeatures),
-    /// Input requests have no response yet (2026-07-28).
-    Asked,
-    Gone,
+/// A result that a handler can return: a [`HandlerResult`], or a
+/// [`ToolResult`](mcp_sansio::ToolResult), which is serialized when the handler ends.
+pub trait IntoReply {
+    /// Returns the serialized result of the request.
+    ///
+    /// # Errors
+    /// As [`Context::reply`](super::Context::reply), and the error of the handler.
+    fn into_reply(self, request: &Request<'_>) -> HandlerResult;
 }
 
-impl Failure {
-    /// The tool ran and failed: a result with `isError`, for the model to read. Requests other than
-    /// `tools/call` get -32603.
-    pub fn tool(why: impl Into<String>) -> Self {
-        Self(Why::Tool(why.into()))
-    }
-
-    /// The arguments are invalid: see
-    /// [`Server::respond_invalid_arguments`](mcp_sansio::Server::respond_invalid_arguments).
-    /// Requests other than `tools/call` get -32602.
-    pub fn invalid_arguments(why: impl Into<String>) -> Self {
-        Self(Why::Arguments(why.into()))
-    }
-
-    /// The client's response to an input request is invalid. In 2026-07-28 that is an error of the
-    /// request, -32602. In older revisions the request itself was valid, and the failure is the
-    /// tool's (`isError`).
-    pub fn invalid_input_response(why: impl Into<String>) -> Self {
-        Self(Why::InputResponse(why.into()))
-    }
-
-    /// A JSON-RPC error.
-    pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(Why::Error { code, message: message.into(), data: None })
-    }
-
-    /// A JSON-RPC error with `data`.
-    pub fn error_with_data(code: ErrorCode, message: impl Into<String>, data: OwnedJson) -> Self {
-        Self(Why::Error { code, message: message.into(), data: Some(data) })
-    }
-
-    /// The client did not declare a capability that the request needs.
-    #[must_use]
-    pub const fn missing_capability(needed: ClientFeatures) -> Self {
-        Self(Why::Missing(needed))
-    }
-
-    /// The request has been cancelled, or has timed out, or its connection has ended.
-    pub(super) const GONE: Self = Self(Why::Gone);
-    pub(super) const ASKED: Self = Self(Why::Asked);
-
-    /// Returns whether the failure only means that the response is no longer awaited: the request
-    /// was cancelled or has timed out, or its connection has ended.
-    #[must_use]
-    pub const fn is_gone(&self) -> bool {
-        matches!(self.0, Why::Gone)
+impl IntoReply for HandlerResult {
+    fn into_reply(self, _: &Request<'_>) -> HandlerResult {
+        self
     }
 }
 
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::tool(error.to_string())
+impl<T: Encode> IntoReply for ToolResult<'_, T> {
+    fn into_reply(self, request: &Request<'_>) -> HandlerResult {
+        Reply::new(request, &self.map_err(ToolError::into_owned)?)
     }
 }
 
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+impl Reply {
+    pub(super) fn new<T: Encode + ?Sized>(request: &Request<'_>, result: &T) -> HandlerResult {
+        let result = OwnedJson::new(result, request.revision)?;
+        let required = match request.method {
+            Method::ToolsCall => Some("content"),
+            Method::ResourcesRead => Some("contents"),
+            Method::PromptsGet => Some("messages"),
+            Method::CompletionComplete => Some("completion"),
+            _ => None,
+        };
+        let has = |member| result.as_raw().get(member).is_some();
+        if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
+            return Ok(Self(result));
+        }
+        let member =
+            required.map_or(String::new(), |member| format!(" with the member {member:?}"));
+        let message = format!(
+            "The handler's result is not a JSON object{member}, which this method requires"
+        );
+        Err(ToolError::from(RpcError::internal(&message)).into_owned())
     }
 }
 
@@ -124,17 +94,3 @@ impl fmt::Display for PanicReport {
 
 /// Maximum number of characters of each text of a [`PanicReport`], before escaping.
 pub const MAX_PANIC_TEXT: usize = 256;
-
-impl Why {
-    /// Returns the JSON-RPC error, for the variants that are one.
-    pub(super) fn as_error(&self) -> Option<RpcError<'_>> {
-        match self {
-            Self::Error { code, message, data: None } => Some(RpcError::new(*code, message)),
-            Self::Error { code, message, data: Some(data) } => {
-                Some(RpcError::new(*code, message).with_data(data.as_raw()))
-            }
-            Self::Missing(needed) => Some(RpcError::missing_capability(*needed)),
-            _ => None,
-        }
-    }
-}

@@ -6,8 +6,8 @@ use std::io;
 use mcp_sansio::typed::{InputObject, Output, OutputObject};
 use mcp_sansio::types::{ContentBlock, TextResult, Tool};
 use mcp_sansio::{
-    Encode, Entry, ErrorCode, Frame, Messages, OrToolError as _, Outcome, RawJson, Revision,
-    RpcError, Server, ServerEvent, ToolError, ToolOutput, ToolResult,
+    ClientFeatures, Encode, Entry, ErrorCode, Frame, Messages, OrToolError as _, Outcome,
+    OwnedJson, RawJson, Revision, RpcError, Server, ServerEvent, ToolError, ToolOutput, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -110,12 +110,22 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
     let schema_error = Entry::from(&tool).check_structured(Some(raw(r#"{"n":0}"#))).unwrap_err();
     let faults = super::typed::Wait::parse(RawJson::EMPTY).unwrap_err();
     for revision in REVISIONS {
-        let ok = |output: ToolOutput<'_>| sent(revision, &ToolResult::Ok(output));
+        let ok = |output: ToolOutput<'_>| {
+            let rendered = OwnedJson::new(&output, revision).unwrap();
+            let result = sent(revision, &ToolResult::Ok(output));
+            assert_eq!(serde_json::from_str::<Value>(rendered.as_raw().as_str()).unwrap(), result);
+            result
+        };
         assert_eq!(ok("hi \"you\"".into()), text("hi \"you\"", false));
         assert_eq!(ok(String::from("hi").into()), text("hi", false));
         assert_eq!(ok(ToolOutput::Blocks(&blocks))["content"][1]["type"], "image");
 
-        let failed = |error: ToolError<'_>| sent(revision, &error);
+        let failed = |error: ToolError<'_>| {
+            let response = sent(revision, &error);
+            assert_eq!(sent(revision, &error.clone().into_owned()), response);
+            assert_eq!(error.clone().into_owned().to_string(), error.to_string());
+            response
+        };
         assert_eq!(failed("no".into()), text("no", true));
         assert_eq!(failed(String::from("no").into()), text("no", true));
         let arguments = |why: &str| match revision {
@@ -132,6 +142,30 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
             failed(RpcError::new(ErrorCode::Application(7), "seven").into()),
             json!({"code": 7, "message": "seven"})
         );
+        let with_data = RpcError::invalid_params("seven").with_data(raw("[7]"));
+        assert_eq!(
+            failed(with_data.into()),
+            json!({"code": -32602, "message": "seven", "data": [7]})
+        );
+        let lacks = failed(ToolError::missing_capability(ClientFeatures::SAMPLING));
+        assert_eq!(lacks["data"], json!({"requiredCapabilities": {"sampling": {}}}));
+        let unusable = failed(ToolError::invalid_input_response("unusable"));
+        if revision.is_modern() {
+            assert_eq!(unusable, json!({"code": -32602, "message": "unusable"}));
+        } else {
+            assert_eq!(unusable, text("unusable", true));
+        }
+
+        // As the responses to other requests, which have no `isError`.
+        let rpc = |error: ToolError<'_>| sent(revision, &error.into_rpc_error());
+        assert_eq!(rpc("no".into()), json!({"code": -32603, "message": "no"}));
+        for invalid in [ToolError::invalid_arguments, ToolError::invalid_input_response] {
+            assert_eq!(rpc(invalid("odd")), json!({"code": -32602, "message": "odd"}));
+        }
+        let internal = json!({"code": -32603, "message": "Internal error"});
+        for error in [ToolError::internal("/home/secret"), ToolError::GONE] {
+            assert_eq!(rpc(error), internal);
+        }
     }
 }
 

@@ -17,9 +17,9 @@ use mcp_sansio::{ErrorCode, ExchangeId, Frame, Json, Messages, OwnedJson, Revisi
 
 use super::super::app::App;
 use super::super::broadcast::Receiver;
-use super::super::connection_handle::WaitForRoom;
 use super::super::context::{BodyReservation, Context};
-use super::super::reply::{Failure, Reply};
+use super::super::link::WaitForRoom;
+use super::super::reply::IntoReply;
 use super::auth::AuthorizationError;
 use super::bodies::BodyShare;
 use super::endpoint_state::{EndpointState, ShutdownSignal, new_id};
@@ -38,7 +38,7 @@ where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let wire = Wire::new(socket, shared.bodies.max_body());
     let turns = Arc::clone(&wire.turns);
@@ -58,7 +58,7 @@ where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let broadcaster = shared.app.broadcaster();
     let shutdown = Arc::new(ShutdownSignal::default());
@@ -106,7 +106,7 @@ where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     async fn respond(self) -> io::Result<()> {
         let head = self.head.as_head();
@@ -365,7 +365,7 @@ where
                 };
                 let mut messages = Messages::new(Frame::Complete(&body));
                 let mut taken = Taken::default();
-                let mut waiting = WaitForRoom::new(&*instance.inner);
+                let mut waiting = WaitForRoom::new(&instance.inner);
                 let due = later(Instant::now(), options.read_timeout);
                 // There is room once the stream has been written; if its client does not read, this
                 // request times out.

@@ -10,7 +10,7 @@ use mcp_sansio::{ExchangeId, Frame, Messages};
 
 use super::super::app::App;
 use super::super::context::{BodyReservation, Context};
-use super::super::reply::{Failure, Reply};
+use super::super::reply::IntoReply;
 use super::options::HttpOptions;
 use super::sender::Sender;
 use super::server_instance::Taken;
@@ -35,7 +35,7 @@ pub(super) async fn serve<H, T, F>(
 where
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let exchange = session.open_exchange(app.max_pending, options);
     let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);

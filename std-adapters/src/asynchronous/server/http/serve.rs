@@ -8,7 +8,7 @@ use std::task::Poll;
 use super::super::app::App;
 use super::super::context::Context;
 use super::super::listener::{Listener, accept_stream};
-use super::super::reply::{Failure, Reply};
+use super::super::reply::IntoReply;
 use super::super::tasks::Tasks;
 use super::connection;
 use super::endpoint_state::EndpointState;
@@ -28,7 +28,7 @@ where
     A: Deref<Target = App<H>>,
     H: Fn(Context) -> F,
     L: Listener,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let shared = &EndpointState::new(app, options);
     let mut connections = Tasks::new();

@@ -12,7 +12,7 @@ use super::super::broadcast::{Broadcaster, Receiver};
 use super::super::context::{self, BodyReservation};
 use super::super::dispatcher::Dispatcher;
 use super::super::inner::ConnectionInner;
-use super::super::reply::{Failure, Reply};
+use super::super::reply::IntoReply;
 
 /// The server of a session, or of an exchange that stands alone.
 pub(super) struct ServerInstance<F> {
@@ -79,7 +79,7 @@ impl<F> ServerInstance<F> {
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>> ServerInstance<F> {
+impl<F: Future<Output: IntoReply>> ServerInstance<F> {
     /// Processes messages, as far as there is room for the responses of the core. `held` is kept as
     /// long as the handlers that they start.
     pub(super) fn take_in<H>(

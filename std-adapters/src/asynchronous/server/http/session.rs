@@ -14,7 +14,7 @@ use mcp_sansio::{ExchangeId, Revision, TxBuffer};
 use super::super::app::App;
 use super::super::context::Context;
 use super::super::driver_waker::WakerSet;
-use super::super::reply::{Failure, Reply};
+use super::super::reply::IntoReply;
 use super::options::HttpOptions;
 use super::server_instance::ServerInstance;
 use super::stateless::poll_timer;
@@ -227,7 +227,7 @@ impl<F> Session<F> {
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>> Session<F> {
+impl<F: Future<Output: IntoReply>> Session<F> {
     /// Drives the handlers and timeouts of the session until it ends.
     pub(super) async fn drive<H>(&self, app: &App<H>, options: &HttpOptions)
     where

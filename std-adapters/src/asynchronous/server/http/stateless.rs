@@ -10,7 +10,7 @@ use mcp_sansio::{ExchangeId, Messages};
 
 use super::super::app::App;
 use super::super::context::{BodyReservation, Context};
-use super::super::reply::{Failure, Reply};
+use super::super::reply::IntoReply;
 use super::options::HttpOptions;
 use super::sender::Sender;
 use super::server_instance::{ServerInstance, Taken};
@@ -34,7 +34,7 @@ pub(super) async fn serve<H, T, F>(
 where
     H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output = Result<Reply, Failure>>,
+    F: Future<Output: IntoReply>,
 {
     let mut taken = Taken { is_all: messages.is_none(), ..Taken::default() };
     let is_endless = messages.is_none();

@@ -161,15 +161,15 @@ mod tests {
 
     use super::super::super::app::App;
     use super::super::super::context;
-    use super::super::super::reply::{Failure, Reply};
+    use super::super::super::reply::HandlerResult;
     use super::super::endpoint_state::new_id;
     use super::*;
 
     static CONFIG: ServerConfig<'static> =
         ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 
-    fn respond(_: context::Context) -> Ready<Result<Reply, Failure>> {
-        ready(Err(Failure::tool("")))
+    fn respond(_: context::Context) -> Ready<HandlerResult> {
+        ready(Err("".into()))
     }
 
     /// A client that sends nothing more and reads everything.
@@ -213,8 +213,7 @@ mod tests {
     fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
         let app = App::new(&CONFIG, respond);
         let options = HttpOptions::new();
-        let session =
-            Session::<Ready<Result<Reply, Failure>>>::new(&app, &options, new_id().unwrap(), None);
+        let session = Session::<Ready<HandlerResult>>::new(&app, &options, new_id().unwrap(), None);
         let counted = Arc::new(Counted);
         let waker = Waker::from(Arc::clone(&counted));
         let mut cx = Context::from_waker(&waker);

@@ -6,29 +6,31 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("echo-server", "0.1.0"),
     ServerFeatures::TOOLS.with(ServerFeatures::TOOLS_LIST_CHANGED),
 );
-static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
-    "echo",
-    RawJson::from_static(
-        r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
-    ),
-)
-.description("Sends the text back")]);
+static CATALOG: Catalog = Catalog::new().tools(entries![
+    Tool::new(
+        "echo",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+        ),
+    )
+    .description("Sends the text back")
+]);
 
-async fn echo(ctx: Context) -> Result<Reply, Failure> {
+async fn echo(ctx: Context) -> HandlerResult {
     let request = ctx.request();
     let text = request
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::invalid_arguments("no text"))?;
+        .ok_or(ToolError::invalid_arguments("no text"))?;
     ctx.reply(&TextResult::from(Text::from(text)))
 }
 
