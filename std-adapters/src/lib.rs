@@ -12,8 +12,11 @@
 //! With the feature `derive`, which is on by default, tools are types that move unchanged from one
 //! module to another: `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and
 //! `AsyncToolHandler`, served by `call_async_tool`.
+//!
+//! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
+//! `schema_of`, with the feature `schemars`.
 
-#![cfg_attr(not(any(feature = "smol", feature = "blocking")), no_std)]
+#![cfg_attr(not(any(feature = "smol", feature = "blocking", feature = "schemars")), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -26,3 +29,7 @@ pub mod blocking;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
+#[cfg(feature = "schemars")]
+mod schema;
+#[cfg(feature = "schemars")]
+pub use schema::schema_of;
