@@ -12,10 +12,14 @@ pub(crate) use schema::Shown;
 
 use core::fmt;
 
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::Method;
+#[cfg(feature = "alloc")]
+use crate::lifecycle::Revision;
 use crate::printable::Printable;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
@@ -253,6 +257,42 @@ impl<'c> Catalog<'c> {
     /// The first mistake. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
         check::check(self.tools, self.resources, self.templates, self.prompts)
+    }
+
+    /// Returns all lists as text, an entry a line, as they are written in `revision`. A test that
+    /// compares it with a file shows in review when the contract of a server changes:
+    ///
+    /// ```
+    /// # use mcp_sansio::types::Tool;
+    /// # use mcp_sansio::{Catalog, RawJson, Revision, entries};
+    /// # static CATALOG: Catalog = Catalog::new()
+    /// #     .tools(entries![Tool::new("time", RawJson::from_static(r#"{"type":"object"}"#))]);
+    /// // In a program, `include_str!("catalog.txt")`.
+    /// let file = "tools\n{\"name\":\"time\",\"inputSchema\":{\"type\":\"object\"}}\n";
+    /// assert_eq!(CATALOG.snapshot(Revision::LATEST), file);
+    /// ```
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
+        let mut text = alloc::string::String::new();
+        let lists = [
+            ("tools", self.tools),
+            ("resources", self.resources),
+            ("resourceTemplates", self.templates),
+            ("prompts", self.prompts),
+        ];
+        for (name, entries) in lists.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+            text.push_str(name);
+            for entry in entries {
+                text.push('\n');
+                match OwnedJson::new(entry, revision) {
+                    Ok(json) => text.push_str(json.as_raw().as_str()),
+                    Err(error) => text.push_str(&alloc::format!("{error}")),
+                }
+            }
+            text.push('\n');
+        }
+        text
     }
 
     /// Sends the response to a list request, or the error for an unknown name, URI or argument or

@@ -68,8 +68,17 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
 
 #[cfg(test)]
 mod tests {
+    use mcp_sansio::Revision;
+
     #[test]
     fn the_catalog_is_valid() {
         super::CATALOG.check().unwrap();
+    }
+
+    /// Write the text that the failure prints into the file if the change is meant.
+    #[test]
+    fn the_contract_is_that_of_the_file() {
+        let now = super::CATALOG.snapshot(Revision::LATEST);
+        assert!(now == include_str!("catalog.txt"), "the catalog has changed:\n{now}");
     }
 }
