@@ -1,14 +1,14 @@
 //! Parses the attributes: `#[input(..)]` on types and variants, `#[arg(..)]` on fields, and
 //! documentation.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::format_ident;
 use syn::meta::ParseNestedMeta;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{
     Attribute, Error, Expr, ExprLit, ExprUnary, Lit, LitBool, LitStr, Meta, Path, Result, Token,
-    Type, UnOp,
+    Type, UnOp, parse2,
 };
 
 use crate::case::Case;
@@ -157,7 +157,12 @@ impl Parse for Bounds {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let expected = "expected a range that includes its end: `1..=10`, `1..` or `..=10`";
         let begin = input.span();
-        let min = if input.peek(Token![..]) { None } else { Some(input.parse::<Expr>()?) };
+        // Any crate can enable the feature `full` of syn, with which the range is one expression.
+        let mut min = TokenStream::new();
+        while !input.is_empty() && !input.peek(Token![,]) && !input.peek(Token![..]) {
+            min.extend([input.parse::<TokenTree>()?]);
+        }
+        let min = if min.is_empty() { None } else { Some(parse2::<Expr>(min)?) };
         let max = if input.peek(Token![..=]) {
             input.parse::<Token![..=]>()?;
             Some(input.parse()?)

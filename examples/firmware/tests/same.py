@@ -74,10 +74,10 @@ def lines():
     yield from call("line")
 
 
-def talk(program: Program) -> list[bytes]:
+def talk(program: Program, lines) -> list[bytes]:
     """Sends all lines and returns the output."""
     said = []
-    for number, (line, id) in enumerate(lines()):
+    for number, (line, id) in enumerate(lines):
         program.send(line + "\n")
         if id is None:
             id = f"mark {number}"
@@ -90,10 +90,11 @@ def talk(program: Program) -> list[bytes]:
     return said
 
 
-def main() -> None:
+def compare(lines) -> None:
+    """Compares an image and a program, which are the arguments of this one."""
     image, host = sys.argv[1:]
     with Board(image) as board, Program([host]) as computer:
-        there, here = talk(board), talk(computer)
+        there, here = talk(board, lines()), talk(computer, lines())
     for number, (one, other) in enumerate(zip(there, here)):
         holds(one == other, f"line {number + 1}: the board wrote {one[:300]!r}, this computer {other[:300]!r}")
     holds(len(there) == len(here), f"the board wrote {len(there)} lines, this computer {len(here)}")
@@ -102,6 +103,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        compare(lines)
     except Failure as failure:
         sys.exit(f"FAIL {failure}")

@@ -39,7 +39,7 @@ pub enum Begun<'f> {
 
 /// Result of a step of a job.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
+#[allow(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
 pub enum Stepped {
     /// The job has not finished.
     Progress {

@@ -6,6 +6,7 @@
 mod board;
 mod clock;
 mod fault;
+mod interrupts;
 mod registers;
 mod ring;
 mod sensors;
@@ -15,9 +16,7 @@ mod uart;
 use core::mem::MaybeUninit;
 use core::time::Duration;
 
-use cortex_m::interrupt::InterruptNumber;
-use cortex_m::peripheral::NVIC;
-use cortex_m_rt::{entry, exception};
+use cortex_m_rt::entry;
 use firmware_app::{App, Line, Next};
 
 use board::Microbit;
@@ -34,15 +33,8 @@ fn main() -> ! {
     loop {
         // Errors need no action: the port recovers, and a message that the core rejects is not
         // sent.
-        if let Ok(Next::Idle(due)) = app.run(line, clock::now())
-            && due.is_none_or(clock::wake_at)
-        {
-            // An interrupt between the check and the sleep ends the sleep.
-            cortex_m::interrupt::free(|_| {
-                if Uart::is_silent() {
-                    cortex_m::asm::wfi();
-                }
-            });
+        if let Ok(Next::Idle(due)) = app.run(line, clock::now()) {
+            interrupts::wait(due);
         }
     }
 }
@@ -56,32 +48,6 @@ fn open<'a>(
     clock::start();
     let line = line.write(firmware_app::open(Uart::open()).line_timeout(Duration::from_secs(2)));
     let app = app.write(App::new(Microbit::open()));
-    // SAFETY: no code relies on these interrupts being masked.
-    unsafe {
-        NVIC::unmask(Interrupt::Uart);
-        NVIC::unmask(Interrupt::Timer);
-    }
+    interrupts::enable();
     (line, app)
-}
-
-#[derive(Clone, Copy)]
-enum Interrupt {
-    Uart = 2,
-    Timer = 8,
-}
-
-// SAFETY: these are their numbers in the nRF51822.
-unsafe impl InterruptNumber for Interrupt {
-    fn number(self) -> u16 {
-        self as u16
-    }
-}
-
-#[exception]
-unsafe fn DefaultHandler(number: i16) {
-    if number == Interrupt::Uart as i16 {
-        Uart::interrupt();
-    } else {
-        clock::interrupt();
-    }
 }
