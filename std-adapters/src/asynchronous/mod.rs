@@ -53,14 +53,15 @@
 //! # Handlers
 //!
 //! An [`App`] is a configuration and a handler, and serves any number of connections. The handler
-//! is called for each request that the catalog does not respond to (it responds to lists and
-//! unknown names), and returns the result, which the connection sends. The handlers of a connection
-//! run concurrently; pings, cancellations and other requests are processed meanwhile. When its
-//! request is cancelled or times out, or its connection ends, the handler's future is dropped,
-//! which also cancels its input requests. Put cleanup into a `Drop`.
+//! is called for each request that the catalog does not respond to (it responds to lists, unknown
+//! names and invalid arguments), and returns the result, which the connection sends. The handlers
+//! of a connection run concurrently; pings, cancellations and other requests are processed
+//! meanwhile. When its request is cancelled or times out, or its connection ends, the handler's
+//! future is dropped, which also cancels its input requests. Put cleanup into a `Drop`.
 //!
 //! Handlers share state by capturing it: `App::new(&CONFIG, |ctx| handle(ctx, &state))`, or a clone
-//! of an `Arc` if the app must be `'static`.
+//! of an `Arc` if the app must be `'static`. Tools that are types need no handler of their own:
+//! `|ctx| ctx.call_tool(&tools)`, or [`Context::call_async_tool`] if they take time.
 //!
 //! # Input requests, in both eras
 //!

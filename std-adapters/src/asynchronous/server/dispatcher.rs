@@ -112,7 +112,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             ));
         }
         let params = inner.reserve_params(request.params.raw().as_str().len(), app.max_params);
-        let target = match app.catalog {
+        let target = match &app.catalog {
             None => Target::Other,
             Some(catalog) => {
                 let mut state = inner.lock();
@@ -323,7 +323,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
                 at += 1;
                 continue;
             }
-            match response.send(app.catalog, state) {
+            match response.send(app.catalog.as_ref(), state) {
                 Err(SendError::Full) => state.at(response.handle()).1.block(),
                 Err(_) => match response.replacement() {
                     Some(replacement) => *response = replacement,

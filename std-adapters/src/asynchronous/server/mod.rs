@@ -17,6 +17,7 @@ mod mrtr;
 mod output;
 mod pending_responses;
 mod reply;
+mod tools;
 
 use super::tasks;
 
