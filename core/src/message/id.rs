@@ -150,7 +150,7 @@ fn hash_number(text: &str) -> Option<u32> {
 }
 
 /// Hashes digits, of which the first is not zero, as [`hash_number`] does. Returns `None` if there
-/// are other bytes.
+/// are other bytes, or more digits than an id can have.
 fn hash_digits(bytes: &[u8]) -> Option<u32> {
     let mut hash = INTEGER;
     for digit in bytes {
@@ -159,7 +159,7 @@ fn hash_digits(bytes: &[u8]) -> Option<u32> {
         }
         hash = mix_word(hash, u32::from(*digit));
     }
-    Some(hash)
+    (bytes.len() <= MAX_ID).then_some(hash)
 }
 
 fn mix_word(hash: u32, word: u32) -> u32 {
