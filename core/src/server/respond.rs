@@ -195,9 +195,6 @@ impl Server<'_> {
         if pages.is_empty() {
             return Err(SendError::Invalid(InvalidPayload::Empty));
         }
-        if !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
-            return Err(SendError::Invalid(InvalidPayload::Url));
-        }
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             let data = object!({ "elicitations": pages });

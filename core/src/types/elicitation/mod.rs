@@ -17,6 +17,8 @@ pub use validation::{FormError, FormErrorKind};
 
 use serde::{Deserialize, Deserializer, de};
 
+use crate::encode::Encoder;
+use crate::error::InvalidPayload;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::types::TaskMetadata;
@@ -131,7 +133,7 @@ payload! {
     /// `ElicitRequestURLParams`.
     pub struct ElicitUrlParams<'a> {
         tag "mode" = "url";
-        writer write_members;
+        writer write_if_valid;
         new {
             /// Message that explains to the user why to visit the URL.
             "message" message: text;
@@ -151,6 +153,13 @@ payload! {
 }
 
 impl ElicitUrlParams<'_> {
+    fn write_if_valid(&self, to: &mut Encoder<'_>) {
+        if !self.is_valid_for(to.revision()) {
+            to.invalid(InvalidPayload::Url);
+        }
+        self.write_members(to);
+    }
+
     /// Returns whether the parameters are valid in `revision`: the URL has a scheme and no
     /// whitespace, and in 2025-11-25 there is an `elicitationId`.
     #[must_use]
