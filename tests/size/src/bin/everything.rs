@@ -302,6 +302,8 @@ impl Board {
 
     /// Elicits a name. In 2026-07-28 the elicitation is an input request in the result, and the
     /// client repeats its request with the input; in older revisions it is a request of the server.
+    // Its locals are not alive while other requests are answered.
+    #[inline(never)]
     fn ask(&mut self, turn: &mut Turn<'_, Server<'_>>, request: &Request<'_>) {
         if let Some(answer) = request.input_response("name") {
             return self.rename(turn, request.handle, Some(answer));
@@ -355,6 +357,8 @@ impl Board {
         self.text(turn, request, &TextResult::new("The board has a new name"));
     }
 
+    // As `ask`.
+    #[inline(never)]
     fn prompt(&mut self, turn: &mut Turn<'_, Server<'_>>, request: &Request<'_>) {
         let part = request
             .arguments()
