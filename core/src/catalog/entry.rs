@@ -1,9 +1,19 @@
 //! Entries of a catalog.
 
 use crate::catalog::{SchemaError, check, schema};
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
+#[cfg(feature = "alloc")]
+use crate::lifecycle::Revision;
 use crate::message::Arguments;
+#[cfg(feature = "alloc")]
+use crate::printable::Printable;
+#[cfg(feature = "alloc")]
+use crate::rpc::RpcError;
+#[cfg(feature = "alloc")]
+use crate::tool_result::ToolError;
 use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 
@@ -114,6 +124,40 @@ impl<'c> Entry<'c> {
             (Some(_), None) => Err(SchemaError::text("structuredContent", "is missing")),
             (None, _) => Ok(()),
         }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Entry<'_> {
+    /// Encodes a result of the tool and [checks](Self::check_structured) its structured content. An
+    /// error of the tool (`isError`), a result that requires input first, and results before
+    /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
+    /// would refuse.
+    ///
+    /// # Errors
+    /// -32603, whose message names the tool and the fault.
+    pub fn check_result<T: Encode + ?Sized>(
+        &self,
+        result: &T,
+        revision: Revision,
+    ) -> Result<(), ToolError<'static>> {
+        if self.output_schema().is_none() || revision < Revision::V2025_06_18 {
+            return Ok(());
+        }
+        // Sending reports what cannot be encoded.
+        let Ok(result) = OwnedJson::new(result, revision) else { return Ok(()) };
+        let result = result.as_raw();
+        let is_other = |kind: RawJson<'_>| kind.as_string().is_none_or(|kind| kind != "complete");
+        if result.get("isError").and_then(RawJson::as_bool) == Some(true)
+            || result.get("resultType").is_some_and(is_other)
+        {
+            return Ok(());
+        }
+        self.check_structured(result.get("structuredContent")).map_err(|error| {
+            let name = Printable::new(self.key);
+            let text = alloc::format!("the result of {name} breaks its output schema: {error}");
+            ToolError::from(RpcError::internal(&text)).into_owned()
+        })
     }
 }
 

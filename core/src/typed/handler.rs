@@ -137,6 +137,23 @@ pub trait AsyncToolHandler {
     ) -> impl Future<Output = ToolResult<'a, Self::Output<'a>>>;
 }
 
+/// Returns a result, or in debug builds with an allocator the error that it breaks the output
+/// schema of its tool: [`Entry::check_result`](crate::Entry::check_result). For adapters.
+#[inline]
+pub fn checked<'a, T: ToolSet, O: Encode>(
+    request: &Request<'_>,
+    result: ToolResult<'a, O>,
+) -> ToolResult<'a, O> {
+    #[cfg(all(debug_assertions, feature = "alloc"))]
+    if let Ok(output) = &result {
+        let tool = T::TOOLS.iter().find(|tool| request.name().is_some_and(|name| tool.key == name));
+        tool.map_or(Ok(()), |tool| tool.check_result(output, request.revision))?;
+    }
+    #[cfg(not(all(debug_assertions, feature = "alloc")))]
+    let _ = request;
+    result
+}
+
 impl<'p, 'm, O: Outcome<Server<'m>>> Turn<'p, Server<'m>, O> {
     /// Calls a tool if the request is a valid call of one, and sends the result; for any other
     /// request it does what [`Catalog::respond`] does. `pump` writes as in [`send`](Self::send),
@@ -158,6 +175,7 @@ impl<'p, 'm, O: Outcome<Server<'m>>> Turn<'p, Server<'m>, O> {
         };
         let link = TurnLink::new(self, pump, now);
         let result = handler.call(call, ToolContext::new(request, &link));
+        let result = checked::<H::Tools, _>(request, result);
         link.respond(request.handle, &result).map(|()| Target::Responded)
     }
 
@@ -188,6 +206,7 @@ impl<'p, 'm, O: Outcome<Server<'m>>> Turn<'p, Server<'m>, O> {
                 Poll::Pending => wait(),
             }
         };
+        let result = checked::<H::Tools, _>(request, result);
         link.respond(request.handle, &result).map(|()| Target::Responded)
     }
 }

@@ -152,6 +152,8 @@ pub use prompts::Prompts;
 pub use rule::{MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf, Rule};
 pub use tools::{Called, Tools};
 
+#[doc(hidden)]
+pub use handler::checked;
 // For the code that the macros write.
 #[doc(hidden)]
 pub use docs::{form_bytes, form_len, schema, schema_bytes, schema_len};

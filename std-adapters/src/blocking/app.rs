@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use mcp_sansio::{
-    Catalog, Encode, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent, Target,
+    Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent,
+    Target,
 };
 
 use super::{Context, Error, Handler, Input, Memory, serve, serve_on};
@@ -119,12 +120,21 @@ impl<'r, 's> RequestContext<'r, 's> {
         self.request.arguments().get(name)
     }
 
-    /// Sends the result, see [`Server::respond`](mcp_sansio::Server::respond).
+    /// Sends the result, see [`Server::respond`](mcp_sansio::Server::respond). In debug builds, a
+    /// tool's result that breaks its output schema is sent as an error:
+    /// [`Entry::check_result`](mcp_sansio::Entry::check_result).
     ///
     /// # Errors
     /// See [`Context`].
     pub fn respond<T: Encode + ?Sized>(&mut self, result: &T) -> Result<(), Error> {
-        self.connection.respond(self.request.handle, result)
+        let request = self.request;
+        if cfg!(debug_assertions)
+            && let Target::Tool(tool) = self.target
+            && let Err(error) = tool.check_result(result, request.revision)
+        {
+            return self.connection.send(|server, tx| error.send(server, request.handle, tx));
+        }
+        self.connection.respond(request.handle, result)
     }
 
     /// Sends an error as the response.

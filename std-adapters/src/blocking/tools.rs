@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools as _};
+use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools as _, checked};
 use mcp_sansio::{Request, Spare, ToolContext, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
@@ -89,7 +89,7 @@ impl Context<'_> {
             let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
             let link = TurnLink::new(&mut self.turn, pump, self.clock);
             let result = handler.call(call, ToolContext::new(request, &link));
-            link.respond(handle, &result)?;
+            link.respond(handle, &checked::<H::Tools, _>(request, result))?;
         }
         self.limit_pending()
     }
@@ -124,7 +124,7 @@ impl Context<'_> {
                     Poll::Pending => thread::park(),
                 }
             };
-            link.respond(handle, &result)?;
+            link.respond(handle, &checked::<H::Tools, _>(request, result))?;
         }
         self.limit_pending()
     }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
-use mcp_sansio::types::{LoggingLevel, TextResult};
+use mcp_sansio::types::{LoggingLevel, TextResult, Tool};
 use mcp_sansio::{
-    ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError, ServerEvent,
-    ToolError,
+    Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError,
+    ServerEvent, ToolError, entries,
 };
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::{Value, json};
@@ -33,6 +33,29 @@ async fn echo(ctx: Context) -> HandlerResult {
         future::yield_now().await;
     }
     ctx.reply(&TextResult::new(&text.to_string()))
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() {
+    const SCHEMA: &str =
+        r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
+    static CATALOG: Catalog = Catalog::new().tools(entries![
+        Tool::new("sum", RawJson::from_static(r#"{"type":"object"}"#))
+            .output_schema(RawJson::from_static(SCHEMA))
+    ]);
+    async fn sum(ctx: Context) -> HandlerResult {
+        ctx.structured(&ctx.arguments().raw())
+    }
+    let app = App::new(&CONFIG, sum).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        let right = client.ask(&call(1, "sum", json!({"sum": 7}))).await;
+        assert_eq!(right["result"]["structuredContent"], json!({"sum": 7}));
+        let wrong = client.ask(&call(2, "sum", json!({"sum": "7"}))).await;
+        let words =
+            "the result of sum breaks its output schema: sum: must be of type integer, is \"7\"";
+        assert_eq!(wrong["error"], json!({"code": -32603, "message": words}));
+    });
 }
 
 /// Counts its instances.

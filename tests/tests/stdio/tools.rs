@@ -190,3 +190,62 @@ fn invalid_arguments_are_refused_when_the_function_leaves_them() {
     let error = client.call_tool("add", &RawJson::from_static(r#"{"number":1}"#)).unwrap_err();
     assert!(error.to_string().contains("The application sent no response"), "{error}");
 }
+
+/// Returns what `add` does not declare.
+struct Careless;
+
+#[derive(Output)]
+struct Wrong {
+    sum: &'static str,
+}
+
+impl ToolHandler for Careless {
+    type Tools = Call<'static>;
+    type Output<'a> = Wrong;
+
+    fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a, Wrong> {
+        match call {
+            Call::Add { number: 0 } => Ok("nothing".into()),
+            Call::Add { .. } => Ok(ToolOutput::Structured(Wrong { sum: "much" })),
+            Call::Echo { .. } => Ok(ToolOutput::Structured(Wrong { sum: "undeclared" })),
+            Call::Panic => Err("not this one")?,
+        }
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() {
+    let call = |client: &mut Client<'_>, tool, arguments| {
+        let arguments = RawJson::from_static(arguments);
+        match client.call_tool(tool, &arguments) {
+            Ok(result) => result.as_raw().as_str().to_owned(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let error = |words: &str| {
+        let text = "the server responded with an error: the result of add breaks its output schema";
+        format!("{text}: {words} (code -32603)")
+    };
+    for era in Era::ALL {
+        let app = App::new(&SERVER).catalog(&CATALOG);
+        let mut typed =
+            app.memory(|ctx| ctx.call_tool(&mut Careless)).connect(&CLIENT, era).unwrap();
+        let mut by_hand = app
+            .memory(|ctx| match ctx.argument("number").and_then(RawJson::as_i64) {
+                Some(0) => ctx.respond(&ToolOutput::<Wrong>::text("nothing")),
+                Some(_) => ctx.respond(&ToolOutput::Structured(Wrong { sum: "much" })),
+                None => ctx.respond(&ToolOutput::Structured(Wrong { sum: "undeclared" })),
+            })
+            .connect(&CLIENT, era)
+            .unwrap();
+        for client in [&mut typed, &mut by_hand] {
+            let missing = error("structuredContent: is missing");
+            assert_eq!(call(client, "add", r#"{"number":0}"#), missing);
+            let wrong = error("sum: must be of type integer, is \"much\"");
+            assert_eq!(call(client, "add", r#"{"number":1}"#), wrong);
+            assert!(call(client, "echo", r#"{"text":""}"#).contains("undeclared"));
+        }
+        assert!(call(&mut typed, "panic", "{}").contains("\"isError\":true"));
+    }
+}

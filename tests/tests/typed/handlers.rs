@@ -459,15 +459,21 @@ fn other_requests_are_left_to_the_loop() {
 /// A handler without structured results, as short as it gets.
 struct Plain;
 
+#[derive(Tools)]
+enum PlainCall<'a> {
+    /// Repeats a text.
+    Echo { text: Text<'a> },
+}
+
+static PLAIN_CATALOG: Catalog = Catalog::new().calls::<PlainCall>();
+
 impl ToolHandler for Plain {
-    type Tools = Call<'static>;
+    type Tools = PlainCall<'static>;
     type Output<'a> = Infallible;
 
-    fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
-        match call {
-            Call::Split { text } => Ok(ToolOutput::Text(text)),
-            _ => Err("no")?,
-        }
+    fn call<'a>(&mut self, call: PlainCall<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
+        let PlainCall::Echo { text } = call;
+        Ok(ToolOutput::Text(text))
     }
 }
 
@@ -479,7 +485,7 @@ impl Serve for Plain {
         wire: &Wire,
     ) -> Result<Target<'static>, Lost> {
         turn.call_tool(
-            &CATALOG,
+            &PLAIN_CATALOG,
             request,
             self,
             |bytes, _: &mut Spare<'_>| wire.take(bytes),
@@ -490,7 +496,7 @@ impl Serve for Plain {
 
 #[test]
 fn a_text_of_the_request_is_a_result() {
-    let input = call("split", r#"{"text":"a\tb"}"#, "");
+    let input = call("echo", r#"{"text":"a\tb"}"#, "");
     let expected = result(r#""content":[{"type":"text","text":"a\tb"}]"#);
     assert_eq!(play(&mut Plain, &input, 1, None), (expected, None));
 }

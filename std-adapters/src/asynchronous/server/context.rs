@@ -47,6 +47,17 @@ impl ActiveRequest {
             _ => "",
         }
     }
+
+    /// Checks the result of a tool in debug builds.
+    pub(super) fn checked(&self, reply: Reply) -> HandlerResult {
+        match self.target {
+            Target::Tool(tool) if cfg!(debug_assertions) => {
+                let revision = self.request.as_request().revision;
+                tool.check_result(&reply.0, revision).map(|()| reply)
+            }
+            _ => Ok(reply),
+        }
+    }
 }
 
 /// Share of the HTTP body budget that a request takes, returned when it is dropped.
@@ -90,7 +101,9 @@ impl Context {
     ///
     /// # Errors
     /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
-    /// because it could not read the result.
+    /// because it could not read the result. In debug builds it gets -32603 in place of a tool's
+    /// result that breaks its output schema, too:
+    /// [`Entry::check_result`](mcp_sansio::Entry::check_result).
     pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> HandlerResult {
         Reply::new(&self.request(), result)
     }

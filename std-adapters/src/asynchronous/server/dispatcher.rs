@@ -255,6 +255,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
                 Ok(result) => {
                     match caught(|| {
                         let result = result.into_reply(&active.request.as_request());
+                        let result = result.and_then(|reply| active.checked(reply));
                         if let Err(error) = &result {
                             app.observe_error(&active.request.as_request(), error);
                         }

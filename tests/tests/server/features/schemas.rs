@@ -304,6 +304,35 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
 }
 
 #[test]
+fn tool_11_a_result_is_measured_by_the_output_schema_of_its_tool() {
+    let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
+    let tool = Tool::new("a\u{1b}d", raw(DEFAULT)).output_schema(raw(schema));
+    let fault = |result: &str, revision| {
+        let checked = Entry::from(&tool).check_result(&raw(result), revision);
+        checked.err().map(|error| error.to_string())
+    };
+    let content = |value: &str| format!(r#"{{"content":[],"structuredContent":{value}}}"#);
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        assert_eq!(fault(&content(r#"{"sum":7,"more":1}"#), revision), None);
+        assert_eq!(fault(r#"{"content":[],"isError":true}"#, revision), None);
+        assert_eq!(fault(r#"{"resultType":"input_required"}"#, revision), None);
+        for (result, words) in [
+            (content(r#"{"sum":"7"}"#), r#"sum: must be of type integer, is "7""#),
+            (content("{}"), "sum: is missing"),
+            (content("[]"), "the value: must be of type object, is an array"),
+            (r#"{"content":[],"isError":false}"#.into(), "structuredContent: is missing"),
+            (r#"{"content":[],"resultType":"complete"}"#.into(), "structuredContent: is missing"),
+        ] {
+            let words = format!("the result of a\\u001bd breaks its output schema: {words}");
+            assert_eq!(fault(&result, revision), Some(words));
+        }
+    }
+    assert_eq!(fault(r#"{"content":[]}"#, Revision::V2025_03_26), None);
+    let without = Tool::new("t", raw(DEFAULT));
+    assert!(Entry::from(&without).check_result(&raw("{}"), Revision::LATEST).is_ok());
+}
+
+#[test]
 fn tool_11_structured_content_is_measured_by_the_output_schema() {
     let verdict = |schema: &str, content: Option<&str>| {
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
