@@ -53,15 +53,21 @@ impl Words {
 
     /// Returns the position of `text`.
     #[cfg(not(small))]
-    pub(crate) fn position(self, text: &str) -> Option<usize> {
-        self.0.iter().position(|entry| *entry == text)
+    pub(crate) fn position<T: PartialEq<str> + ?Sized>(self, text: &T) -> Option<usize> {
+        self.0.iter().position(|entry| *text == **entry)
     }
 
     /// Returns the position of `text`.
     #[cfg(small)]
-    pub(crate) fn position(self, text: &str) -> Option<usize> {
-        let mut entries = self.0.as_bytes().split_inclusive(|byte| *byte == b'\n');
-        entries.position(|entry| entry.split_last() == Some((&b'\n', text.as_bytes())))
+    pub(crate) fn position<T: PartialEq<str> + ?Sized>(self, text: &T) -> Option<usize> {
+        let (mut at, mut list) = (0, self);
+        while let Some((first, rest)) = list.split_first() {
+            if *text == *first {
+                return Some(at);
+            }
+            (at, list) = (at + 1, rest);
+        }
+        None
     }
 
     #[cfg(small)]

@@ -98,7 +98,7 @@ impl Encoder<'_> {
     #[cfg_attr(not(small), inline(always))]
     pub(super) fn put_key(&mut self, name: &str) {
         let is_first = mem::take(&mut self.state.is_first);
-        match (is_first, is_clean_key(name.as_bytes())) {
+        match (is_first, cfg!(not(small)) && is_clean_key(name.as_bytes())) {
             (true, true) => self.put_between(b"\"", name.as_bytes(), b"\":"),
             (false, true) => self.put_between(b",\"", name.as_bytes(), b"\":"),
             (is_first, false) => self.put_escaped_key(is_first, name),
@@ -106,7 +106,7 @@ impl Encoder<'_> {
     }
 
     #[cold]
-    #[inline(never)]
+    #[cfg_attr(not(small), inline(never))]
     fn put_escaped_key(&mut self, is_first: bool, name: &str) {
         self.put(if is_first { b"\"" } else { b",\"" });
         self.put_escaped(name.as_bytes());
@@ -148,7 +148,7 @@ impl Encoder<'_> {
             self.in_parts(text.as_bytes(), Self::put_escaped);
             return self.put(b"\"");
         }
-        if is_clean(text.as_bytes()) {
+        if cfg!(not(small)) && is_clean(text.as_bytes()) {
             return self.put_between(b"\"", text.as_bytes(), b"\"");
         }
         self.put(b"\"");

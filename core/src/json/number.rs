@@ -13,18 +13,11 @@ impl Decimal {
     #[cfg_attr(not(small), inline)]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
-        // Values of 32 bits, such as most ids, avoid 64-bit division, which is a function call on a
-        // Cortex-M0.
         let mut rest = value;
-        while rest > u64::from(u32::MAX) {
+        loop {
             let digit;
             (rest, digit) = divide_by_ten(rest);
             decimal.push(digit);
-        }
-        let mut rest = rest as u32;
-        loop {
-            decimal.push((rest % 10) as u8);
-            rest /= 10;
             if rest == 0 {
                 break;
             }

@@ -39,7 +39,7 @@ macro_rules! table {
 
         impl<'f> Method<'f> {
             /// Returns the method with this name.
-            pub(crate) fn from_name(name: &str) -> Option<Self> {
+            pub(crate) fn from_name<T: PartialEq<str> + ?Sized>(name: &T) -> Option<Self> {
                 // Indices as constants: the compiler turns the match into arithmetic, and no table
                 // of methods is linked.
                 #[repr(usize)]
@@ -140,15 +140,9 @@ pub(crate) struct Rule {
 impl<'f> Method<'f> {
     /// Returns the method with this name, as it stands in a message.
     pub(crate) fn from_json(name: JsonStr<'f>) -> Self {
-        match Self::from_name(name.inner()) {
-            Some(method) => method,
-            // Some writers escape the slash.
-            None if name.inner().contains('\\') => {
-                let mut decoded = [0; 32];
-                name.copy_to(&mut decoded).and_then(Self::from_name).unwrap_or(Self::Other(name))
-            }
-            None => Self::Other(name),
-        }
+        // Few writers escape the slash.
+        let plain = if cfg!(small) { None } else { Self::from_name(name.inner()) };
+        plain.or_else(|| Self::from_name(&name)).unwrap_or(Self::Other(name))
     }
 }
 

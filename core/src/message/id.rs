@@ -41,6 +41,10 @@ impl<'f> Id<'f> {
     fn parse_any(text: &'f str) -> Option<Self> {
         let bytes = text.as_bytes();
         let hash = match bytes {
+            [b'"', ..] if cfg!(small) => {
+                let text = JsonStr::scanned(text);
+                text.chars().fold(STRING, |hash, c| mix_word(hash, u32::from(c)))
+            }
             // Without escapes, a string has only one spelling.
             [b'"', inner @ .., b'"'] if skip_clean(bytes, 1) > inner.len() => {
                 hash_bytes(STRING, inner)
@@ -166,14 +170,12 @@ fn mix_word(hash: u32, word: u32) -> u32 {
     (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(15)
 }
 
-/// Hashes bytes, four at a time where that is faster: ids may be as long as a UUID.
+/// Hashes bytes, four at a time: ids may be as long as a UUID.
 fn hash_bytes(seed: u32, bytes: &[u8]) -> u32 {
     let (mut hash, mut rest) = (seed, bytes);
-    if cfg!(not(small)) {
-        while let Some((word, after)) = rest.split_first_chunk() {
-            hash = mix_word(hash, u32::from_le_bytes(*word));
-            rest = after;
-        }
+    while let Some((word, after)) = rest.split_first_chunk() {
+        hash = mix_word(hash, u32::from_le_bytes(*word));
+        rest = after;
     }
     rest.iter().fold(hash, |hash, b| mix_word(hash, u32::from(*b)))
 }

@@ -1,7 +1,7 @@
 //! Reads a message where code is scarce: validates it, then walks its objects like any other JSON.
 
 use super::member::Member;
-use crate::json::{JsonStr, RawJson, ScanError, byte, skip_value};
+use crate::json::{RawJson, ScanError, byte, skip_value};
 use crate::lifecycle::Method;
 use crate::words::{Words, words};
 
@@ -47,7 +47,7 @@ impl<'f> Envelope<'f> {
         let Some(object) = object else { return };
         let mut members = object.members();
         while let Some(key) = members.next_key() {
-            let at = position(key, names);
+            let at = names.position(&key);
             let place = at.map_or(Member::Other as usize, |at| first as usize + at);
             let bit = 1 << place;
             self.duplicate |= self.seen & bit & Member::UNIQUE != 0;
@@ -161,16 +161,6 @@ impl From<&Params<'_>> for OwnedParams {
     fn from(params: &Params<'_>) -> Self {
         Self(params.given().map(|params| params.as_str().into()))
     }
-}
-
-/// Returns the position of a key in a list.
-fn position(key: JsonStr<'_>, names: Words) -> Option<usize> {
-    // A key that does not fit is not one of the names.
-    let mut decoded = [0; 48];
-    names.position(match key.as_plain() {
-        Some(plain) => plain,
-        None => key.copy_to(&mut decoded)?,
-    })
 }
 
 const MESSAGE: Words = words!["jsonrpc", "id", "method", "result", "error", "params"];

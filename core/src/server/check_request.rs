@@ -4,65 +4,62 @@ use super::Server;
 use super::params::{self, Rule};
 use super::refusal::Refusal;
 use crate::lifecycle::{ClientFeatures, Method, Revision};
-use crate::message::{Envelope, Id, Member, Params, TransportContext};
+use crate::message::{Envelope, Id, Member, Messages, Params, TransportContext};
 use crate::types::LoggingLevel;
 use crate::violation::Violation;
 
 impl Server<'_> {
-    /// Checks a request, in the order that the specification gives.
+    /// Returns whether a request carries its own version.
+    pub(super) fn is_modern(
+        &self,
+        method: Method<'_>,
+        envelope: &Envelope<'_>,
+        transport: TransportContext<'_>,
+    ) -> bool {
+        envelope.has(Member::ProtocolVersion)
+            || self.peer.session.is_none()
+                && (envelope.has(Member::ClientCapabilities)
+                    || self.declares_modern_version(method, transport))
+    }
+
+    /// Checks a request, in the order that the specification gives, and completes its properties.
     #[cfg_attr(small, inline(never))]
     pub(super) fn check_request<'f>(
         &self,
         id: Id<'f>,
         method: Method<'f>,
         envelope: &Envelope<'f>,
-        in_batch: bool,
-        transport: TransportContext<'f>,
-    ) -> Result<Context<'f>, (Revision, Refusal)> {
-        let modern = envelope.has(Member::ProtocolVersion)
-            || self.peer.session.is_none()
-                && (envelope.has(Member::ClientCapabilities)
-                    || self.declares_modern_version(method, transport));
-        let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
-        let refuse = |refusal: Refusal| (revision, refusal);
+        messages: &Messages<'f>,
+        context: &mut Context<'f>,
+    ) -> Result<(), Refusal> {
         // First, because no error may be written with an id that another request uses.
-        let hash = id.hash();
-        if self.requests.find(id, hash).is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
-            return Err(refuse(Violation::IdInUse.into()));
+        let used = self.requests.find(id, id.hash());
+        if used.is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
+            return Err(Violation::IdInUse.into());
         }
         if id.is_too_long() {
-            return Err(refuse(Violation::IdTooLong.into()));
+            return Err(Violation::IdTooLong.into());
         }
         if !matches!(envelope.first_byte(Member::Params), 0 | b'{') {
-            return Err(refuse(Violation::InvalidParams.into()));
+            return Err(Violation::InvalidParams.into());
         }
-        // Matched instead of mapped: the compiler moves the results once.
-        let (capabilities, log_level) = if modern {
-            match self.check_modern(method, envelope, in_batch, transport) {
-                Ok(checked) => checked,
-                Err(refusal) => return Err(refuse(refusal)),
-            }
+        if context.is_modern {
+            self.check_modern(method, envelope, messages, context)?;
         } else {
-            match self.check_legacy(method, in_batch) {
-                Ok(capabilities) => (capabilities, None),
-                Err(refusal) => return Err(refuse(refusal)),
-            }
-        };
-        let token = envelope.value(Member::ProgressToken);
-        let token = match token.map(|token| Id::parse(token.as_str())) {
-            Some(None) => {
-                return Err(refuse(Refusal::TOKEN));
-            }
-            Some(Some(token)) if token.is_too_long() => {
-                return Err(refuse(Violation::IdTooLong.into()));
-            }
-            token => token.flatten(),
-        };
-        let rules = params::rules(method, &self.config.features);
-        if !rules.is_empty() && !is_usual_call(method, envelope) {
-            check_params(method, &envelope.params(), rules, modern).map_err(refuse)?;
+            context.capabilities = self.check_legacy(method, messages.in_batch())?;
         }
-        Ok(Context { hash, token, revision, capabilities, log_level })
+        if let Some(token) = envelope.value(Member::ProgressToken) {
+            let token = Id::parse(token.as_str()).ok_or(Refusal::TOKEN)?;
+            if token.is_too_long() {
+                return Err(Violation::IdTooLong.into());
+            }
+            context.token = Some(token);
+        }
+        let rules = params::rules(method, &self.config.features);
+        if rules.is_empty() || is_usual_call(method, envelope) {
+            return Ok(());
+        }
+        check_params(method, &envelope.params(), rules, context.is_modern)
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
@@ -70,9 +67,10 @@ impl Server<'_> {
         &self,
         method: Method<'f>,
         envelope: &Envelope<'f>,
-        in_batch: bool,
-        transport: TransportContext<'f>,
-    ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal> {
+        messages: &Messages<'f>,
+        context: &mut Context<'f>,
+    ) -> Result<(), Refusal> {
+        let transport = messages.transport();
         transport.require_version_header()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
@@ -90,18 +88,17 @@ impl Server<'_> {
             Some(revision) if revision.is_modern() && supported.contains(revision) => {}
             _ => return Err(Violation::UnsupportedVersion.into()),
         }
-        if in_batch {
+        if messages.in_batch() {
             return Err(Violation::BatchNotAllowed.into());
         }
         self.check_method(method, Revision::LATEST)?;
         transport.check_headers(method, envelope)?;
-        let level = envelope
-            .value(Member::LogLevel)
-            .map(|level| level.as_string().and_then(LoggingLevel::from_json));
-        if level == Some(None) {
-            return Err(Refusal::LOG_LEVEL);
+        if let Some(level) = envelope.value(Member::LogLevel) {
+            let level = level.as_string().and_then(LoggingLevel::from_json);
+            context.log_level = Some(level.ok_or(Refusal::LOG_LEVEL)?);
         }
-        Ok((ClientFeatures::read(declared, Revision::LATEST), level.flatten()))
+        context.capabilities = ClientFeatures::read(declared, Revision::LATEST);
+        Ok(())
     }
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
@@ -149,7 +146,7 @@ impl Server<'_> {
     fn declares_modern_version(&self, method: Method<'_>, transport: TransportContext<'_>) -> bool {
         let only_modern =
             !transport.exchange().is_session() && self.config.revisions.newest_legacy().is_none();
-        only_modern || method != Method::Initialize && transport.declares_modern_version()
+        only_modern || !matches!(method, Method::Initialize) && transport.declares_modern_version()
     }
 
     fn is_custom_method(&self, method: Method<'_>) -> bool {
@@ -157,13 +154,18 @@ impl Server<'_> {
     }
 }
 
-/// Properties of a valid request.
+/// Properties of a request.
 pub(super) struct Context<'f> {
-    pub(super) hash: u32,
     pub(super) token: Option<Id<'f>>,
-    pub(super) revision: Revision,
+    pub(super) is_modern: bool,
     pub(super) capabilities: ClientFeatures,
     pub(super) log_level: Option<LoggingLevel>,
+}
+
+impl Context<'_> {
+    pub(super) const fn new(is_modern: bool) -> Self {
+        Self { token: None, is_modern, capabilities: ClientFeatures::NONE, log_level: None }
+    }
 }
 
 /// Fast path: returns whether only a name and arguments are present, whose types are known already.
@@ -187,7 +189,7 @@ fn check_params(
 ) -> Result<(), Refusal> {
     let get = |key: &str| params.get(key);
     params::check(&get, rules)?;
-    if method == Method::SubscriptionsListen {
+    if matches!(method, Method::SubscriptionsListen) {
         let get = |key: &str| params.get("notifications")?.get(key);
         params::check(&get, &params::FILTER)?;
     }

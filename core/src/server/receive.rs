@@ -59,16 +59,16 @@ impl<'c> Server<'c> {
                     {
                         return Ok(Some(ended));
                     }
-                    match self.check_request(
-                        id,
-                        method,
-                        envelope,
-                        messages.in_batch(),
-                        messages.transport(),
-                    ) {
-                        Ok(context) if method.is_for_application() => {
+                    let transport = messages.transport();
+                    let mut context = Context::new(self.is_modern(method, envelope, transport));
+                    let revision = match context.is_modern {
+                        true => Revision::LATEST,
+                        false => self.fallback_revision(),
+                    };
+                    match self.check_request(id, method, envelope, messages, &mut context) {
+                        Ok(()) if method.is_for_application() => {
                             if let Some(slot) =
-                                self.open_request(now, id, method, &context, messages.transport())
+                                self.open_request(now, id, method, revision, &context, transport)
                             {
                                 messages.advance(next);
                                 // Built in place: the event is large, and moving it out of a helper
@@ -76,13 +76,13 @@ impl<'c> Server<'c> {
                                 return Ok(Some(ServerEvent::Request(Request {
                                     handle: RequestHandle(slot),
                                     method,
-                                    revision: context.revision,
+                                    revision,
                                     capabilities: context.capabilities,
                                     wants_progress: context.token.is_some(),
-                                    extensions: self.extensions(context.revision),
+                                    extensions: self.extensions(revision),
                                     params: envelope.params(),
                                     #[cfg(feature = "http")]
-                                    transport: messages.transport(),
+                                    transport,
                                 })));
                             }
                             if self.calls.len() == 0 && messages.delay() {
@@ -91,14 +91,13 @@ impl<'c> Server<'c> {
                             refuse(
                                 self.config,
                                 Some(id),
-                                context.revision,
+                                revision,
                                 Violation::TooManyRequests.into(),
                                 None,
                                 tx,
                             )?
                         }
-                        Ok(context) => {
-                            let (revision, transport) = (context.revision, messages.transport());
+                        Ok(()) => {
                             match self
                                 .handle_internally(id, method, revision, envelope, transport, tx)?
                             {
@@ -113,7 +112,7 @@ impl<'c> Server<'c> {
                                 event => event,
                             }
                         }
-                        Err((revision, refusal)) => refuse(
+                        Err(refusal) => refuse(
                             self.config,
                             refusal.id(id),
                             revision,
@@ -224,13 +223,14 @@ impl<'c> Server<'c> {
         now: Instant,
         id: Id<'_>,
         method: Method<'_>,
+        revision: Revision,
         context: &Context<'_>,
         transport: TransportContext<'_>,
     ) -> Option<Slot> {
         let timeout = self.config.request_timeout;
         let deadline = timeout.map(|timeout| (timeout.code.deadline)(now, timeout.value));
-        let (slot, pending) = self.requests.insert(context.hash, deadline)?;
-        pending.begin(id, context.revision, RequestKind::Request, transport.exchange());
+        let (slot, pending) = self.requests.insert(id.hash(), deadline)?;
+        pending.begin(id, revision, RequestKind::Request, transport.exchange());
         pending.capabilities = context.capabilities;
         pending.log_level = context.log_level;
         pending.may_require_input = method.may_require_input();

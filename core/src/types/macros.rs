@@ -326,8 +326,7 @@ macro_rules! names {
             /// Returns the variant for a string of a message.
             #[must_use]
             pub fn from_json(name: crate::json::JsonStr<'_>) -> Option<Self> {
-                let mut decoded = [0; 16];
-                name.copy_to(&mut decoded).and_then(Self::parse)
+                [$(Self::$variant),+].into_iter().find(|known| name == *known.as_str())
             }
         }
 
