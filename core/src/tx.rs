@@ -1,7 +1,7 @@
 //! Writing of frames: each completely or not at all, except that a frame longer than the buffer is
 //! written in parts.
 
-use crate::encode::{Encoder, Path, Tracker};
+use crate::encode::{Encoder, Tracker};
 use crate::error::{NotAllowed, SendError};
 use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
@@ -17,8 +17,8 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     tail: usize,
     /// The frame whose beginning has been written and whose end has not.
     open: Option<OpenFrame>,
-    /// Where the next part of the open frame begins. `None` is written by one store.
-    path: Option<Path>,
+    /// Where the next part of the open frame begins.
+    tracker: Tracker,
     framing: Framing,
     limit: usize,
     storage: S,
@@ -38,7 +38,15 @@ impl<S: Storage> TxBuffer<S> {
     /// parts.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self { head: 0, tail: 0, open: None, path: None, framing: Framing::Lines, limit, storage }
+        Self {
+            head: 0,
+            tail: 0,
+            open: None,
+            tracker: Tracker::START,
+            framing: Framing::Lines,
+            limit,
+            storage,
+        }
     }
 
     /// Changes the framing, which is lines by default.
@@ -348,22 +356,17 @@ impl Tx<'_> {
             None if part != FramePart::End => 0,
             _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
+        if sent > 0 && self.tail > 0 {
+            return Err(SendError::Full);
+        }
         // A frame that fits is written without looking for places to go on from.
         let mut is_tracked = sent > 0;
-        if is_tracked {
-            // A piece ends where the buffer does; without room it would be written to its end.
-            self.move_down();
-        }
         loop {
-            let len = self.storage.bytes().len();
-            let fixed = self.head == 0 && !(self.storage.can_grow() && len < self.limit);
-            let tail = self.tail;
+            let (len, tail) = (self.storage.bytes().len(), self.tail);
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
-            let mut tracker =
-                is_tracked.then(|| Tracker::new(self.path.unwrap_or(Path::START), fixed));
             let mut writer = Encoder::new(out, sent, revision);
-            if let Some(tracker) = &mut tracker {
-                writer.track(tracker);
+            if is_tracked {
+                writer.track(&mut self.tracker);
             }
             if part != FramePart::End {
                 delimiters.write_start(&mut writer);
@@ -399,12 +402,8 @@ impl Tx<'_> {
                 self.move_down();
                 continue;
             }
-            if !fixed
-                && storage::grow(
-                    &mut self.storage,
-                    (self.tail + total - sent).min(self.limit),
-                    self.limit,
-                )
+            if !is_tracked
+                && storage::grow(&mut self.storage, (tail + total).min(self.limit), self.limit)
             {
                 continue;
             }
@@ -414,13 +413,13 @@ impl Tx<'_> {
             if part == FramePart::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
-            let Some(tracker) = tracker else {
-                (self.path, is_tracked) = (None, true);
+            if !is_tracked {
+                self.tracker.restart();
+                is_tracked = true;
                 continue;
-            };
+            }
             self.tail = len;
             self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
-            self.path = Some(tracker.path);
             self.framing.written(writer_id.is_response(), status, false);
             return Err(SendError::Full);
         }
@@ -443,63 +442,71 @@ impl<F: FnMut(&mut Encoder<'_>)> Body for F {
 
 /// Identifies the writer of an open frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct WriterId(u64);
+pub(crate) struct WriterId {
+    /// Bits of the kind, and the slot if there is one.
+    kind: u32,
+    number: u32,
+}
 
 impl WriterId {
     /// A response that the state machine sends on its own when it receives a request.
-    pub(crate) const AUTOMATIC_RESPONSE: Self = Self(1);
+    pub(crate) const AUTOMATIC_RESPONSE: Self = Self::new(0, 1);
     /// A keep-alive ping.
-    pub(crate) const PING: Self = Self(2);
+    pub(crate) const PING: Self = Self::new(0, 2);
     /// `initialize` or `server/discover`.
-    pub(crate) const CONNECT: Self = Self(3);
+    pub(crate) const CONNECT: Self = Self::new(0, 3);
     /// The writer of no frame, while [`TxBuffer::hold`] prevents all of them.
-    const HOLD: Self = Self(4);
-    const UNKEYED: Self = Self(0);
+    const HOLD: Self = Self::new(0, 4);
+    const UNKEYED: Self = Self::new(0, 0);
+
+    const fn new(kind: u32, number: u32) -> Self {
+        Self { kind, number }
+    }
 
     /// A message that the application sends. `hash` distinguishes messages, so that two senders
     /// that take turns do not write into one frame.
     pub(crate) const fn application(hash: u32) -> Self {
-        Self(1 << 32 | hash as u64)
+        Self::new(1, hash)
     }
 
     const fn is_application(self) -> bool {
-        self.0 >> 32 == 1
+        self.kind == 1
     }
 
     /// The notifications of a `subscriptions/listen` request before its result.
     pub(crate) const fn subscription(slot: u16, serial: u32) -> Self {
-        Self(1 << 60 | (slot as u64) << 32 | serial as u64)
+        Self::new(1 << 28 | slot as u32, serial)
     }
 
     /// Returns whether the frame is a response; otherwise it is a notification or a call.
     const fn is_response(self) -> bool {
-        self.0 == Self::AUTOMATIC_RESPONSE.0 || self.0 >= 1 << 62
+        self.kind >= 1 << 30 || self.kind == 0 && self.number == Self::AUTOMATIC_RESPONSE.number
     }
 
     /// The `notifications/cancelled` of the call with this number.
     pub(crate) const fn cancel(number: u32) -> Self {
-        Self(1 << 61 | number as u64)
+        Self::new(1 << 29, number)
     }
 
     /// The `notifications/cancelled` of a call that timed out. Its reason differs from the
     /// application's.
     pub(crate) const fn timeout_cancel(number: u32) -> Self {
-        Self(1 << 61 | 1 << 60 | number as u64)
+        Self::new(1 << 29 | 1 << 28, number)
     }
 
     /// The error response to the request in this slot when it times out.
     pub(crate) const fn timeout_error(slot: u16, serial: u32) -> Self {
-        Self(1 << 62 | (slot as u64) << 32 | serial as u64)
+        Self::new(1 << 30 | slot as u32, serial)
     }
 
     /// The response to the request in this slot.
     pub(crate) const fn response(slot: u16, serial: u32) -> Self {
-        Self(1 << 63 | (slot as u64) << 32 | serial as u64)
+        Self::new(1 << 31 | slot as u32, serial)
     }
 
     /// The error response in place of a response that was abandoned.
     pub(crate) const fn replacement(slot: u16, serial: u32) -> Self {
-        Self(Self::response(slot, serial).0 | 1 << 62)
+        Self::new(1 << 31 | 1 << 30 | slot as u32, serial)
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) use encoder::Gate;
 pub(crate) use object::object;
 #[cfg(feature = "alloc")]
 pub use owned::OwnedJson;
-pub(crate) use path::{Path, Tracker};
+pub(crate) use path::Tracker;
 pub use serde_value::Json;
 pub(crate) use values::{Base64, DisplayText, JsonText, With, is_object};
 pub use values::{Encode, to_slice};

@@ -19,10 +19,10 @@ const PART: usize = 240;
 /// text that has changed does not begin in the middle of a character.
 const COMPARED: usize = 4;
 
-/// The place at which the next piece of a frame goes on.
+/// Where a frame that is written in pieces goes on, and how far the piece that is written has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    /// The member or element that is written, of each open object and array.
+pub(crate) struct Tracker {
+    /// The path: the member or element that is written, of each open object and array.
     places: [Place; LEVELS],
     len: usize,
     /// The part of a long text that is written, if the value at the end of the path is one;
@@ -31,6 +31,14 @@ pub(crate) struct Path {
     /// Hash of the bytes from the last place to the end of the piece. The next piece writes them
     /// again: they must be the same.
     hash: u32,
+    /// Number of members so far, of each open object.
+    counts: [usize; LEVELS],
+    /// Number of places of the path that are reached again; all of them on new ground.
+    reached: usize,
+    /// Whether the part of a text is still to be reached.
+    awaits_text: bool,
+    /// Hash of what was written again before the window.
+    sent_hash: u32,
 }
 
 /// A member, an element or a part of a text: its number, and its position in the frame.
@@ -44,14 +52,29 @@ impl Place {
     const START: Self = Self { index: 0, position: 0 };
 }
 
-impl Path {
-    pub(crate) const START: Self =
-        Self { places: [Place::START; LEVELS], len: 0, text: Place::START, hash: HASH_START };
+impl Tracker {
+    /// At the beginning of a frame: all zeros.
+    pub(crate) const START: Self = Self {
+        places: [Place::START; LEVELS],
+        len: 0,
+        text: Place::START,
+        hash: HASH_START,
+        counts: [0; LEVELS],
+        reached: 0,
+        awaits_text: false,
+        sent_hash: HASH_START,
+    };
+
+    /// Begins a frame.
+    pub(crate) fn restart(&mut self) {
+        (self.len, self.text, self.hash) = (0, Place::START, HASH_START);
+    }
 
     fn has_text(&self) -> bool {
         self.text.position > 0
     }
 
+    /// Returns the position of the last place.
     fn position(&self) -> usize {
         if self.has_text() {
             return self.text.position;
@@ -59,32 +82,9 @@ impl Path {
         let last = self.len.checked_sub(1).and_then(|last| self.places.get(last));
         last.map_or(0, |place| place.position)
     }
-}
-
-/// The state of a piece that is written.
-pub(crate) struct Tracker {
-    pub(crate) path: Path,
-    /// Number of members so far, of each open object.
-    counts: [usize; LEVELS],
-    /// Number of places of the path that are reached again; all of them on new ground.
-    reached: usize,
-    /// Whether the part of a text is still to be reached.
-    awaits_text: bool,
-    /// Hash of what was written again before the window.
-    hash: u32,
-    /// Whether to leave out what is behind the window.
-    stops: bool,
-}
-
-impl Tracker {
-    /// `stops` leaves out what is behind the window; otherwise the length of the frame is counted.
-    pub(crate) fn new(path: Path, stops: bool) -> Self {
-        let awaits_text = path.has_text();
-        Self { path, counts: [0; LEVELS], reached: 0, awaits_text, hash: HASH_START, stops }
-    }
 
     fn is_on_new_ground(&self) -> bool {
-        self.reached == self.path.len && !self.awaits_text
+        self.reached == self.len && !self.awaits_text
     }
 }
 
@@ -97,8 +97,11 @@ pub(super) struct Parts {
 }
 
 impl<'b> Encoder<'b> {
-    /// Writes a piece of a frame, from where `tracker` goes on.
+    /// Writes the piece of a frame that `tracker` goes on with, and leaves out what is behind the
+    /// window.
     pub(crate) fn track(&mut self, tracker: &'b mut Tracker) {
+        (tracker.reached, tracker.awaits_text) = (0, tracker.has_text());
+        tracker.sent_hash = HASH_START;
         self.tracker = Some(tracker);
         self.watch(0);
     }
@@ -148,17 +151,17 @@ impl<'b> Encoder<'b> {
         let Some(tracker) = &mut self.tracker else { return Some(index) };
         if tracker.is_on_new_ground() && position >= from {
             if is_behind {
-                return if tracker.stops { None } else { Some(index) };
+                return None;
             }
-            if let Some(place) = tracker.path.places.get_mut(level) {
+            if let Some(place) = tracker.places.get_mut(level) {
                 *place = Place { index, position };
-                tracker.path.len = level + 1;
-                tracker.path.text = Place::START;
+                tracker.len = level + 1;
+                tracker.text = Place::START;
                 tracker.reached = level + 1;
             }
             return Some(index);
         }
-        let place = tracker.path.places.get(level).filter(|_| level < tracker.path.len);
+        let place = tracker.places.get(level).filter(|_| level < tracker.len);
         let Some(place) = place.filter(|_| tracker.reached == level).copied() else {
             self.invalid(InvalidPayload::Changed);
             return None;
@@ -214,9 +217,9 @@ impl<'b> Encoder<'b> {
         if let Some(tracker) = &mut self.tracker
             && tracker.awaits_text
             && tracker.reached == depth
-            && depth == tracker.path.len
+            && depth == tracker.len
         {
-            let Place { index, position } = tracker.path.text;
+            let Place { index, position } = tracker.text;
             tracker.awaits_text = false;
             skipped = index;
             self.state.at = position.wrapping_sub(from);
@@ -254,11 +257,11 @@ impl<'b> Encoder<'b> {
         let (is_behind, room) = (self.is_behind_window(), self.window_len());
         let compared = position.wrapping_sub(self.state.from).saturating_add(COMPARED.min(room));
         let Some(tracker) = &mut self.tracker else { return true };
-        if is_behind && tracker.stops {
+        if is_behind {
             return false;
         }
-        if compared <= room && depth == tracker.path.len && tracker.is_on_new_ground() {
-            tracker.path.text = Place { index, position };
+        if compared <= room && depth == tracker.len && tracker.is_on_new_ground() {
+            tracker.text = Place { index, position };
         }
         true
     }
@@ -274,18 +277,19 @@ impl<'b> Encoder<'b> {
         if let Some(tracker) = &mut self.tracker
             && tracker.is_on_new_ground()
         {
-            tracker.hash = hash(tracker.hash, bytes);
+            tracker.sent_hash = hash(tracker.sent_hash, bytes);
         }
     }
 
-    /// Ends a piece: checks that what was written again is the same. The tracker's path is then
-    /// that of the next piece.
+    /// Ends a piece: checks that what was written again is the same. The path is then that of the
+    /// next piece.
     pub(crate) fn end_piece(&mut self) {
         let (position, from) = (self.position(), self.state.from);
         let Some(tracker) = &mut self.tracker else { return };
-        let resumed = tracker.path.hash;
-        let is_same = tracker.is_on_new_ground() && position >= from && tracker.hash == resumed;
-        tracker.path.hash = match tracker.path.position().checked_sub(from) {
+        let resumed = tracker.hash;
+        let is_same =
+            tracker.is_on_new_ground() && position >= from && tracker.sent_hash == resumed;
+        tracker.hash = match tracker.position().checked_sub(from) {
             Some(start) => hash(HASH_START, self.out.get(start..).unwrap_or_default()),
             None => hash(resumed, self.out),
         };

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Encoder, Path, Tracker};
+use super::{Encoder, Tracker};
 use crate::error::{InvalidPayload, SendError};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
@@ -222,7 +222,7 @@ impl Encode for Base64<'_> {
 /// what follows is left out, as what is behind the window of a piece.
 pub(crate) fn is_object(value: &dyn Encode, revision: Revision) -> bool {
     let mut first = [0];
-    let mut tracker = Tracker::new(Path::START, true);
+    let mut tracker = Tracker::START;
     let mut encoder = Encoder::new(&mut first, 0, revision);
     encoder.track(&mut tracker);
     value.encode(&mut encoder);

@@ -91,6 +91,10 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
+/// Maximum number of digits of an integer. Those of all integer types and of ids have at most as
+/// many.
+const MAX_DIGITS: isize = 48;
+
 /// A number as 0.d1d2d3... times a power of ten, where d1 is not zero. Zero has sign 0.
 pub(crate) struct Scientific<'t> {
     pub(crate) sign: i8,
@@ -138,11 +142,10 @@ impl<'t> Scientific<'t> {
         self.mantissa.iter().copied().filter(|byte| *byte != b'.')
     }
 
-    /// Returns the digits of an integer: `None` if it has a fraction, or more digits than an id and
-    /// any integer type can have.
+    /// Returns the digits of an integer: `None` if it has a fraction or too many digits.
     pub(crate) fn integer(&self) -> Option<impl Iterator<Item = u8>> {
-        let zeros = usize::try_from(self.exponent - self.len).ok().filter(|zeros| *zeros < 48)?;
-        Some(self.digits().chain(iter::repeat_n(b'0', zeros)))
+        let zeros = usize::try_from(self.exponent - self.len).ok()?;
+        (self.exponent <= MAX_DIGITS).then(|| self.digits().chain(iter::repeat_n(b'0', zeros)))
     }
 }
 

@@ -16,8 +16,8 @@ pub(crate) struct Envelope<'f> {
 
 impl<'f> Envelope<'f> {
     /// Creates an envelope without members, for the message in `text`.
-    pub(crate) const fn new(text: &'f str) -> Self {
-        Self { text, members: [None; KEPT], seen: 0, duplicate: false }
+    pub(crate) fn new(text: &'f str) -> Self {
+        Self { text, members: Default::default(), seen: 0, duplicate: false }
     }
 
     pub(crate) fn text(&self) -> &'f str {
