@@ -380,7 +380,12 @@ impl<'c> Catalog<'c> {
             return None;
         }
         let start = number.checked_sub(list * LONGEST)?;
-        (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
+        // A loop, since a Cortex-M0 cannot divide.
+        let mut page = 0;
+        while page < start && page < len {
+            page = page.saturating_add(self.page_size);
+        }
+        (start > 0 && start < len && page == start).then_some(start)
     }
 }
 

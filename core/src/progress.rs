@@ -3,6 +3,7 @@
 use crate::encode::Encoder;
 use crate::error::SendError;
 use crate::handle::Delivery;
+use crate::json::divide_by_ten;
 use crate::lifecycle::Revision;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;
@@ -88,10 +89,11 @@ impl Amount {
             return;
         }
         let mut digits = *b".000000";
-        let mut rest = self.millionths;
+        let mut rest = u64::from(self.millionths);
         for digit in digits.iter_mut().skip(1).rev() {
-            *digit += (rest % 10) as u8;
-            rest /= 10;
+            let last;
+            (rest, last) = divide_by_ten(rest);
+            *digit += last;
         }
         let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
         writer.put(digits.get(..digits.len() - zeros).unwrap_or_default());

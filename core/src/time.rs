@@ -38,7 +38,7 @@ impl Instant {
         if duration.as_secs() >= u64::MAX / 1000 {
             return Self::NEVER;
         }
-        let ms = duration.as_secs() * 1000 + duration.subsec_nanos().div_ceil(1_000_000) as u64;
+        let ms = duration.as_secs() * 1000 + whole_millis(duration.subsec_nanos()) as u64;
         Self(self.0.saturating_add(ms))
     }
 
@@ -46,5 +46,36 @@ impl Instant {
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Returns the milliseconds of less than a second, rounded up.
+const fn whole_millis(nanos: u32) -> u32 {
+    if cfg!(not(small)) {
+        return nanos.div_ceil(1_000_000);
+    }
+    // A Cortex-M0 cannot divide.
+    let (mut rest, mut millis, mut bit) = (nanos + 999_999, 0, 1 << 9);
+    while bit > 0 {
+        if rest >= bit * 1_000_000 {
+            rest -= bit * 1_000_000;
+            millis += bit;
+        }
+        bit >>= 1;
+    }
+    millis
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_rounded_up_to_milliseconds() {
+        for (nanos, millis) in [(0, 0), (1, 1), (999_999, 1), (1_000_000, 1), (1_000_001, 2)] {
+            assert_eq!(whole_millis(nanos), millis, "{nanos}");
+            assert_eq!(whole_millis(nanos + 998_000_000), millis + 998, "{nanos}");
+        }
+        assert_eq!(whole_millis(999_999_999), 1000);
     }
 }

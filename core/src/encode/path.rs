@@ -92,6 +92,8 @@ impl Tracker {
 pub(super) struct Parts {
     /// Number of bytes of the text so far, including those that are left out.
     offset: usize,
+    /// Offset of the next part.
+    end: usize,
     /// Number of bytes that are left out, because they have been sent.
     skipped: usize,
 }
@@ -224,7 +226,7 @@ impl<'b> Encoder<'b> {
             skipped = index;
             self.state.at = position.wrapping_sub(from);
         }
-        Parts { offset: 0, skipped }
+        Parts { offset: 0, end: 0, skipped }
     }
 
     /// Writes the next bytes of a text, each part of them with `write`. Returns `false` if no more
@@ -237,13 +239,20 @@ impl<'b> Encoder<'b> {
     ) -> bool {
         let sent = parts.skipped.saturating_sub(parts.offset).min(text.len());
         parts.offset += sent;
+        if sent > 0 {
+            // A part begins where writing goes on.
+            parts.end = parts.offset;
+        }
         let mut rest = text.get(sent..).unwrap_or_default();
         while !rest.is_empty() {
-            let begun = parts.offset % PART;
-            if begun == 0 && !self.begin_part(parts.offset) {
-                return false;
+            if parts.offset == parts.end {
+                if !self.begin_part(parts.offset) {
+                    return false;
+                }
+                parts.end += PART;
             }
-            let (part, after) = rest.split_at_checked(PART - begun).unwrap_or((rest, &[]));
+            let left = parts.end - parts.offset;
+            let (part, after) = rest.split_at_checked(left).unwrap_or((rest, &[]));
             write(self, part);
             parts.offset += part.len();
             rest = after;

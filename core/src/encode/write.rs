@@ -6,7 +6,7 @@ use super::path::Parts;
 use super::{Encode, Encoder};
 use crate::bytes::copy;
 use crate::error::InvalidPayload;
-use crate::json::{encode_base64, is_clean, is_clean_key, skip_clean};
+use crate::json::{base64_len, encode_base64, is_clean, is_clean_key, skip_clean};
 
 impl Encoder<'_> {
     /// Returns the number of bytes of the frame written so far, including those outside of the
@@ -221,7 +221,7 @@ impl Encoder<'_> {
 
     /// Writes bytes as base64, without quotes.
     pub(crate) fn put_base64(&mut self, bytes: &[u8]) {
-        let encoded = bytes.len().div_ceil(3) * 4;
+        let encoded = base64_len(bytes.len());
         if let Some(room) = self.room(encoded) {
             return encode_base64(bytes, room);
         }
@@ -239,7 +239,7 @@ impl Encoder<'_> {
         for chunk in bytes.chunks(48) {
             let mut text = [0; 64];
             encode_base64(chunk, &mut text);
-            self.put(text.get(..chunk.len().div_ceil(3) * 4).unwrap_or_default());
+            self.put(text.get(..base64_len(chunk.len())).unwrap_or_default());
         }
     }
 

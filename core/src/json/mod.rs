@@ -14,7 +14,7 @@ pub use scan::{MAX_DEPTH, SyntaxError};
 pub(crate) use string::Chars;
 pub use string::JsonStr;
 
-pub(crate) use base64::encode as encode_base64;
+pub(crate) use base64::{encode as encode_base64, encoded_len as base64_len};
 pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten};
 #[cfg(feature = "derive")]
 pub(crate) use number::{integer, signed};

@@ -54,13 +54,14 @@ pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     if cfg!(not(small)) {
         return (value / 10, (value % 10) as u8);
     }
-    // Long division by bytes needs only 32-bit divisions.
+    // Long division by bytes. A Cortex-M0 cannot divide; up to 2,559 the product is exact.
     let mut bytes = value.to_be_bytes();
     let mut rest = 0;
     for byte in &mut bytes {
         rest = rest << 8 | u32::from(*byte);
-        *byte = (rest / 10) as u8;
-        rest %= 10;
+        let tenth = (rest * 6554) >> 16;
+        *byte = tenth as u8;
+        rest -= tenth * 10;
     }
     (u64::from_be_bytes(bytes), rest as u8)
 }
