@@ -17,9 +17,9 @@ use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
 use crate::json::{Decimal, JsonStr, RawJson};
-use crate::lifecycle::Method;
 #[cfg(feature = "alloc")]
 use crate::lifecycle::Revision;
+use crate::lifecycle::{Method, ServerFeatures};
 use crate::printable::Printable;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
@@ -246,6 +246,35 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub const fn cache(self, ttl_ms: u64, scope: CacheScope) -> Self {
         Self { ttl_ms, scope, ..self }
+    }
+
+    /// Returns the capabilities for its lists: tools, resources and prompts, of those it has.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{Implementation, Prompt};
+    /// use mcp_sansio::{Catalog, ServerConfig, ServerFeatures, entries};
+    ///
+    /// static CATALOG: Catalog = Catalog::new().prompts(entries![Prompt::new("review")]);
+    /// static CONFIG: ServerConfig = ServerConfig::new(
+    ///     Implementation::new("reviewer", "0.1.0"),
+    ///     CATALOG.features().with(ServerFeatures::LOGGING),
+    /// );
+    /// assert!(CONFIG.capabilities().contains(ServerFeatures::PROMPTS));
+    /// assert!(!CONFIG.capabilities().contains(ServerFeatures::TOOLS));
+    /// ```
+    #[must_use]
+    pub const fn features(&self) -> ServerFeatures {
+        let mut features = ServerFeatures::NONE;
+        if !self.tools.is_empty() {
+            features = features.with(ServerFeatures::TOOLS);
+        }
+        if !(self.resources.is_empty() && self.templates.is_empty()) {
+            features = features.with(ServerFeatures::RESOURCES);
+        }
+        if !self.prompts.is_empty() {
+            features = features.with(ServerFeatures::PROMPTS);
+        }
+        features
     }
 
     /// Checks the entries: names that are empty, too long, contain other characters or are used

@@ -72,6 +72,8 @@ pub use server::{GrowingServerState, OwnedRequest};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tool_context::{Link, ToolContext, TurnLink};
+#[cfg(feature = "alloc")]
+pub use tool_result::BoxedContent;
 pub use tool_result::{OrToolError, ToolError, ToolOutput, ToolResult};
 pub use tx::{Tx, TxBuffer};
 pub use violation::Violation;

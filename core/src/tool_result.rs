@@ -47,13 +47,16 @@ use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
 pub type ToolResult<'a, T = Infallible> = Result<ToolOutput<'a, T>, ToolError<'a>>;
 
 /// The result of a tool that succeeded.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolOutput<'a, T = Infallible> {
     /// Structured content, and the same JSON as text, for models and for clients of revisions
     /// without structured content. Before 2026-07-28 structured content is an object; any other
     /// value is only written as text then. A type that derives `Output` has the schema, too.
     Structured(T),
+    /// Structured content of any type: see [`boxed`](Self::boxed).
+    #[cfg(feature = "alloc")]
+    Boxed(BoxedContent<'a>),
     /// Text.
     Text(Text<'a>),
     /// Text that was made for this result.
@@ -113,6 +116,25 @@ impl<'a, T> ToolOutput<'a, T> {
     pub const fn text(text: &'a str) -> Self {
         Self::Text(Text::new(text))
     }
+
+    /// Creates a result with structured content of any type, as [`Structured`](Self::Structured):
+    /// for programs whose tools return several types.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn boxed(content: impl Encode + Send + 'a) -> Self {
+        Self::Boxed(BoxedContent(Box::new(content)))
+    }
+}
+
+/// Structured content of any type.
+#[cfg(feature = "alloc")]
+pub struct BoxedContent<'a>(Box<dyn Encode + Send + 'a>);
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for BoxedContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoxedContent").finish_non_exhaustive()
+    }
 }
 
 impl<'a, T> From<&'a str> for ToolOutput<'a, T> {
@@ -139,6 +161,8 @@ impl<T: Encode> Encode for ToolOutput<'_, T> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self {
             Self::Structured(data) => WithText(data).encode(to),
+            #[cfg(feature = "alloc")]
+            Self::Boxed(data) => WithText(&*data.0).encode(to),
             Self::Text(text) => TextResult::from(*text).encode(to),
             #[cfg(feature = "alloc")]
             Self::String(text) => TextResult::new(text).encode(to),

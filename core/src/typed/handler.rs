@@ -75,7 +75,8 @@ pub trait ToolHandler {
     type Tools: ToolSet;
 
     /// The structured content of the results: a type that derives [`Output`](super::Output), an
-    /// enum of several, or [`Infallible`](core::convert::Infallible) if there is none.
+    /// enum of several, or [`Infallible`](core::convert::Infallible) if there is none, or all are
+    /// boxed (`ToolOutput::boxed`).
     type Output<'a>: Encode;
 
     /// Calls a tool. The arguments are valid. Other messages wait meanwhile.

@@ -3,7 +3,7 @@
 use super::docs::Docs;
 use super::input::{Array, Input};
 use super::rule::Rule;
-use crate::encode::{Encode, Encoder};
+use crate::encode::{Encode, Encoder, Json};
 use crate::json::{JsonStr, RawJson};
 use crate::types::{Number, Text};
 
@@ -141,6 +141,11 @@ impl<T: Output, const N: usize> Output for [T; N] {
 impl<T: Output> Output for alloc::vec::Vec<T> {
     const RULE: Rule = elements::<T>();
     const DOCS: Docs = <[T]>::DOCS;
+}
+
+/// Any JSON: what serde writes has no schema.
+impl<T: serde::Serialize> Output for Json<T> {
+    const RULE: Rule = Rule::Any;
 }
 
 /// Written as it was read.
