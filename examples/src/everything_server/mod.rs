@@ -6,7 +6,6 @@
 //! for time to pass or for the client. The names are those of the official conformance suite.
 
 mod catalog;
-mod completion;
 mod forms;
 mod media;
 mod prompts;
@@ -45,7 +44,15 @@ async fn handle(ctx: Context, watched: Arc<Watched>) -> HandlerResult {
         Target::Tool(_) => tools::call(&ctx, &watched).await,
         Target::Prompt(_) => prompts::get(&ctx).await,
         Target::Resource(_) | Target::Template(_) => resources::read(&ctx, &watched),
-        Target::CompletePrompt(_) | Target::CompleteTemplate(_) => completion::complete(&ctx),
+        Target::CompletePrompt(_) | Target::CompleteTemplate(_) => {
+            ctx.complete(|name| -> &[&str] {
+                match name {
+                    "arg1" => &["paris", "park", "party"],
+                    "id" => &["1", "12", "123"],
+                    _ => &[],
+                }
+            })
+        }
         _ => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
     }
 }

@@ -4,18 +4,15 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
-use mcp_sansio_adapters::asynchronous::{Connection, JoinedIo, serve};
-use smol::{Async, Unblock};
+use mcp_sansio_adapters::asynchronous::serve;
+use smol::Async;
 
 /// Serves standard input and output until the input ends.
 ///
 /// # Errors
 /// Errors of reading or writing.
 pub fn serve_stdio() -> io::Result<()> {
-    // Blocking reads and writes in threads: the descriptors may be files, or shared with processes
-    // that expect them to block.
-    let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
-    smol::block_on(Connection::new(&super::app(), stdio)).map(|_| ())
+    super::app().serve_stdio()
 }
 
 /// Serves every connection to `address`. Calls `ready` with the bound address, which matters for

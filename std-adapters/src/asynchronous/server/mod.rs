@@ -15,6 +15,7 @@ mod link;
 mod listener;
 mod mrtr;
 mod output;
+mod parameters;
 mod pending_responses;
 mod reply;
 mod tools;

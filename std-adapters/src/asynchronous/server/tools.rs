@@ -3,9 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools};
-use mcp_sansio::{ErrorCode, Request, RpcError, ToolContext, ToolError};
+use mcp_sansio::{Request, ToolContext, ToolError};
 
 use super::context::Context;
+use super::parameters::method_not_found;
 use super::reply::{HandlerResult, IntoReply as _};
 
 impl Context {
@@ -82,6 +83,6 @@ impl Context {
 fn read<'a, T: Tools<'a>>(request: &Request<'a>) -> Result<T, ToolError<'static>> {
     match T::from_request(request) {
         Some(call) => call.map_err(|faults| ToolError::from(faults).into_owned()),
-        None => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
+        None => Err(method_not_found()),
     }
 }
