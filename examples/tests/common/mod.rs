@@ -1,4 +1,4 @@
-//! The everything server as a child process.
+//! Servers as child processes.
 
 // Each test program compiles this module and uses a part of it.
 #![allow(dead_code)]
@@ -18,8 +18,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        let mut command = Command::new(SERVER);
-        command.arg("--stdio").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::spawn(Command::new(SERVER).arg("--stdio"))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
         Self { child, input }
