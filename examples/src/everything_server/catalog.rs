@@ -1,13 +1,12 @@
 //! The tools, resources and prompts as constants: a syntax error in a schema does not compile.
 
-use mcp_sansio::types::{
-    Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
-};
+use mcp_sansio::typed::Prompts;
+use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool, ToolAnnotations};
 use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> =
-    Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
+    Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts_of::<Ask<'_>>();
 
 const TOOLS: &[Entry<'_>] = entries![
     // One for each kind of content.
@@ -82,19 +81,29 @@ const TEMPLATES: &[Entry<'_>] = entries![
         .mime_type("application/json")
 ];
 
-const PROMPTS: &[Entry<'_>] = entries![
-    Prompt::new("test_simple_prompt").description("Says one thing"),
-    Prompt::new("test_prompt_with_arguments").description("Shows its two arguments").arguments(&[
-        PromptArgument::new("arg1").description("The first").required(true),
-        PromptArgument::new("arg2").description("The second").required(true),
-    ]),
-    Prompt::new("test_prompt_with_embedded_resource")
-        .description("Contains the contents of a resource")
-        .arguments(&[PromptArgument::new("resourceUri").description("Its URI").required(true)]),
-    Prompt::new("test_prompt_with_image").description("Contains a picture"),
-    Prompt::new("test_input_required_result_prompt")
-        .description("Asks the person for context first"),
-];
+#[derive(Prompts)]
+#[allow(dead_code, reason = "tests use the catalog without the prompts")]
+pub(super) enum Ask<'a> {
+    /// Says one thing
+    TestSimplePrompt,
+    /// Shows its two arguments
+    TestPromptWithArguments {
+        /// The first
+        arg1: Text<'a>,
+        /// The second
+        arg2: Text<'a>,
+    },
+    /// Contains the contents of a resource
+    TestPromptWithEmbeddedResource {
+        /// Its URI
+        #[arg(name = "resourceUri")]
+        resource_uri: Text<'a>,
+    },
+    /// Contains a picture
+    TestPromptWithImage,
+    /// Asks the person for context first
+    TestInputRequiredResultPrompt,
+}
 
 /// Creates a tool without arguments.
 const fn simple(name: &'static str, description: &'static str) -> Tool<'static> {

@@ -1,39 +1,39 @@
 //! `prompts/get`.
 
+use mcp_sansio::OrToolError as _;
+use mcp_sansio::typed::Prompts as _;
 use mcp_sansio::types::{
-    ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData,
-    Role, Text,
+    ContentBlock, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
 };
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
+use super::catalog::Ask;
 use super::{media, questions};
 
 /// Returns the messages of the prompt.
 pub(super) async fn get(ctx: &Context) -> HandlerResult {
     let request = ctx.request();
-    let params = request.params.to::<GetPromptParams<'_>>().ok();
-    let argument = |name| params.and_then(|params| params.argument(name)).unwrap_or_default();
+    let ask = Ask::from_request(&request).ok_or("Unknown prompt")?.or_arguments()?;
     let text;
-    let messages: &[PromptMessage<'_>] = match ctx.name() {
-        "test_simple_prompt" => &[PromptMessage::user("This is a simple prompt")],
-        "test_prompt_with_arguments" => {
-            text = format!("The arguments are '{}' and '{}'", argument("arg1"), argument("arg2"));
+    let messages: &[PromptMessage<'_>] = match ask {
+        Ask::TestSimplePrompt => &[PromptMessage::user("This is a simple prompt")],
+        Ask::TestPromptWithArguments { arg1, arg2 } => {
+            text = format!("The arguments are '{arg1}' and '{arg2}'");
             &[PromptMessage::user(&text)]
         }
-        "test_prompt_with_embedded_resource" => {
+        Ask::TestPromptWithEmbeddedResource { resource_uri } => {
             let data = ResourceData::Text(Text::new("The contents of the resource"));
-            let contents =
-                ResourceContents::new(argument("resourceUri"), data).mime_type("text/plain");
+            let contents = ResourceContents::new(resource_uri, data).mime_type("text/plain");
             &[
                 PromptMessage::new(Role::User, ContentBlock::resource(contents)),
                 PromptMessage::user("Look at this resource"),
             ]
         }
-        "test_prompt_with_image" => &[
+        Ask::TestPromptWithImage => &[
             PromptMessage::new(Role::User, ContentBlock::image(media::PNG, "image/png")),
             PromptMessage::user("Look at this picture"),
         ],
-        _ => {
+        Ask::TestInputRequiredResultPrompt => {
             text = questions::ask(ctx).await?;
             &[PromptMessage::user(&text)]
         }
