@@ -76,7 +76,13 @@ impl Escape<'_, '_> {
             '\n' => self.to.write_str("\\n"),
             '\r' => self.to.write_str("\\r"),
             // All escaped characters are in the Basic Multilingual Plane: four digits suffice.
-            c => write!(self.to, "\\u{:04x}", u32::from(c)),
+            c => {
+                self.to.write_str("\\u")?;
+                [12, 8, 4, 0].into_iter().try_for_each(|shift| {
+                    let digit = char::from_digit(u32::from(c) >> shift & 15, 16);
+                    self.to.write_char(digit.unwrap_or_default())
+                })
+            }
         }
     }
 }

@@ -90,18 +90,20 @@ enum Kind {
     Error,
 }
 
+/// An error stands beside the function that writes its words, so that a program which makes no such
+/// error does not link them.
 #[derive(Clone, Debug)]
 enum Why<'a> {
     Text(Text<'a>),
     #[cfg(feature = "alloc")]
     String(String),
-    Schema(SchemaError<'a>),
+    Schema(SchemaError<'a>, fn(&SchemaError<'_>, &mut fmt::Formatter<'_>) -> fmt::Result),
     #[cfg(feature = "derive")]
-    Faults(Faults<'a>),
+    Faults(Faults<'a>, fn(&Faults<'_>, &mut fmt::Formatter<'_>) -> fmt::Result),
     Error(RpcError<'a>),
     #[cfg(feature = "alloc")]
     OwnedError(Box<OwnedRpcError>),
-    Send(SendError),
+    Send(SendError, fn(&SendError, &mut fmt::Formatter<'_>) -> fmt::Result),
     Gone,
     #[cfg(feature = "alloc")]
     InputRequired,
@@ -257,13 +259,13 @@ impl<'a> ToolError<'a> {
     #[must_use]
     pub fn into_owned(self) -> ToolError<'static> {
         let why = match self.why {
-            Why::Text(_) | Why::Schema(_) => Why::String(self.to_string()),
+            Why::Text(_) | Why::Schema(..) => Why::String(self.to_string()),
             #[cfg(feature = "derive")]
-            Why::Faults(_) => Why::String(self.to_string()),
+            Why::Faults(..) => Why::String(self.to_string()),
             Why::Error(error) => Why::OwnedError(Box::new(error.into())),
             Why::String(text) => Why::String(text),
             Why::OwnedError(error) => Why::OwnedError(error),
-            Why::Send(error) => Why::Send(error),
+            Why::Send(error, words) => Why::Send(error, words),
             Why::Gone => Why::Gone,
             Why::InputRequired => Why::InputRequired,
         };
@@ -293,13 +295,13 @@ impl fmt::Display for ToolError<'_> {
             Why::Text(text) => fmt::Display::fmt(text, f),
             #[cfg(feature = "alloc")]
             Why::String(text) => f.write_str(text),
-            Why::Schema(error) => fmt::Display::fmt(error, f),
+            Why::Schema(error, words) => words(error, f),
             #[cfg(feature = "derive")]
-            Why::Faults(faults) => fmt::Display::fmt(faults, f),
+            Why::Faults(faults, words) => words(faults, f),
             Why::Error(error) => f.write_str(error.message),
             #[cfg(feature = "alloc")]
             Why::OwnedError(error) => f.write_str(error.as_error().message),
-            Why::Send(error) => fmt::Display::fmt(error, f),
+            Why::Send(error, words) => words(error, f),
             Why::Gone => f.write_str("the response is no longer awaited"),
             #[cfg(feature = "alloc")]
             Why::InputRequired => f.write_str("input is required first"),
@@ -358,7 +360,10 @@ impl<'a> From<RpcError<'a>> for ToolError<'a> {
 /// The arguments are invalid.
 impl<'a> From<SchemaError<'a>> for ToolError<'a> {
     fn from(error: SchemaError<'a>) -> Self {
-        Self { kind: Kind::InvalidArguments, why: Why::Schema(error) }
+        Self {
+            kind: Kind::InvalidArguments,
+            why: Why::Schema(error, |error, f| fmt::Display::fmt(error, f)),
+        }
     }
 }
 
@@ -366,14 +371,17 @@ impl<'a> From<SchemaError<'a>> for ToolError<'a> {
 #[cfg(feature = "derive")]
 impl<'a> From<Faults<'a>> for ToolError<'a> {
     fn from(faults: Faults<'a>) -> Self {
-        Self { kind: Kind::InvalidArguments, why: Why::Faults(faults) }
+        Self {
+            kind: Kind::InvalidArguments,
+            why: Why::Faults(faults, |faults, f| fmt::Display::fmt(faults, f)),
+        }
     }
 }
 
 /// An internal error: the client is not told more.
 impl From<SendError> for ToolError<'_> {
     fn from(error: SendError) -> Self {
-        Self { kind: Kind::Error, why: Why::Send(error) }
+        Self { kind: Kind::Error, why: Why::Send(error, fmt::Display::fmt) }
     }
 }
 
