@@ -85,24 +85,29 @@ const TEMPLATES: &[Entry<'_>] = entries![
 #[allow(dead_code, reason = "tests use the catalog without the prompts")]
 pub(super) enum Ask<'a> {
     /// Says one thing
-    TestSimplePrompt,
+    #[prompt(name = "test_simple_prompt")]
+    Simple,
     /// Shows its two arguments
-    TestPromptWithArguments {
+    #[prompt(name = "test_prompt_with_arguments")]
+    Arguments {
         /// The first
         arg1: Text<'a>,
         /// The second
         arg2: Text<'a>,
     },
     /// Contains the contents of a resource
-    TestPromptWithEmbeddedResource {
+    #[prompt(name = "test_prompt_with_embedded_resource")]
+    EmbeddedResource {
         /// Its URI
         #[arg(name = "resourceUri")]
         resource_uri: Text<'a>,
     },
     /// Contains a picture
-    TestPromptWithImage,
+    #[prompt(name = "test_prompt_with_image")]
+    Image,
     /// Asks the person for context first
-    TestInputRequiredResultPrompt,
+    #[prompt(name = "test_input_required_result_prompt")]
+    InputRequired,
 }
 
 /// Creates a tool without arguments.

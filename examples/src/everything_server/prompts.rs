@@ -16,12 +16,12 @@ pub(super) async fn get(ctx: &Context) -> HandlerResult {
     let ask = Ask::from_request(&request).ok_or("Unknown prompt")?.or_arguments()?;
     let text;
     let messages: &[PromptMessage<'_>] = match ask {
-        Ask::TestSimplePrompt => &[PromptMessage::user("This is a simple prompt")],
-        Ask::TestPromptWithArguments { arg1, arg2 } => {
+        Ask::Simple => &[PromptMessage::user("This is a simple prompt")],
+        Ask::Arguments { arg1, arg2 } => {
             text = format!("The arguments are '{arg1}' and '{arg2}'");
             &[PromptMessage::user(&text)]
         }
-        Ask::TestPromptWithEmbeddedResource { resource_uri } => {
+        Ask::EmbeddedResource { resource_uri } => {
             let data = ResourceData::Text(Text::new("The contents of the resource"));
             let contents = ResourceContents::new(resource_uri, data).mime_type("text/plain");
             &[
@@ -29,11 +29,11 @@ pub(super) async fn get(ctx: &Context) -> HandlerResult {
                 PromptMessage::user("Look at this resource"),
             ]
         }
-        Ask::TestPromptWithImage => &[
+        Ask::Image => &[
             PromptMessage::new(Role::User, ContentBlock::image(media::PNG, "image/png")),
             PromptMessage::user("Look at this picture"),
         ],
-        Ask::TestInputRequiredResultPrompt => {
+        Ask::InputRequired => {
             text = questions::ask(ctx).await?;
             &[PromptMessage::user(&text)]
         }
