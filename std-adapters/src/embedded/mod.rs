@@ -73,6 +73,12 @@
 //! - **A peer that starts again**: detected by `initialize`, or by ids that are in use. See
 //!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
+//! # Tools as types
+//!
+//! With the feature `derive`, `Turn::call_tool` takes the place of look-up, arguments and response:
+//! it calls a `ToolHandler` of the core, which every adapter serves unchanged.
+//! `Turn::call_async_tool` does the same for an `AsyncToolHandler`, one call at a time.
+//!
 //! # Long work
 //!
 //! A handler that cannot respond at once keeps the parsed arguments and the

@@ -93,6 +93,10 @@
 //! Notifications leave before the response: progress and log messages that the future has awaited,
 //! and changes that it has published.
 //!
+//! The `ToolHandler` and `AsyncToolHandler` of the core are not served here: their results borrow
+//! from the request, and here its line is gone before the future runs. Read the call of an enum of
+//! tools in [`Handler::on_request`] (`Tools::from_request`), and keep what the job needs of it.
+//!
 //! # The port
 //!
 //! Reading and writing never wait for each other. Input and output pass through 64 bytes of their

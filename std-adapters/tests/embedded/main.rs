@@ -2,6 +2,8 @@
 
 mod bench;
 mod mixture;
+#[cfg(feature = "derive")]
+mod tools;
 
 use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, Rest, echo, line};
 use embedded_io::ErrorKind;
