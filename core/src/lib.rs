@@ -33,6 +33,8 @@ mod server;
 mod storage;
 mod time;
 mod tool_context;
+#[cfg(feature = "alloc")]
+mod tool_input;
 mod tool_result;
 mod trace;
 mod tx;
@@ -72,6 +74,8 @@ pub use server::{GrowingServerState, OwnedRequest};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tool_context::{Link, ToolContext, TurnLink};
+#[cfg(feature = "alloc")]
+pub use tool_input::OwnedInputResponse;
 #[cfg(feature = "alloc")]
 pub use tool_result::BoxedContent;
 pub use tool_result::{OrToolError, ToolError, ToolOutput, ToolResult};

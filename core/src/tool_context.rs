@@ -7,6 +7,8 @@ use core::task::{Context, Poll};
 
 use crate::connection::{Outcome, Turn};
 use crate::encode::Encode;
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
 use crate::progress::Progress;
@@ -15,17 +17,26 @@ use crate::server::{Change, LogMessage, Request, Server};
 use crate::time::Instant;
 use crate::tool_result::ToolError;
 use crate::tx::Tx;
+#[cfg(feature = "alloc")]
+use crate::types::InputRequest;
 
-/// A call of a tool and the connection that it came on: the same type in every adapter. Copies
-/// refer to the same call.
+/// A call of a tool and the connection that it came on: the same type in every adapter, which the
+/// parameter is only for themselves. Copies refer to the same call.
 ///
 /// The methods are futures, which complete at once where writing blocks. Dropping one sends its
 /// message whole or not at all.
-#[derive(Clone, Copy)]
-pub struct ToolContext<'a> {
+pub struct ToolContext<'a, L: ?Sized = dyn Link + 'a> {
     request: &'a Request<'a>,
-    link: &'a dyn Link,
+    link: &'a L,
 }
+
+impl<L: ?Sized> Clone for ToolContext<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: ?Sized> Copy for ToolContext<'_, L> {}
 
 /// The connection of a [`ToolContext`], implemented by adapters. It has one way to send, so that a
 /// program links only what its tools do send.
@@ -48,13 +59,40 @@ pub trait Link {
     fn leave(&self, place: u64) {
         let _ = place;
     }
+
+    /// Requests input from the client, or returns its response, which waits where it is a message
+    /// of its own. `place` identifies the input request meanwhile; it begins as `None`.
+    #[cfg(feature = "alloc")]
+    fn poll_input(
+        &self,
+        cx: &mut Context<'_>,
+        request: &Request<'_>,
+        key: &str,
+        input_request: &InputRequest<'_>,
+        place: &mut Option<u64>,
+    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        let _ = (cx, request, key, input_request, place);
+        Poll::Ready(Err(ToolError::internal("The adapter cannot request input")))
+    }
+
+    /// Called when an input request that has a place is over: withdraws it unless it has a
+    /// response.
+    #[cfg(feature = "alloc")]
+    fn leave_input(&self, place: u64) {
+        let _ = place;
+    }
 }
 
-impl<'a> ToolContext<'a> {
+impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     /// Creates a context. For adapters, and for tests of tools.
     #[must_use]
-    pub const fn new(request: &'a Request<'a>, link: &'a dyn Link) -> Self {
+    pub const fn new(request: &'a Request<'a>, link: &'a L) -> Self {
         Self { request, link }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn link(&self) -> &'a L {
+        self.link
     }
 
     /// Returns the request: the revision, the capabilities of the client, `_meta`.
@@ -140,19 +178,19 @@ impl<'a> ToolContext<'a> {
     }
 }
 
-impl fmt::Debug for ToolContext<'_> {
+impl<L: ?Sized> fmt::Debug for ToolContext<'_, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolContext").field("request", self.request).finish_non_exhaustive()
     }
 }
 
 /// The place of a future that waits for room, which it gives up when it is dropped.
-struct Waiting<'a> {
-    link: &'a dyn Link,
+struct Waiting<'a, L: Link + ?Sized> {
+    link: &'a L,
     place: Option<u64>,
 }
 
-impl Drop for Waiting<'_> {
+impl<L: Link + ?Sized> Drop for Waiting<'_, L> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
             self.link.leave(place);

@@ -9,8 +9,8 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
     InputRequest, ListRootsResult, RequestedSchema, SamplingMessage, SamplingMessageContentBlock,
 };
-use mcp_sansio::{ClientFeatures, OrToolError as _, RawJson, ToolError};
-use mcp_sansio_adapters::asynchronous::{Context, InputResponse};
+use mcp_sansio::{ClientFeatures, OrToolError as _, OwnedInputResponse, RawJson, ToolError};
+use mcp_sansio_adapters::asynchronous::Context;
 
 use super::forms;
 use super::tools::argument;
@@ -133,7 +133,7 @@ fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a>
 
 /// Describes the response to a form.
 fn filled_in(
-    answer: &InputResponse,
+    answer: &OwnedInputResponse,
     form: &RequestedSchema<'_>,
 ) -> Result<String, ToolError<'static>> {
     let answer: ElicitResult<'_> = answer.to()?;
@@ -157,7 +157,7 @@ fn filled_in(
 }
 
 /// Describes the response to a sampling request.
-fn said(answer: &InputResponse) -> Result<String, ToolError<'static>> {
+fn said(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
     let answer: CreateMessageResult<'_> = answer.to()?;
     let texts = answer
         .content
@@ -172,7 +172,7 @@ fn said(answer: &InputResponse) -> Result<String, ToolError<'static>> {
 }
 
 /// Describes the client's roots.
-fn count(answer: &InputResponse) -> Result<String, ToolError<'static>> {
+fn count(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
     let answer: ListRootsResult<'_> = answer.to()?;
     let uris: Vec<String> =
         answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();

@@ -1,7 +1,7 @@
 //! `tools/call`.
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
-use mcp_sansio::{Json, LogMessage, OrToolError as _, OwnedJson, RawJson, Revision};
+use mcp_sansio::{Json, LogMessage, OrToolError as _, RawJson};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 use super::resources::Watched;
@@ -55,9 +55,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> HandlerResult {
 fn structured(ctx: &Context) -> HandlerResult {
     let city = argument(ctx, "city").or_arguments()?;
     let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
-    let weather = OwnedJson::new(&Json(weather), Revision::LATEST)?;
-    let content = [ContentBlock::text(weather.as_raw().as_str())];
-    ctx.reply(&CallToolResult::new(&content).structured_content(weather.as_raw()))
+    ctx.structured(&Json(weather))
 }
 
 /// Returns a string argument, or an error text.

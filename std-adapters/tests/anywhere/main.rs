@@ -7,6 +7,7 @@ use std::future::Future;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future;
@@ -206,4 +207,77 @@ fn tools_that_take_time_give_the_same_messages_on_every_transport() {
     assert_eq!(over_a_socket(|ctx| ctx.call_async_tool(&slow)), stdio);
     let slow = Slow::default();
     assert_eq!(over_http(|ctx| ctx.call_async_tool(&slow)), stdio);
+}
+
+/// Sends lines, each after a message with an id: a response to a request without an id of its own
+/// gets that of the message before. Returns the messages with an id.
+fn exchange(address: SocketAddr, lines: Vec<Value>) -> Vec<Value> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut answers = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+    let mut seen: Vec<Value> = Vec::new();
+    for mut line in lines {
+        let is_notification = line.get("id").is_none();
+        if line["id"].is_null() && !is_notification {
+            line["id"] = seen.last().unwrap()["id"].clone();
+        }
+        stream.write_all(format!("{line}\n").as_bytes()).unwrap();
+        if is_notification {
+            continue;
+        }
+        seen.push(messages(&mut answers, 1).remove(0).pop().unwrap());
+    }
+    seen
+}
+
+#[test]
+fn a_tool_asks_the_user_in_both_eras() {
+    let modern = |more: Value| {
+        let mut call = calls().remove(0);
+        let capabilities = "io.modelcontextprotocol/clientCapabilities";
+        call["params"]["name"] = json!("greet");
+        call["params"]["arguments"] = json!({});
+        call["params"]["_meta"][capabilities] = json!({"elicitation": {"form": {}}});
+        call["params"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call
+    };
+    let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
+    let rounds = [modern(json!({})), modern(json!({"inputResponses": {"guest": accepted}}))];
+    let first = rounds[0].clone();
+    let legacy = [
+        json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "c", "version": "1"},
+        }}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "greet"}}),
+        json!({"jsonrpc": "2.0", "id": null, "result": accepted}),
+    ];
+    let slow = Slow::default();
+    let app = App::new(&CONFIG, |ctx| ctx.call_async_tool(&slow)).catalog(&CATALOG);
+    let (listener, address) = listen();
+    let [modern, legacy] = beside(serve(&app, &listener), move || {
+        [exchange(address, rounds.into()), exchange(address, legacy.into())]
+    });
+    let asked = &modern[0]["result"]["inputRequests"]["guest"];
+    assert_eq!(
+        (&asked["method"], &legacy[1]["method"]),
+        (&json!("elicitation/create"), &asked["method"])
+    );
+    for params in [&asked["params"], &legacy[1]["params"]] {
+        assert_eq!(params["message"], "Who are you?");
+        assert_eq!(params["requestedSchema"]["required"], json!(["name"]));
+    }
+    assert_eq!(modern[1]["result"]["content"][0]["text"], "Hello, Ada");
+    assert_eq!(legacy[2]["result"]["content"], modern[1]["result"]["content"]);
+
+    // One call at a time leaves nothing that could read the response.
+    let stdio = blocking::App::new(&CONFIG).catalog(&CATALOG);
+    let mut output = Vec::new();
+    let line = format!("{first}\n");
+    let input = blocking::Threaded::new(std::io::Cursor::new(line.into_bytes()));
+    stdio.serve_on(input, &mut output, |ctx| ctx.call_async_tool(&slow)).unwrap();
+    let refused: Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(refused["error"]["code"], -32603);
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use mcp_sansio::typed::{AsyncToolHandler, Input, Output, ToolHandler, Tools};
-use mcp_sansio::types::{LoggingLevel, Text};
+use mcp_sansio::types::{InputRequest, LoggingLevel, Text};
 use mcp_sansio::{
     Catalog, ErrorCode, LogMessage, OrToolError as _, Progress, RpcError, ToolContext, ToolError,
     ToolOutput, ToolResult,
@@ -25,6 +25,13 @@ pub(crate) enum Call<'a> {
     Fail { how: How },
     /// Returns the number of calls so far.
     Count,
+    /// Asks the user for a name.
+    Greet,
+}
+
+#[derive(Input)]
+struct Guest<'a> {
+    name: Text<'a>,
 }
 
 #[derive(Output)]
@@ -72,6 +79,7 @@ impl ToolHandler for Fast {
             Call::Copy { blocks } => Ok(format!("{blocks} blocks are copied").into()),
             Call::Fail { how } => Err(fail(how)),
             Call::Count => Ok(self.calls.to_string().into()),
+            Call::Greet => Ok("Hello".into()),
         }
     }
 }
@@ -101,6 +109,14 @@ impl AsyncToolHandler for Slow {
             }
             Call::Fail { how } => Err(fail(how)),
             Call::Count => Ok(self.calls.get().to_string().into()),
+            Call::Greet => {
+                let form = InputRequest::form::<Guest<'_>>("Who are you?");
+                let response = ctx.request_input("guest", form).await?;
+                Ok(match response.to_form::<Guest<'_>>()? {
+                    Some(guest) => format!("Hello, {}", guest.name).into(),
+                    None => "Hello".into(),
+                })
+            }
         }
     }
 }

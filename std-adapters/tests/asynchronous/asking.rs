@@ -9,9 +9,9 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
     ListRootsResult, RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
-use mcp_sansio::{OrToolError as _, RawJson, Request, ToolError};
+use mcp_sansio::{OrToolError as _, OwnedInputResponse, RawJson, Request, ToolError};
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, HandlerResult, InputResponse, MAX_INPUT_RESPONSES, StateProtector,
+    App, ConnectionEnd, Context, HandlerResult, MAX_INPUT_RESPONSES, StateProtector,
 };
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn form(message: &str) -> InputRequest<'_> {
     InputRequest::Elicit(ElicitParams::form(message, FORM))
 }
 
-fn name(answer: &InputResponse) -> Result<String, ToolError<'static>> {
+fn name(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
     let content = answer.to::<ElicitResult<'_>>()?.content.ok_or("declined")?;
     Ok(content
         .get("name")

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use mcp_sansio::typed::{InputObject, OutputObject};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Encode, InvalidPayload, LogMessage, OwnedJson, OwnedRequest,
-    Progress, RawJson, Request, RequestHandle, Revision, RpcError, SendError, Target, ToolError,
-    ToolOutput,
+    Arguments, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse, OwnedJson,
+    OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
+    ToolContext, ToolError, ToolOutput,
 };
 
 use super::broadcast::Broadcaster;
 use super::inner::{ConnectionInner, ParamsReservation};
-use super::input::{InputResponse, InputResponseFuture, read_form};
 use super::kept::Kept;
 use super::mrtr::MrtrState;
 use super::reply::{HandlerResult, Reply};
@@ -126,11 +125,7 @@ impl Context {
     /// # Errors
     /// If the response is no longer awaited, or the notification cannot be sent. Use `?`.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
-        let handle = self.active.handle;
-        let now = self.connection.now();
-        self.connection
-            .notify(handle, |server, tx| server.progress(now, handle, progress, tx))
-            .await
+        ToolContext::new(&self.request(), self).progress(progress).await
     }
 
     /// Sends a log message to the client, if it asked for that level. Waits while the client does
@@ -144,8 +139,7 @@ impl Context {
         &self,
         message: &LogMessage<'_, T>,
     ) -> Result<(), ToolError<'static>> {
-        let handle = self.active.handle;
-        self.connection.notify(handle, |server, tx| server.log(handle, message, tx)).await
+        ToolContext::new(&self.request(), self).log(message).await
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
@@ -163,9 +157,8 @@ impl Context {
         &self,
         key: &str,
         input_request: InputRequest<'_>,
-    ) -> Result<InputResponse, ToolError<'static>> {
-        let [response] = self.request_inputs([(key, input_request)]).await?;
-        Ok(response)
+    ) -> Result<OwnedInputResponse, ToolError<'static>> {
+        ToolContext::new(&self.request(), self).request_input(key, input_request).await
     }
 
     /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
@@ -176,50 +169,8 @@ impl Context {
     pub async fn request_inputs<const K: usize>(
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
-    ) -> Result<[InputResponse; K], ToolError<'static>> {
-        let request = self.request();
-        let needed =
-            input_requests.iter().fold(ClientFeatures::NONE, |needed, (_, input_request)| {
-                needed.with(input_request.required_capabilities())
-            });
-        if !request.capabilities.contains(needed) {
-            return Err(ToolError::missing_capability(needed));
-        }
-        let mut responses = Vec::with_capacity(K);
-        if request.revision.is_modern() {
-            let mut is_complete = true;
-            for (key, input_request) in &input_requests {
-                match self.active.mrtr.input_response(key, &self.active.request) {
-                    Some(json) => responses.push(InputResponse { key: (*key).to_owned(), json }),
-                    None => {
-                        self.active
-                            .mrtr
-                            .add_missing(key, OwnedJson::new(input_request, request.revision)?);
-                        is_complete = false;
-                    }
-                }
-            }
-            if !is_complete {
-                return Err(ToolError::INPUT_REQUIRED);
-            }
-        } else {
-            let mut pending = Vec::with_capacity(K);
-            for (key, input_request) in &input_requests {
-                let input_request = OwnedJson::new(input_request, request.revision)?;
-                pending.push((
-                    *key,
-                    InputResponseFuture::new(
-                        Arc::clone(&self.connection),
-                        request.handle,
-                        input_request,
-                    ),
-                ));
-            }
-            for (key, pending) in pending {
-                responses.push(InputResponse { key: key.to_owned(), json: pending.await? });
-            }
-        }
-        responses.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
+    ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
+        ToolContext::new(&self.request(), self).request_inputs(input_requests).await
     }
 
     /// Asks the user to fill in a form, which the fields of the type are: see
@@ -257,7 +208,9 @@ impl Context {
         message: &str,
     ) -> Result<Option<T>, ToolError<'static>> {
         let response = self.request_input(key, InputRequest::form::<T>(message)).await?;
-        read_form(key, self.active.kept.keep(response.json))
+        T::from_elicit_result(self.active.kept.keep(response.into_json()))
+            .map_err(|faults| format!("Invalid response to input request {key}: {faults}"))
+            .or_input_response()
     }
 
     /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one

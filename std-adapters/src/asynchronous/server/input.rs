@@ -1,20 +1,13 @@
 //! Input requests to a client (elicitation, sampling, roots), and its responses.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
-use mcp_sansio::typed::InputObject;
+use super::inner::State;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RawJson,
-    RequestHandle, SendError, ToolError,
+    Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RequestHandle,
+    SendError, ToolError,
 };
-use serde::Deserialize;
-
-use super::inner::{ConnectionInner, State};
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
@@ -189,92 +182,5 @@ impl State {
                 self.notify_driver();
             }
         }
-    }
-}
-
-/// Waits for the response to an input request. Dropping it withdraws the request.
-pub(super) struct InputResponseFuture {
-    connection: Arc<ConnectionInner>,
-    id: u64,
-}
-
-impl InputResponseFuture {
-    pub(super) fn new(
-        connection: Arc<ConnectionInner>,
-        parent: RequestHandle,
-        input_request: OwnedJson,
-    ) -> Self {
-        let mut state = connection.lock();
-        state.notify_driver();
-        let id = state.input_requests.begin(parent, input_request);
-        drop(state);
-        Self { connection, id }
-    }
-}
-
-impl Future for InputResponseFuture {
-    type Output = Result<OwnedJson, ToolError<'static>>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        self.connection.lock().input_requests.poll(self.id, cx)
-    }
-}
-
-impl Drop for InputResponseFuture {
-    fn drop(&mut self) {
-        self.connection.lock().drop_input_request(self.id);
-    }
-}
-
-/// The response of a client to an input request. [`to`](Self::to) reads it as the result type of
-/// the request: [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation,
-/// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) for sampling,
-/// [`ListRootsResult`](mcp_sansio::types::ListRootsResult) for roots.
-#[derive(Clone)]
-pub struct InputResponse {
-    pub(super) key: String,
-    pub(super) json: OwnedJson,
-}
-
-impl InputResponse {
-    /// Reads the response as a result type that borrows from it.
-    ///
-    /// # Errors
-    /// [`ToolError::invalid_input_response`] if it is not of this type.
-    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolError<'static>> {
-        self.json.to().map_err(|error| invalid(&self.key, &error)).or_input_response()
-    }
-
-    /// Reads the response to the [form of a type](InputRequest::form). Returns `None` if the user
-    /// declined or dismissed it.
-    ///
-    /// # Errors
-    /// [`ToolError::invalid_input_response`] if it does not fit the form.
-    pub fn to_form<'a, T: InputObject<'a>>(&'a self) -> Result<Option<T>, ToolError<'static>> {
-        read_form(&self.key, self.json.as_raw())
-    }
-
-    /// Returns the response as JSON, as received.
-    #[must_use]
-    pub fn as_raw(&self) -> RawJson<'_> {
-        self.json.as_raw()
-    }
-}
-
-/// Reads the response to the form of a type.
-pub(super) fn read_form<'a, T: InputObject<'a>>(
-    key: &str,
-    response: RawJson<'a>,
-) -> Result<Option<T>, ToolError<'static>> {
-    T::from_elicit_result(response).map_err(|faults| invalid(key, &faults)).or_input_response()
-}
-
-fn invalid(key: &str, why: &dyn fmt::Display) -> String {
-    format!("Invalid response to input request {key}: {why}")
-}
-
-impl fmt::Debug for InputResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.json.as_raw())
     }
 }

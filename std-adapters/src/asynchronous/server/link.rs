@@ -1,36 +1,18 @@
 //! The way of handlers to their connection.
 
-use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::{self, Poll};
 
-use mcp_sansio::{Delivery, Instant, Link, RequestHandle, SendError, Server, ToolError, Tx};
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{
+    Instant, Link, OwnedJson, Request, RequestHandle, SendError, Server, ToolError, Tx,
+};
 
+use super::context::Context;
 use super::inner::ConnectionInner;
 
 impl ConnectionInner {
     pub(super) fn is_open(&self, request: RequestHandle) -> bool {
         self.lock().server().is_request_open(request)
-    }
-
-    /// Sends a notification about a request, whole or not at all. Waits for room; one longer than
-    /// the output buffer is dropped.
-    pub(super) async fn notify(
-        &self,
-        request: RequestHandle,
-        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
-    ) -> Result<(), ToolError<'static>> {
-        let mut waiting = WaitForRoom::new(self);
-        let mut delivery = Delivery::Gone;
-        let mut call = |server: &mut Server<'_>, tx: &mut Tx<'_>| {
-            delivery = call(server, tx)?;
-            Ok(())
-        };
-        let sent = poll_fn(|cx| self.poll_send(cx, request, &mut waiting.place, &mut call)).await;
-        match (sent, delivery) {
-            (Ok(()), Delivery::Gone) => Err(ToolError::GONE),
-            (Ok(()) | Err(SendError::TooLarge), _) => Ok(()),
-            (Err(error), _) => Err(error.into()),
-        }
     }
 
     #[cfg(feature = "http")]
@@ -49,19 +31,19 @@ impl ConnectionInner {
     }
 }
 
-impl Link for ConnectionInner {
+impl Link for Context {
     fn now(&self) -> Instant {
-        self.now()
+        self.connection.now()
     }
 
     fn poll_send(
         &self,
-        cx: &mut Context<'_>,
+        cx: &mut task::Context<'_>,
         request: RequestHandle,
         place: &mut Option<u64>,
         call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
     ) -> Poll<Result<(), SendError>> {
-        let mut state = self.lock();
+        let mut state = self.connection.lock();
         let (mut server, output) = state.at(request);
         let sent = match output.is_blocked() {
             true => Err(SendError::Full),
@@ -76,7 +58,45 @@ impl Link for ConnectionInner {
     }
 
     fn leave(&self, place: u64) {
-        self.leave(place);
+        self.connection.leave(place);
+    }
+
+    fn poll_input(
+        &self,
+        cx: &mut task::Context<'_>,
+        request: &Request<'_>,
+        key: &str,
+        input_request: &InputRequest<'_>,
+        place: &mut Option<u64>,
+    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        let input_request = || OwnedJson::new(input_request, request.revision);
+        if request.revision.is_modern() {
+            let mrtr = &self.active.mrtr;
+            return Poll::Ready(match mrtr.input_response(key, &self.active.request) {
+                Some(response) => Ok(response),
+                None => {
+                    mrtr.add_missing(key, input_request()?);
+                    Err(ToolError::INPUT_REQUIRED)
+                }
+            });
+        }
+        let new = match place {
+            Some(_) => None,
+            None => Some(input_request()?),
+        };
+        let mut state = self.connection.lock();
+        if let Some(input_request) = new {
+            *place = Some(state.input_requests.begin(request.handle, input_request));
+            state.notify_driver();
+        }
+        match *place {
+            Some(place) => state.input_requests.poll(place, cx),
+            None => Poll::Pending,
+        }
+    }
+
+    fn leave_input(&self, place: u64) {
+        self.connection.lock().drop_input_request(place);
     }
 }
 

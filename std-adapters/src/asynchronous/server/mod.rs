@@ -29,7 +29,6 @@ pub use app::{
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
-pub use input::InputResponse;
 pub use listener::{Listener, accept, serve};
 pub use mrtr::{MAX_INPUT_RESPONSES, StateProtector};
 pub use reply::{HandlerResult, IntoReply, MAX_PANIC_TEXT, PanicReport, Reply};

@@ -60,7 +60,7 @@ impl Context {
         let call = read::<CallOf<'_, H::Tools>>(&request)?;
         // State that a panic has left half changed is up to the handler.
         let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = handler.call(call, ToolContext::new(&request, &*self.connection));
+        let result = handler.call(call, ToolContext::new(&request, &self));
         drop(handler);
         result.into_reply(&request)
     }
@@ -75,8 +75,7 @@ impl Context {
     pub async fn call_async_tool<H: AsyncToolHandler>(self, handler: &H) -> HandlerResult {
         let request = self.request();
         let call = read::<CallOf<'_, H::Tools>>(&request)?;
-        let context = ToolContext::new(&request, &*self.connection);
-        handler.call(call, context).await.into_reply(&request)
+        handler.call(call, ToolContext::new(&request, &self)).await.into_reply(&request)
     }
 }
 
