@@ -78,6 +78,6 @@ pub use tool_context::{Link, ToolContext, TurnLink};
 pub use tool_input::OwnedInputResponse;
 #[cfg(feature = "alloc")]
 pub use tool_result::BoxedContent;
-pub use tool_result::{OrToolError, ToolError, ToolOutput, ToolResult};
+pub use tool_result::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
 pub use tx::{Tx, TxBuffer};
 pub use violation::Violation;

@@ -44,12 +44,15 @@ use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
 ///     }
 /// }
 /// ```
-pub type ToolResult<'a, T = Infallible> = Result<ToolOutput<'a, T>, ToolError<'a>>;
+pub type ToolResult<'a, T = NoOutput> = Result<ToolOutput<'a, T>, ToolError<'a>>;
+
+/// The structured content of tools that have none.
+pub type NoOutput = Infallible;
 
 /// The result of a tool that succeeded.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ToolOutput<'a, T = Infallible> {
+pub enum ToolOutput<'a, T = NoOutput> {
     /// Structured content, and the same JSON as text, for models and for clients of revisions
     /// without structured content. Before 2026-07-28 structured content is an object; any other
     /// value is only written as text then. A type that derives `Output` has the schema, too.

@@ -4,7 +4,9 @@
 
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, Text};
-use mcp_sansio::{Catalog, ServerConfig, ServerFeatures, ToolContext, ToolOutput, ToolResult};
+use mcp_sansio::{
+    Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolOutput, ToolResult,
+};
 use mcp_sansio_adapters::blocking::{App, Error};
 
 static CONFIG: ServerConfig =
@@ -21,7 +23,7 @@ struct Echo;
 
 impl ToolHandler for Echo {
     type Tools = Call<'static>;
-    type Output<'a> = std::convert::Infallible;
+    type Output<'a> = NoOutput;
 
     fn call<'a>(&mut self, Call::Echo { text }: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
         Ok(ToolOutput::Text(text))

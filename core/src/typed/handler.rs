@@ -75,7 +75,7 @@ pub trait ToolHandler {
     type Tools: ToolSet;
 
     /// The structured content of the results: a type that derives [`Output`](super::Output), an
-    /// enum of several, or [`Infallible`](core::convert::Infallible) if there is none, or all are
+    /// enum of several, or [`NoOutput`](crate::NoOutput) if there is none, or all are
     /// boxed (`ToolOutput::boxed`).
     type Output<'a>: Encode;
 
@@ -91,8 +91,7 @@ pub trait ToolHandler {
 ///
 /// ```
 /// # use mcp_sansio::typed::{AsyncToolHandler, Tools};
-/// # use mcp_sansio::{Progress, ToolContext, ToolResult};
-/// # use std::convert::Infallible;
+/// # use mcp_sansio::{NoOutput, Progress, ToolContext, ToolResult};
 /// # #[derive(Tools)]
 /// # enum Call {
 /// #     /// Erases the flash.
@@ -102,7 +101,7 @@ pub trait ToolHandler {
 /// # impl Board { async fn erase(&self, _: u32) {} }
 /// impl AsyncToolHandler for Board {
 ///     type Tools = Call;
-///     type Output<'a> = Infallible;
+///     type Output<'a> = NoOutput;
 ///
 ///     async fn call<'a>(&'a self, call: Call, ctx: ToolContext<'a>) -> ToolResult<'a> {
 ///         match call {

@@ -7,8 +7,8 @@ mod tests;
 use mcp_sansio::typed::{AsyncToolHandler, Output, Prompts, Tools};
 use mcp_sansio::types::{Implementation, LoggingLevel, ResourceTemplate};
 use mcp_sansio::{
-    Catalog, Json, LogMessage, OrToolError as _, Progress, ServerConfig, ServerFeatures, Target,
-    ToolContext, ToolOutput, ToolResult, entries,
+    Catalog, Json, LogMessage, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures,
+    Target, ToolContext, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 
@@ -66,7 +66,7 @@ enum Ask {
 
 impl AsyncToolHandler for Database {
     type Tools = Call;
-    type Output<'a> = std::convert::Infallible;
+    type Output<'a> = NoOutput;
 
     async fn call<'a>(&'a self, call: Call, ctx: ToolContext<'a>) -> ToolResult<'a> {
         let names = match call {

@@ -11,8 +11,8 @@ use embedded_io::{ErrorType, Read, ReadReady, Write};
 use mcp_sansio::typed::{AsyncToolHandler, ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, Text};
 use mcp_sansio::{
-    Catalog, Connection, Instant, Progress, RxBuffer, ServerConfig, ServerEvent, ServerFeatures,
-    ServerState, ToolContext, ToolOutput, ToolResult, TxBuffer,
+    Catalog, Connection, Instant, NoOutput, Progress, RxBuffer, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, ToolContext, ToolOutput, ToolResult, TxBuffer,
 };
 use mcp_sansio_adapters::embedded::{Port, Step};
 
@@ -28,7 +28,7 @@ struct Fast;
 
 impl ToolHandler for Fast {
     type Tools = Call<'static>;
-    type Output<'a> = Infallible;
+    type Output<'a> = NoOutput;
 
     fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
         match call {
@@ -42,7 +42,7 @@ struct Slow;
 
 impl AsyncToolHandler for Slow {
     type Tools = Call<'static>;
-    type Output<'a> = Infallible;
+    type Output<'a> = NoOutput;
 
     async fn call<'a>(&'a self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a> {
         match call {

@@ -1,7 +1,6 @@
 //! Handlers of tools, behind a connection with buffers of any size.
 
 use std::cell::{Cell, RefCell};
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,9 +10,9 @@ use std::time::Duration;
 use mcp_sansio::typed::{AsyncToolHandler, Input, Output, ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, LoggingLevel, Text};
 use mcp_sansio::{
-    Catalog, Connection, ErrorCode, Instant, LogMessage, Progress, Request, Revision, RpcError,
-    RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare,
-    Step, Target, ToolContext, ToolError, ToolOutput, ToolResult, Turn, TxBuffer,
+    Catalog, Connection, ErrorCode, Instant, LogMessage, NoOutput, Progress, Request, Revision,
+    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState,
+    Spare, Step, Target, ToolContext, ToolError, ToolOutput, ToolResult, Turn, TxBuffer,
 };
 
 #[derive(Tools)]
@@ -469,7 +468,7 @@ static PLAIN_CATALOG: Catalog = Catalog::new().calls::<PlainCall>();
 
 impl ToolHandler for Plain {
     type Tools = PlainCall<'static>;
-    type Output<'a> = Infallible;
+    type Output<'a> = NoOutput;
 
     fn call<'a>(&mut self, call: PlainCall<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
         let PlainCall::Echo { text } = call;

@@ -18,7 +18,7 @@ impl Context {
     ///
     /// use mcp_sansio::typed::{ToolHandler, Tools};
     /// use mcp_sansio::types::Implementation;
-    /// use mcp_sansio::{Catalog, ServerConfig, ServerFeatures, ToolContext, ToolResult};
+    /// use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
     /// use mcp_sansio_adapters::asynchronous::{self, App};
     ///
     /// static CONFIG: ServerConfig =
@@ -35,7 +35,7 @@ impl Context {
     ///
     /// impl ToolHandler for Counter {
     ///     type Tools = Call;
-    ///     type Output<'a> = std::convert::Infallible;
+    ///     type Output<'a> = NoOutput;
     ///
     ///     fn call<'a>(&mut self, Call::Count { by }: Call, _: ToolContext<'a>) -> ToolResult<'a> {
     ///         self.0 = self.0.checked_add(by).ok_or("There are no larger numbers")?;
