@@ -329,11 +329,12 @@ fn is_accepted(rule: &Rule, value: RawJson<'_>) -> bool {
     }
 }
 
-/// Counts characters only where the number of bytes leaves it open: a character takes 1 to 12.
+/// Counts characters only where the number of bytes leaves it open: a character takes 1 to 12, and
+/// dividing by 16 is a shift.
 fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
     let bytes = text.inner_bytes().len();
     let is_short_enough = bytes <= max as usize;
-    let is_long_enough = min == 0 || bytes.div_ceil(12) >= min as usize;
+    let is_long_enough = min == 0 || bytes.div_ceil(16) >= min as usize;
     is_short_enough && is_long_enough
         || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }

@@ -60,12 +60,18 @@ impl fmt::Debug for Format {
 }
 
 fn is_date(text: &mut impl Iterator<Item = char>) -> bool {
-    let (Some(year), true, Some(month), true, Some(day)) =
-        (digits(text, 4), is_next(text, '-'), digits(text, 2), is_next(text, '-'), digits(text, 2))
-    else {
+    let (Some(century), Some(year), true, Some(month), true, Some(day)) = (
+        digits(text, 2),
+        digits(text, 2),
+        is_next(text, '-'),
+        digits(text, 2),
+        is_next(text, '-'),
+        digits(text, 2),
+    ) else {
         return false;
     };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    // The first year of a century is a leap year if the century is divisible by four.
+    let leap = if year == 0 { century } else { year } % 4 == 0;
     let days = match month {
         2 => 28 + u32::from(leap),
         4 | 6 | 9 | 11 => 30,
