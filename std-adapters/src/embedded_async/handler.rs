@@ -5,9 +5,11 @@ use core::future::{Future, poll_fn};
 use core::task::{Poll, Waker};
 
 use ::embedded_io_async::ErrorKind;
+#[cfg(feature = "derive")]
+use mcp_sansio::{ErrorCode, RpcError, ToolResult, typed::Tools};
 use mcp_sansio::{
     Change, Delivery, Instant, LogMessage, Outcome, Progress, Request, RequestHandle, SendError,
-    Server, ServerEvent, Target,
+    Server, ServerEvent, Target, ToolError,
 };
 
 /// Handles requests: at once, or in a future.
@@ -64,6 +66,23 @@ pub enum Action<J, R> {
     Run(J),
 }
 
+#[cfg(feature = "derive")]
+impl<'f, J: Tools<'f>, T> Action<J, ToolResult<'f, T>> {
+    /// Passes the call of a tool to [`Handler::run`]. Responds to invalid arguments, and to other
+    /// requests with -32601.
+    #[must_use]
+    pub fn of_tool(request: &Request<'f>) -> Self {
+        match J::from_request(request) {
+            Some(Ok(call)) => Self::Run(call),
+            Some(Err(faults)) => Self::Respond(Err(faults.into())),
+            None => {
+                let error = RpcError::new(ErrorCode::MethodNotFound, "Method not found");
+                Self::Respond(Err(error.into()))
+            }
+        }
+    }
+}
+
 /// The time, and waiting for it. A thin wrapper of the timer of the executor.
 pub trait Clock {
     /// Returns the time. Must be monotonic; the zero is arbitrary.
@@ -83,8 +102,16 @@ pub struct Context<'l> {
 impl Context<'_> {
     /// Sends a progress notification, if the client requested them. Waits while the client does not
     /// read. A notification longer than the transmit buffer is dropped.
-    pub async fn progress(&self, progress: &Progress<'_>) {
-        let _ = self.send(|| self.connection.progress(self, progress)).await;
+    ///
+    /// # Errors
+    /// If the response is no longer awaited, or the notification cannot be sent. Use `?`: both end
+    /// the tool.
+    pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
+        match self.send(|| self.connection.progress(self, progress)).await {
+            Ok(Delivery::Gone) => Err(ToolError::GONE),
+            Ok(_) | Err(SendError::TooLarge) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Sends a log message, if the client requested its level. Waits while the client does not

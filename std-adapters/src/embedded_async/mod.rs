@@ -6,7 +6,8 @@
 //! use core::time::Duration;
 //!
 //! use embedded_io_async::{Read, Write};
-//! use mcp_sansio::types::{Implementation, TextResult, Tool};
+//! use mcp_sansio::typed::Tools;
+//! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::*;
 //! use mcp_sansio_adapters::embedded_async::{
 //!     Action, Clock, Connection, Context, Handler,
@@ -14,47 +15,37 @@
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
-//! static CATALOG: Catalog = Catalog::new().tools(entries![Tool::new(
-//!     "boil",
-//!     RawJson::from_static(
-//!         r#"{"type":"object","properties":{"cups":{"type":"integer"}},"required":["cups"]}"#,
-//!     ),
-//! )]);
+//! static CATALOG: Catalog = Catalog::new().calls::<Call>();
 //!
-//! struct Kettle<C>(C);
-//! struct Boil {
-//!     cups: u32,
-//! } // kept of a request
-//! struct Text(&'static str); // its response
-//!
-//! impl<C: Clock> Handler for Kettle<C> {
-//!     type Job = Boil;
-//!     type Response<'f> = Text;
-//!
-//!     fn on_request(&self, request: &Request<'_>, _: Target<'_>) -> Action<Boil, Text> {
-//!         match request.arguments().get("cups").and_then(|cups| cups.to().ok()) {
-//!             Some(cups @ 1..=9) => Action::Run(Boil { cups }),
-//!             _ => Action::Respond(Text("cups must be 1 to 9")),
-//!         }
-//!     }
-//!
-//!     async fn run(&self, job: Boil, ctx: Context<'_>) -> Text {
-//!         for cup in 0..job.cups {
-//!             ctx.progress(&Progress::of(cup).total(job.cups)).await;
-//!             self.0.sleep_until(self.0.now().saturating_add(Duration::from_secs(20))).await;
-//!         }
-//!         Text("The water boils")
-//!     }
+//! #[derive(Tools)]
+//! enum Call {
+//!     /// Boils water.
+//!     Boil {
+//!         #[arg(range = 1..=9)]
+//!         cups: u32,
+//!     },
 //! }
 //!
-//! impl Outcome<Server<'_>> for Text {
-//!     fn send(
+//! struct Kettle<C>(C);
+//!
+//! impl<C: Clock> Handler for Kettle<C> {
+//!     type Job = Call; // kept of a request
+//!     type Response<'f> = ToolResult<'f>;
+//!
+//!     fn on_request<'f>(
 //!         &self,
-//!         server: &mut Server<'_>,
-//!         request: RequestHandle,
-//!         tx: &mut Tx<'_>,
-//!     ) -> Result<(), SendError> {
-//!         server.respond(request, &TextResult::new(self.0), tx)
+//!         request: &Request<'f>,
+//!         _: Target<'f>,
+//!     ) -> Action<Call, ToolResult<'f>> {
+//!         Action::of_tool(request)
+//!     }
+//!
+//!     async fn run(&self, Call::Boil { cups }: Call, ctx: Context<'_>) -> ToolResult<'static> {
+//!         for cup in 0..cups {
+//!             ctx.progress(&Progress::of(cup).total(cups)).await?;
+//!             self.0.sleep_until(self.0.now().saturating_add(Duration::from_secs(20))).await;
+//!         }
+//!         Ok("The water boils".into())
 //!     }
 //! }
 //!

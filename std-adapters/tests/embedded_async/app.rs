@@ -130,7 +130,7 @@ impl Handler for App {
             }
             "steps" => {
                 for step in 1..=job.n {
-                    ctx.progress(&Progress::of(step).total(job.n)).await;
+                    let _ = ctx.progress(&Progress::of(step).total(job.n)).await;
                     self.pause(10).await;
                 }
                 Said::Text("done".into())
@@ -139,7 +139,7 @@ impl Handler for App {
                 // As in a set of futures: each is polled when it was woken itself, and not
                 // when the set was.
                 let progress = Progress::of(1u32);
-                Alone::new(pin!(ctx.progress(&progress))).await;
+                let _ = Alone::new(pin!(ctx.progress(&progress))).await;
                 Said::Text("done".into())
             }
             "log" => {

@@ -64,7 +64,8 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
             let stepped = self.app.borrow_mut().step(&mut sweep, self.clock.now());
             match stepped {
                 Some(Stepped::Progress { done, total }) => {
-                    ctx.progress(&Progress::of(u32::from(done)).total(u32::from(total))).await
+                    let progress = Progress::of(u32::from(done)).total(u32::from(total));
+                    let _ = ctx.progress(&progress).await;
                 }
                 Some(Stepped::Finished(reply)) => return reply,
                 None => {}
