@@ -5,12 +5,12 @@ use core::future::{Future, poll_fn};
 use core::task::{Poll, Waker};
 
 use ::embedded_io_async::ErrorKind;
-#[cfg(feature = "derive")]
-use mcp_sansio::{ErrorCode, RpcError, ToolResult, typed::Tools};
 use mcp_sansio::{
     Change, Delivery, Instant, LogMessage, Outcome, Progress, Request, RequestHandle, SendError,
     Server, ServerEvent, Target, ToolError,
 };
+#[cfg(feature = "derive")]
+use mcp_sansio::{ErrorCode, RpcError, ToolResult, typed::Tools};
 
 /// Handles requests: at once, or in a future.
 ///
