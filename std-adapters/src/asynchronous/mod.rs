@@ -115,8 +115,8 @@ mod timer;
 
 pub use io::{JoinedIo, Socket};
 pub use server::{
-    App, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT, HandlerResult,
-    IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE,
-    MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, PanicReport, Reply, SUBSCRIPTIONS,
-    StateProtector, accept, serve,
+    App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT,
+    HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
+    MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
+    PanicReport, Reply, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };

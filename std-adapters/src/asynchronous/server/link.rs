@@ -99,23 +99,3 @@ impl Link for Context {
         self.connection.lock().drop_input_request(place);
     }
 }
-
-/// The place of a future that waits for room, which it gives up when it is dropped.
-pub(super) struct WaitForRoom<'a> {
-    connection: &'a ConnectionInner,
-    pub(super) place: Option<u64>,
-}
-
-impl<'a> WaitForRoom<'a> {
-    pub(super) const fn new(connection: &'a ConnectionInner) -> Self {
-        Self { connection, place: None }
-    }
-}
-
-impl Drop for WaitForRoom<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.connection.leave(place);
-        }
-    }
-}

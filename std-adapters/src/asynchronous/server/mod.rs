@@ -31,4 +31,6 @@ pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};
 pub use mrtr::{MAX_INPUT_RESPONSES, StateProtector};
-pub use reply::{HandlerResult, IntoReply, MAX_PANIC_TEXT, PanicReport, Reply};
+pub use reply::{
+    BoxedHandler, HandlerResult, IntoReply, MAX_PANIC_TEXT, PanicReport, Reply, boxed,
+};

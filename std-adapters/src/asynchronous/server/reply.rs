@@ -1,8 +1,13 @@
 //! Results of handlers.
 
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use mcp_sansio::{Encode, Method, OwnedJson, Printable, Request, RpcError, ToolError, ToolResult};
+
+use super::context::Context;
 
 /// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
@@ -35,6 +40,37 @@ impl<T: Encode> IntoReply for ToolResult<'_, T> {
     fn into_reply(self, request: &Request<'_>) -> HandlerResult {
         Reply::new(request, &self.map_err(ToolError::into_owned)?)
     }
+}
+
+/// A handler whose type has a name, so that an [`App`](super::App) can stand in a struct.
+pub type BoxedHandler = Box<dyn Fn(Context) -> Pin<Box<dyn Future<Output = HandlerResult>>>>;
+
+/// Boxes a handler, which costs an allocation for each request.
+///
+/// ```
+/// use mcp_sansio::types::{Implementation, TextResult};
+/// use mcp_sansio::{ServerConfig, ServerFeatures};
+/// use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, boxed};
+///
+/// static CONFIG: ServerConfig =
+///     ServerConfig::new(Implementation::new("clock", "0.1.0"), ServerFeatures::TOOLS);
+///
+/// struct Program {
+///     app: App<BoxedHandler>,
+/// }
+///
+/// let handler = boxed(|ctx: Context| async move { ctx.reply(&TextResult::new("noon")) });
+/// let program = Program { app: App::new(&CONFIG, handler) };
+/// ```
+pub fn boxed<F>(handler: impl Fn(Context) -> F + 'static) -> BoxedHandler
+where
+    F: Future<Output: IntoReply> + 'static,
+{
+    Box::new(move |ctx| {
+        let active = Arc::clone(&ctx.active);
+        let result = handler(ctx);
+        Box::pin(async move { result.await.into_reply(&active.request.as_request()) })
+    })
 }
 
 impl Reply {

@@ -18,7 +18,7 @@ use mcp_sansio::{ErrorCode, ExchangeId, Frame, Json, Messages, OwnedJson, Revisi
 use super::super::app::App;
 use super::super::broadcast::Receiver;
 use super::super::context::{BodyReservation, Context};
-use super::super::link::WaitForRoom;
+use super::super::inner::ConnectionInner;
 use super::super::reply::IntoReply;
 use super::auth::AuthorizationError;
 use super::bodies::BodyShare;
@@ -462,3 +462,23 @@ fn rejection_of(error: HttpError) -> Rejection<'static> {
 
 /// `Retry-After` of requests that were rejected for lack of room, in seconds.
 const RETRY_AFTER: &str = "5";
+
+/// The place of a future that waits for room, which it gives up when it is dropped.
+struct WaitForRoom<'a> {
+    connection: &'a ConnectionInner,
+    place: Option<u64>,
+}
+
+impl<'a> WaitForRoom<'a> {
+    const fn new(connection: &'a ConnectionInner) -> Self {
+        Self { connection, place: None }
+    }
+}
+
+impl Drop for WaitForRoom<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.connection.leave(place);
+        }
+    }
+}
