@@ -4,6 +4,7 @@
 mod messages;
 mod ours;
 mod peer;
+mod typed;
 
 /// A case, which can be repeated.
 pub struct Case {
@@ -30,5 +31,6 @@ pub fn cases() -> Vec<Case> {
         cases.push(ours::through_buffers(format!("list40-{era}-256"), &list, 256));
     }
     cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
+    cases.extend(typed::cases());
     cases
 }
