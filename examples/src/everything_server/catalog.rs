@@ -1,67 +1,138 @@
-//! The tools, resources and prompts as constants: a syntax error in a schema does not compile.
+//! The tools, resources and prompts: a syntax error in a schema does not compile.
+#![allow(dead_code, reason = "tests use the catalog without the handlers")]
 
-use mcp_sansio::typed::Prompts;
-use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool, ToolAnnotations};
+use std::borrow::Cow;
+
+use mcp_sansio::typed::{Output, Prompts, Tools};
+use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool};
 use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> =
-    Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts_of::<Ask<'_>>();
+    Catalog::new().tools(&TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts_of::<Ask<'_>>();
 
-const TOOLS: &[Entry<'_>] = entries![
-    // One for each kind of content.
-    simple("test_simple_text", "Returns text"),
-    simple("test_image_content", "Returns an image"),
-    simple("test_audio_content", "Returns audio"),
-    simple("test_embedded_resource", "Returns an embedded resource"),
-    simple("test_multiple_content_types", "Returns text, an image and an embedded resource"),
-    simple("test_error_handling", "Returns a result with isError"),
-    Tool::new("structured", CITY)
-        .description("Returns structured content: an invented weather report for a city")
-        .output_schema(WEATHER)
-        .annotations(ToolAnnotations::new().read_only_hint(true)),
-    Tool::new("test_custom_header", VALUE)
-        .description("Echoes a value, which HTTP clients repeat in a header field"),
+#[derive(Tools)]
+pub(super) enum Call<'a> {
+    /// Returns text
+    TestSimpleText,
+    /// Returns an image
+    TestImageContent,
+    /// Returns audio
+    TestAudioContent,
+    /// Returns an embedded resource
+    TestEmbeddedResource,
+    /// Returns text, an image and an embedded resource
+    TestMultipleContentTypes,
+    /// Returns a result with isError
+    TestErrorHandling,
+    /// Returns structured content: an invented weather report for a city
+    #[tool(read_only, returns = Weather<'static>)]
+    Structured {
+        /// Any name will do
+        city: Text<'a>,
+    },
+    /// Echoes a value, which HTTP clients repeat in a header field
+    TestCustomHeader {
+        #[arg(header = "Value")]
+        value: Text<'a>,
+    },
+    /// Logs a message, if the request sets a log level
+    TestLoggingTool,
+    /// Notifies subscribers of a change of the list of tools
+    TestTriggerToolChange,
+    /// Notifies subscribers of a change of the list of prompts
+    TestTriggerPromptChange,
+    /// Changes test://watched-resource and notifies its subscribers
+    TestTriggerResourceUpdate,
+    #[tool(flatten)]
+    Slow(SlowCall),
+    #[tool(flatten)]
+    Question(Question<'a>),
+}
+
+#[derive(Output)]
+pub(super) struct Weather<'a> {
+    pub(super) city: Text<'a>,
+    /// In degrees Celsius
+    pub(super) temperature: f64,
+    pub(super) conditions: Conditions,
+}
+
+#[derive(Output)]
+pub(super) enum Conditions {
+    Sun,
+    Clouds,
+    Rain,
+}
+
+/// They take time; other requests are served meanwhile.
+#[derive(Tools)]
+pub(super) enum SlowCall {
+    /// Takes the given time, reports progress every 100 ms, and can be cancelled
+    Slow {
+        #[arg(range = 0.0..=3600.0)]
+        seconds: f64,
+        /// What slow_cancelled calls it
+        #[arg(length = ..=100)]
+        name: Option<String>,
+    },
+    /// Returns whether a call of slow with that name was cancelled: yes or no
+    SlowCancelled {
+        #[arg(length = ..=100)]
+        name: String,
+    },
+    /// Reports progress: 0, 50 and 100 of 100
+    TestToolWithProgress,
+    /// Logs three messages, 50 ms apart
+    TestToolWithLogging,
+    /// Responds after 100 ms
+    TestReconnection,
+}
+
+/// They request input from the client.
+#[derive(Tools)]
+pub(super) enum Question<'a> {
+    /// Asks the client's model
+    TestSampling { prompt: Cow<'a, str> },
+    /// Asks the person for a name and an address
+    TestElicitation { message: Cow<'a, str> },
+    /// Asks the person, with a default in each field
+    TestElicitationSep1034Defaults,
+    /// Asks the person to choose, with each kind of enum
+    TestElicitationSep1330Enums,
+    /// Asks the person for a confirmation
+    TestStreamingElicitation,
+    /// Rejects clients without the capability sampling
+    TestMissingCapability,
+    /// Asks the person for a name
+    TestInputRequiredResultElicitation,
+    /// Asks the client's model for a capital
+    TestInputRequiredResultSampling,
+    /// Asks for the client's roots
+    TestInputRequiredResultListRoots,
+    /// Asks for a confirmation, and wants a state back
+    TestInputRequiredResultRequestState,
+    /// Asks three questions at once
+    TestInputRequiredResultMultipleInputs,
+    /// Asks two questions, one after the other
+    TestInputRequiredResultMultiRound,
+    /// Asks for a confirmation, and notices a forged state
+    TestInputRequiredResultTamperedState,
+    /// Asks whatever the client is able to answer
+    TestInputRequiredResultCapabilities,
+}
+
+/// The tools of the enum, and one whose schema cannot be derived.
+const TOOLS: [Entry<'_>; Call::TOOLS.len() + 1] = {
+    let mut tools = [BY_HAND; Call::TOOLS.len() + 1];
+    tools.split_at_mut(Call::TOOLS.len()).0.copy_from_slice(Call::TOOLS);
+    tools
+};
+
+const BY_HAND: Entry<'_> = entries![
     Tool::new("json_schema_2020_12_tool", JSON_SCHEMA_2020_12)
-        .description("Has an input schema with keywords of JSON Schema 2020-12"),
-    // Slow tools.
-    Tool::new("slow", SECONDS)
-        .description("Takes the given time, reports progress every 100 ms, and can be cancelled"),
-    Tool::new("slow_cancelled", NAME)
-        .description("Returns whether a call of slow with that name was cancelled: yes or no"),
-    simple("test_tool_with_progress", "Reports progress: 0, 50 and 100 of 100"),
-    simple("test_tool_with_logging", "Logs three messages, 50 ms apart"),
-    simple("test_logging_tool", "Logs a message, if the request sets a log level"),
-    simple("test_reconnection", "Responds after 100 ms"),
-    // Tools that notify subscribers.
-    simple("test_trigger_tool_change", "Notifies subscribers of a change of the list of tools"),
-    simple("test_trigger_prompt_change", "Notifies subscribers of a change of the list of prompts"),
-    simple(
-        "test_trigger_resource_update",
-        "Changes test://watched-resource and notifies its subscribers",
-    ),
-    // Tools that send requests to the client, or ask for input (2026-07-28).
-    Tool::new("test_sampling", PROMPT).description("Asks the client's model"),
-    Tool::new("test_elicitation", MESSAGE).description("Asks the person for a name and an address"),
-    simple("test_elicitation_sep1034_defaults", "Asks the person, with a default in each field"),
-    simple("test_elicitation_sep1330_enums", "Asks the person to choose, with each kind of enum"),
-    simple("test_streaming_elicitation", "Asks the person for a confirmation"),
-    simple("test_missing_capability", "Rejects clients without the capability sampling"),
-    simple("test_input_required_result_elicitation", "Asks the person for a name"),
-    simple("test_input_required_result_sampling", "Asks the client's model for a capital"),
-    simple("test_input_required_result_list_roots", "Asks for the client's roots"),
-    simple(
-        "test_input_required_result_request_state",
-        "Asks for a confirmation, and wants a state back",
-    ),
-    simple("test_input_required_result_multiple_inputs", "Asks three questions at once"),
-    simple("test_input_required_result_multi_round", "Asks two questions, one after the other"),
-    simple(
-        "test_input_required_result_tampered_state",
-        "Asks for a confirmation, and notices a forged state",
-    ),
-    simple("test_input_required_result_capabilities", "Asks whatever the client is able to answer"),
-];
+        .description("Has an input schema with keywords of JSON Schema 2020-12")
+][0];
 
 const RESOURCES: &[Entry<'_>] = entries![
     Resource::new("test://static-text", "Static text")
@@ -82,7 +153,6 @@ const TEMPLATES: &[Entry<'_>] = entries![
 ];
 
 #[derive(Prompts)]
-#[allow(dead_code, reason = "tests use the catalog without the prompts")]
 pub(super) enum Ask<'a> {
     /// Says one thing
     #[prompt(name = "test_simple_prompt")]
@@ -109,52 +179,6 @@ pub(super) enum Ask<'a> {
     #[prompt(name = "test_input_required_result_prompt")]
     InputRequired,
 }
-
-/// Creates a tool without arguments.
-const fn simple(name: &'static str, description: &'static str) -> Tool<'static> {
-    Tool::new(
-        name,
-        RawJson::from_static(r#"{"type":"object","properties":{},"additionalProperties":false}"#),
-    )
-    .description(description)
-}
-
-const CITY: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"city":{"type":"string","description":"Any name will do"}},"required":["city"]}"#,
-);
-
-const WEATHER: RawJson<'_> = RawJson::from_static(
-    r#"{
-        "type": "object",
-        "properties": {
-            "city": {"type": "string"},
-            "temperature": {"type": "number", "description": "In degrees Celsius"},
-            "conditions": {"type": "string", "enum": ["sun", "clouds", "rain"]}
-        },
-        "required": ["city", "temperature", "conditions"]
-    }"#,
-);
-
-const VALUE: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"value":{"type":"string","x-mcp-header":"Value"}},"required":["value"]}"#,
-);
-
-const SECONDS: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":3600},
-    "name":{"type":"string","maxLength":100,"description":"What slow_cancelled calls it"}},"required":["seconds"]}"#,
-);
-
-const NAME: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"name":{"type":"string","maxLength":100}},"required":["name"]}"#,
-);
-
-const PROMPT: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#,
-);
-
-const MESSAGE: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#,
-);
 
 /// The schema is sent as it is written here.
 const JSON_SCHEMA_2020_12: RawJson<'_> = RawJson::from_static(

@@ -1,72 +1,73 @@
 //! The forms of elicitation requests.
+#![expect(dead_code, reason = "the tools show a response as it was sent, once it fits its type")]
 
+use mcp_sansio::typed::Input;
 use mcp_sansio::types::{
-    BooleanSchema, EnumOption, EnumOptions, Field, List, MultiSelectEnumSchema, Number,
-    NumberSchema, RequestedSchema, SingleSelectEnumSchema, StringSchema, Text,
+    EnumOption, EnumOptions, Field, List, MultiSelectEnumSchema, RequestedSchema,
+    SingleSelectEnumSchema, Text,
 };
 
-pub(super) const NAME: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
-    "name",
-    StringSchema::new().description("Your name").min_length(1).schema(),
-)]);
+#[derive(Input)]
+pub(super) struct Name {
+    /// Your name
+    #[arg(length = 1..)]
+    name: String,
+}
 
-pub(super) const CONFIRM: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
-    "ok",
-    BooleanSchema::new().description("Go on?").schema(),
-)]);
+#[derive(Input)]
+pub(super) struct Confirm {
+    /// Go on?
+    ok: bool,
+}
 
-pub(super) const COLOUR: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
-    "color",
-    StringSchema::new().description("A colour").schema(),
-)]);
+#[derive(Input)]
+pub(super) struct Colour {
+    /// A colour
+    color: String,
+}
 
-pub(super) const CONTEXT: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
-    "context",
-    StringSchema::new().description("What the prompt is for").schema(),
-)]);
+#[derive(Input)]
+pub(super) struct Purpose {
+    /// What the prompt is for
+    context: String,
+}
 
-pub(super) const USER: RequestedSchema<'_> = RequestedSchema::new(&[
-    Field::required(
-        "username",
-        StringSchema::new().description("The name of your account").schema(),
-    ),
-    Field::required(
-        "email",
-        StringSchema::new().description("Where mail reaches you").format("email").schema(),
-    ),
-]);
+#[derive(Input)]
+pub(super) struct User {
+    /// The name of your account
+    username: String,
+    /// Where mail reaches you
+    #[arg(format = "email")]
+    email: String,
+}
 
 /// A default in a field of each type.
-pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
-    Field::optional(
-        "name",
-        StringSchema::new().description("Your name").default("John Doe").schema(),
-    ),
-    Field::optional(
-        "age",
-        NumberSchema::integer().description("Your age").default(Number::new(30)).schema(),
-    ),
-    Field::optional(
-        "score",
-        NumberSchema::number().description("Your score").default(Number::decimal(955, 1)).schema(),
-    ),
-    Field::optional(
-        "status",
-        SingleSelectEnumSchema::untitled(&[
-            Text::new("active"),
-            Text::new("inactive"),
-            Text::new("pending"),
-        ])
-        .default("active")
-        .schema(),
-    ),
-    Field::optional(
-        "verified",
-        BooleanSchema::new().description("Whether somebody checked").default(true).schema(),
-    ),
-]);
+#[derive(Input)]
+pub(super) struct Defaults {
+    /// Your name
+    #[arg(default = "John Doe")]
+    name: String,
+    /// Your age
+    #[arg(default = 30)]
+    age: i64,
+    /// Your score
+    #[arg(default = 95.5)]
+    score: f64,
+    #[arg(default = Status::Active)]
+    status: Status,
+    /// Whether somebody checked
+    #[arg(default = true)]
+    verified: bool,
+}
 
-/// A field for each kind of choice.
+#[derive(Input)]
+enum Status {
+    Active,
+    Inactive,
+    Pending,
+}
+
+/// A field for each kind of choice. Choices with titles cannot be derived.
 pub(super) const CHOICES: RequestedSchema<'_> = RequestedSchema::new(&[
     Field::optional(
         "untitledSingle",

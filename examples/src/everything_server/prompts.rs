@@ -1,7 +1,5 @@
 //! `prompts/get`.
 
-use mcp_sansio::OrToolError as _;
-use mcp_sansio::typed::Prompts as _;
 use mcp_sansio::types::{
     ContentBlock, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
 };
@@ -12,10 +10,8 @@ use super::{media, questions};
 
 /// Returns the messages of the prompt.
 pub(super) async fn get(ctx: &Context) -> HandlerResult {
-    let request = ctx.request();
-    let ask = Ask::from_request(&request).ok_or("Unknown prompt")?.or_arguments()?;
     let text;
-    let messages: &[PromptMessage<'_>] = match ask {
+    let messages: &[PromptMessage<'_>] = match ctx.prompt()? {
         Ask::Simple => &[PromptMessage::user("This is a simple prompt")],
         Ask::Arguments { arg1, arg2 } => {
             text = format!("The arguments are '{arg1}' and '{arg2}'");
@@ -34,7 +30,7 @@ pub(super) async fn get(ctx: &Context) -> HandlerResult {
             PromptMessage::user("Look at this picture"),
         ],
         Ask::InputRequired => {
-            text = questions::ask(ctx).await?;
+            text = questions::purpose(ctx).await?;
             &[PromptMessage::user(&text)]
         }
     };

@@ -5,46 +5,50 @@
 //! request; the client repeats the call with its response, and the function runs again from its
 //! start (basic/patterns/mrtr).
 
+use mcp_sansio::typed::InputObject;
 use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
-    InputRequest, ListRootsResult, RequestedSchema, SamplingMessage, SamplingMessageContentBlock,
+    InputRequest, ListRootsResult, SamplingMessage, SamplingMessageContentBlock,
 };
 use mcp_sansio::{ClientFeatures, OrToolError as _, OwnedInputResponse, RawJson, ToolError};
 use mcp_sansio_adapters::asynchronous::Context;
 
-use super::forms;
-use super::tools::argument;
+use super::catalog::Question;
+use super::forms::{self, Colour, Confirm, Defaults, Name, Purpose, User};
 
-/// Runs the tool or prompt of this name and returns its text.
-pub(super) async fn ask(ctx: &Context) -> Result<String, ToolError<'static>> {
-    match ctx.name() {
-        "test_sampling" => ask_model(ctx, "answer", &argument(ctx, "prompt")?).await,
-        "test_elicitation" => form(ctx, "user", &argument(ctx, "message")?, &forms::USER).await,
-        "test_elicitation_sep1034_defaults" => {
-            form(ctx, "form", "Please check what is filled in", &forms::DEFAULTS).await
+impl Question<'_> {
+    /// Runs the tool and returns its text.
+    pub(super) async fn run(self, ctx: &Context) -> Result<String, ToolError<'static>> {
+        match self {
+            Self::TestSampling { prompt } => ask_model(ctx, "answer", &prompt).await,
+            Self::TestElicitation { message } => form::<User>(ctx, "user", &message).await,
+            Self::TestElicitationSep1034Defaults => {
+                form::<Defaults>(ctx, "form", "Please check what is filled in").await
+            }
+            Self::TestElicitationSep1330Enums => choices(ctx).await,
+            Self::TestStreamingElicitation => {
+                form::<Confirm>(ctx, "confirm", "Shall I go on?").await
+            }
+            Self::TestMissingCapability => needs_sampling(ctx),
+            Self::TestInputRequiredResultElicitation => name(ctx).await,
+            Self::TestInputRequiredResultSampling => capital(ctx).await,
+            Self::TestInputRequiredResultListRoots => list_roots(ctx).await,
+            Self::TestInputRequiredResultRequestState
+            | Self::TestInputRequiredResultTamperedState => with_state(ctx).await,
+            Self::TestInputRequiredResultMultipleInputs => multiple_inputs(ctx).await,
+            Self::TestInputRequiredResultMultiRound => multi_round(ctx).await,
+            Self::TestInputRequiredResultCapabilities => whatever_is_possible(ctx).await,
         }
-        "test_elicitation_sep1330_enums" => {
-            form(ctx, "form", "Please choose", &forms::CHOICES).await
-        }
-        "test_streaming_elicitation" => {
-            form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await
-        }
-        "test_input_required_result_elicitation" => {
-            form(ctx, "user_name", "What is your name?", &forms::NAME).await
-        }
-        "test_input_required_result_prompt" => {
-            form(ctx, "user_context", "What is the prompt for?", &forms::CONTEXT).await
-        }
-        "test_input_required_result_sampling" => capital(ctx).await,
-        "test_input_required_result_list_roots" => list_roots(ctx).await,
-        "test_input_required_result_request_state"
-        | "test_input_required_result_tampered_state" => with_state(ctx).await,
-        "test_input_required_result_multiple_inputs" => multiple_inputs(ctx).await,
-        "test_input_required_result_multi_round" => multi_round(ctx).await,
-        "test_input_required_result_capabilities" => whatever_is_possible(ctx).await,
-        "test_missing_capability" => needs_sampling(ctx),
-        other => Err(format!("{other} is only listed").into()),
     }
+}
+
+/// Asks what a prompt is for.
+pub(super) async fn purpose(ctx: &Context) -> Result<String, ToolError<'static>> {
+    form::<Purpose>(ctx, "user_context", "What is the prompt for?").await
+}
+
+async fn name(ctx: &Context) -> Result<String, ToolError<'static>> {
+    form::<Name>(ctx, "user_name", "What is your name?").await
 }
 
 async fn capital(ctx: &Context) -> Result<String, ToolError<'static>> {
@@ -58,7 +62,7 @@ async fn list_roots(ctx: &Context) -> Result<String, ToolError<'static>> {
 /// Requires the request state, since a response alone might come from another call.
 async fn with_state(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
-    Ok(format!("state-ok: {}", form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await?))
+    Ok(format!("state-ok: {}", form::<Confirm>(ctx, "confirm", "Shall I go on?").await?))
 }
 
 /// Sends three input requests in one round.
@@ -66,21 +70,20 @@ async fn multiple_inputs(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
     let questions = [
-        ("user_name", form_of("What is your name?", &forms::NAME)),
+        ("user_name", InputRequest::form::<Name>("What is your name?")),
         ("greeting", InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS))),
         ("client_roots", InputRequest::ListRoots),
     ];
     let [name, greeting, roots] = ctx.request_inputs(questions).await?;
-    Ok(format!("{}; {}; {}", filled_in(&name, &forms::NAME)?, said(&greeting)?, count(&roots)?))
+    Ok(format!("{}; {}; {}", filled_in::<Name>(&name)?, said(&greeting)?, count(&roots)?))
 }
 
 /// Takes two rounds, the second of which depends on the first.
 async fn multi_round(ctx: &Context) -> Result<String, ToolError<'static>> {
     ctx.set_request_state("asked");
-    let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
-    let second =
-        form(ctx, "step2", &format!("Step 2: after {first}, which colour?"), &forms::COLOUR)
-            .await?;
+    let first = form::<Name>(ctx, "step1", "Step 1: what is your name?").await?;
+    let message = format!("Step 2: after {first}, which colour?");
+    let second = form::<Colour>(ctx, "step2", &message).await?;
     Ok(format!("{first}; {second}"))
 }
 
@@ -89,7 +92,7 @@ async fn whatever_is_possible(ctx: &Context) -> Result<String, ToolError<'static
     if ctx.client().contains(ClientFeatures::SAMPLING) {
         capital(ctx).await
     } else if ctx.client().contains(ClientFeatures::ELICITATION_FORM) {
-        form(ctx, "user_name", "What is your name?", &forms::NAME).await
+        name(ctx).await
     } else if ctx.client().contains(ClientFeatures::ROOTS) {
         list_roots(ctx).await
     } else {
@@ -106,13 +109,25 @@ fn needs_sampling(ctx: &Context) -> Result<String, ToolError<'static>> {
 }
 
 /// Sends a form; returns the response as text.
-async fn form(
+async fn form<T: for<'f> InputObject<'f>>(
     ctx: &Context,
     key: &str,
     message: &str,
-    form: &RequestedSchema<'static>,
 ) -> Result<String, ToolError<'static>> {
-    filled_in(&ctx.request_input(key, form_of(message, form)).await?, form)
+    filled_in::<T>(&ctx.request_input(key, InputRequest::form::<T>(message)).await?)
+}
+
+/// Sends the form that cannot be derived.
+async fn choices(ctx: &Context) -> Result<String, ToolError<'static>> {
+    let question = ElicitParams::form("Please choose", forms::CHOICES);
+    let answer = ctx.request_input("form", InputRequest::Elicit(question)).await?;
+    let answer: ElicitResult<'_> = answer.to()?;
+    if answer.action == ElicitAction::Accept {
+        let error = |error| format!("The answer does not fit the form: {error}");
+        let content = answer.content.unwrap_or(RawJson::EMPTY);
+        forms::CHOICES.validate_content(content).map_err(error).or_input_response()?;
+    }
+    Ok(describe(&answer))
 }
 
 /// Sends a sampling request; returns the response as text.
@@ -127,22 +142,16 @@ async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Too
     )
 }
 
-fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a> {
-    InputRequest::Elicit(ElicitParams::form(message, *form))
+/// Checks and describes the response to a form.
+fn filled_in<'f, T: InputObject<'f>>(
+    answer: &'f OwnedInputResponse,
+) -> Result<String, ToolError<'static>> {
+    answer.to_form::<T>()?;
+    Ok(describe(&answer.to()?))
 }
 
-/// Describes the response to a form.
-fn filled_in(
-    answer: &OwnedInputResponse,
-    form: &RequestedSchema<'_>,
-) -> Result<String, ToolError<'static>> {
-    let answer: ElicitResult<'_> = answer.to()?;
-    if answer.action == ElicitAction::Accept {
-        let content = answer.content.unwrap_or(RawJson::EMPTY);
-        let error = |error| format!("The answer does not fit the form: {error}");
-        form.validate_content(content).map_err(error).or_input_response()?;
-    }
-    Ok(match (answer.action, answer.content) {
+fn describe(answer: &ElicitResult<'_>) -> String {
+    match (answer.action, answer.content) {
         (ElicitAction::Accept, Some(content)) => {
             let fields = content.members().map(|(name, value)| match value.as_string() {
                 Some(text) => format!("{name} = {text}"),
@@ -153,7 +162,7 @@ fn filled_in(
         (ElicitAction::Accept, None) => "accepted".to_owned(),
         (ElicitAction::Decline, _) => "declined".to_owned(),
         (ElicitAction::Cancel, _) => "cancelled".to_owned(),
-    })
+    }
 }
 
 /// Describes the response to a sampling request.

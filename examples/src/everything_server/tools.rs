@@ -1,84 +1,67 @@
 //! `tools/call`.
 
-use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
-use mcp_sansio::{Json, LogMessage, OrToolError as _, RawJson};
+use mcp_sansio::typed::Tools as _;
+use mcp_sansio::types::{ContentBlock, LoggingLevel, ResourceContents};
+use mcp_sansio::{LogMessage, OrToolError as _, ToolError, ToolOutput};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
+use super::catalog::{Call, Conditions, Weather};
+use super::media;
 use super::resources::Watched;
-use super::{media, questions, slow};
 
 /// Returns the result of the tool.
 pub(super) async fn call(ctx: &Context, watched: &Watched) -> HandlerResult {
-    let text = match ctx.name() {
-        "slow" => return slow::slow(ctx).await,
-        "slow_cancelled" => return slow::slow_cancelled(ctx),
-        "test_tool_with_progress" => return slow::progress(ctx).await,
-        "test_tool_with_logging" => return slow::logging(ctx).await,
-        "test_reconnection" => return slow::pause(ctx).await,
-        "test_logging_tool" => {
+    match Call::from_request(&ctx.request()) {
+        Some(call) => ctx.reply(&run(call.or_arguments()?, ctx, watched).await?),
+        // The schema of this tool cannot be derived.
+        None => ctx.text(ctx.arguments().raw().as_str()),
+    }
+}
+
+async fn run<'a>(
+    call: Call<'a>,
+    ctx: &Context,
+    watched: &Watched,
+) -> Result<ToolOutput<'a>, ToolError<'static>> {
+    Ok(match call {
+        Call::TestSimpleText => "This is a simple text".into(),
+        Call::TestImageContent => ToolOutput::Blocks(&[PICTURE]),
+        Call::TestAudioContent => ToolOutput::Blocks(&[SOUND]),
+        Call::TestEmbeddedResource => ToolOutput::Blocks(&[EMBEDDED]),
+        Call::TestMultipleContentTypes => ToolOutput::Blocks(MIXED),
+        Call::TestErrorHandling => Err("This tool always fails")?,
+        Call::Structured { city } => {
+            ToolOutput::boxed(Weather { city, temperature: 21.5, conditions: Conditions::Sun })
+        }
+        Call::TestCustomHeader { value } => value.into(),
+        Call::TestLoggingTool => {
             // Not sent unless the client asked for messages of this level.
             ctx.log(&LogMessage::new(LoggingLevel::Info, "test_logging_tool was called")).await?;
-            "Logged, if you wanted to know"
+            "Logged, if you wanted to know".into()
         }
-        "test_trigger_tool_change" => {
+        Call::TestTriggerToolChange => {
             ctx.broadcaster().tools_changed();
-            "The list of tools has changed"
+            "The list of tools has changed".into()
         }
-        "test_trigger_prompt_change" => {
+        Call::TestTriggerPromptChange => {
             ctx.broadcaster().prompts_changed();
-            "The list of prompts has changed"
+            "The list of prompts has changed".into()
         }
-        "test_trigger_resource_update" => {
+        Call::TestTriggerResourceUpdate => {
             watched.change();
             ctx.broadcaster().resource_changed(Watched::URI);
-            "The watched resource has changed"
+            "The watched resource has changed".into()
         }
-        "structured" => return structured(ctx),
-        "test_custom_header" => {
-            return ctx.reply(&TextResult::new(&argument(ctx, "value")?));
-        }
-        "json_schema_2020_12_tool" => {
-            return ctx.reply(&TextResult::new(ctx.arguments().raw().as_str()));
-        }
-        "test_image_content" => return ctx.reply(&IMAGE),
-        "test_audio_content" => return ctx.reply(&AUDIO),
-        "test_embedded_resource" => return ctx.reply(&RESOURCE),
-        "test_multiple_content_types" => return ctx.reply(&MIXED),
-        "test_error_handling" => return Err("This tool always fails".into()),
-        "test_simple_text" => "This is a simple text",
-        _ => return ctx.reply(&TextResult::new(&questions::ask(ctx).await?)),
-    };
-    ctx.reply(&TextResult::new(text))
+        Call::Slow(call) => call.run(ctx).await?.into(),
+        Call::Question(call) => call.run(ctx).await?.into(),
+    })
 }
-
-/// Returns structured content, and the same as text for models and older clients.
-fn structured(ctx: &Context) -> HandlerResult {
-    let city = argument(ctx, "city").or_arguments()?;
-    let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
-    ctx.structured(&Json(weather))
-}
-
-/// Returns a string argument, or an error text.
-pub(super) fn argument(ctx: &Context, name: &str) -> Result<String, String> {
-    let argument = ctx.arguments().get(name).and_then(RawJson::as_string);
-    argument
-        .map(|text| text.to_string())
-        .ok_or_else(|| format!("The argument {name} must be a string"))
-}
-
-// Constant results.
-const IMAGE: CallToolResult<'_> = CallToolResult::new(&[PICTURE]);
-const AUDIO: CallToolResult<'_> =
-    CallToolResult::new(&[ContentBlock::audio(media::WAV, "audio/wav")]);
-const RESOURCE: CallToolResult<'_> = CallToolResult::new(&[EMBEDDED]);
-const MIXED: CallToolResult<'_> = CallToolResult::new(&[
-    ContentBlock::text("A text, a picture and a resource"),
-    PICTURE,
-    EMBEDDED,
-]);
 
 const PICTURE: ContentBlock<'_> = ContentBlock::image(media::PNG, "image/png");
+const SOUND: ContentBlock<'_> = ContentBlock::audio(media::WAV, "audio/wav");
 const EMBEDDED: ContentBlock<'_> = ContentBlock::resource(
     ResourceContents::text("test://embedded-resource", "The contents of an embedded resource")
         .mime_type("text/plain"),
 );
+const MIXED: &[ContentBlock<'_>] =
+    &[ContentBlock::text("A text, a picture and a resource"), PICTURE, EMBEDDED];

@@ -476,12 +476,12 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
     }
     let mut buffer = vec![0; 1 << 14];
     for form in [
-        everything_forms::NAME,
-        everything_forms::CONFIRM,
-        everything_forms::COLOUR,
-        everything_forms::CONTEXT,
-        everything_forms::USER,
-        everything_forms::DEFAULTS,
+        RequestedSchema::of::<everything_forms::Name>(),
+        RequestedSchema::of::<everything_forms::Confirm>(),
+        RequestedSchema::of::<everything_forms::Colour>(),
+        RequestedSchema::of::<everything_forms::Purpose>(),
+        RequestedSchema::of::<everything_forms::User>(),
+        RequestedSchema::of::<everything_forms::Defaults>(),
         everything_forms::CHOICES,
     ] {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
