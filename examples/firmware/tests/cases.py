@@ -125,8 +125,8 @@ async def bad_arguments(env: Env) -> None:
     async with env.open() as s:
         for name, arguments, why in (
             ("read_pin", {"number": 31}, "number: must be at most "),
-            ("read_pin", {"number": 7.9}, "number: must be of type integer"),
-            ("read_pin", {"number": "7"}, "number: must be of type integer"),
+            ("read_pin", {"number": 7.9}, "number: must be an integer"),
+            ("read_pin", {"number": "7"}, "number: must be an integer"),
             ("read_pin", {}, "number: is missing"),
             ("output_00", {"on": True, "off": False}, "off: is unknown"),
             ("measure", {"quantity": "humidity"}, "quantity: must be one of "),

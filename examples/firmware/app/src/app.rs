@@ -2,14 +2,16 @@
 
 use core::time::Duration;
 
+use mcp_sansio::typed::Tools as _;
 use mcp_sansio::types::Text;
 use mcp_sansio::{Instant, JsonStr, RawJson, Request, RpcError, Server, ServerEvent, Target};
 
 use crate::IN_FLIGHT;
 use crate::board::{Board, OUTPUTS};
 use crate::catalog::{CATALOG, NAME, OUTPUT_STATES, PARTS, PIN_NUMBERS, REGISTERS};
-use crate::reply::{Body, Data, NAME_BYTES, Name, Registers, Reply};
+use crate::reply::{Body, NAME_BYTES, Name, Registers, Reply};
 use crate::sweep::{Step, Sweep};
+use crate::tools::{Call, Outputs, Pin, Swept};
 
 /// The firmware, on a board.
 #[derive(Debug)]
@@ -88,7 +90,9 @@ impl<B: Board> App<B> {
                     None => {
                         return Some(Reply::new(
                             request.handle,
-                            Body::Failure("Too much is being done already: try again later"),
+                            Body::Tool(Err(
+                                "Too much is being done already: try again later".into()
+                            )),
                         ));
                     }
                 },
@@ -150,7 +154,7 @@ impl<B: Board> App<B> {
                 Stepped::Progress { done, total }
             }
             Step::Finish => {
-                let reply = Reply::new(job.request, Body::Data(Data::Swept { steps: total }));
+                let reply = Reply::new(job.request, Body::structured(Swept { steps: total }));
                 Stepped::Finished(reply.changes(OUTPUT_STATES).log("swept"))
             }
         })
@@ -192,12 +196,16 @@ impl<B: Board> App<B> {
     ) -> Begun<'f> {
         let uri = request.uri();
         let body = match (target, uri) {
-            (Target::Tool(tool), _) => return self.call(tool, request, now),
+            (Target::Tool(_), _) => match Call::from_request(request) {
+                Some(Ok(call)) => return self.call(call, request.handle, now),
+                Some(Err(faults)) => Body::Tool(Err(faults.into())),
+                None => Body::Catalog(*request),
+            },
             (Target::Resource(resource), Some(uri)) => self.read(resource.key, uri),
             (Target::Template(_), Some(uri)) => {
                 match target.variable("number", uri).and_then(decimal) {
                     Some(number) => {
-                        Body::Contents(uri, Data::Pin { number, high: self.board.pin(number) })
+                        Body::Contents(uri, Pin { number, high: self.board.pin(number) }.into())
                     }
                     None => Body::Error(RpcError::resource_not_found(uri)),
                 }
@@ -219,7 +227,7 @@ impl<B: Board> App<B> {
     fn read<'f>(&mut self, resource: Text<'_>, uri: JsonStr<'f>) -> Body<'f> {
         match resource.as_plain() {
             Some(NAME) => Body::Name(uri, self.name),
-            Some(OUTPUT_STATES) => Body::Contents(uri, Data::Outputs { mask: self.outputs }),
+            Some(OUTPUT_STATES) => Body::Contents(uri, Outputs { mask: self.outputs }.into()),
             Some(REGISTERS) => Body::Registers(uri, Registers(self.board.registers())),
             _ => Body::File,
         }

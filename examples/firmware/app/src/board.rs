@@ -1,5 +1,7 @@
 //! The trait of boards.
 
+use mcp_sansio::typed::{Input, Output};
+
 /// A board with sensors, outputs, pins and registers.
 pub trait Board {
     /// Reads a sensor. Returns `None` if the sensor does not respond.
@@ -22,7 +24,7 @@ pub trait Board {
 }
 
 /// A quantity to measure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Input, Output, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// In hundredths of a degree Celsius.
     Temperature,
@@ -35,21 +37,6 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// All quantities.
-    pub const ALL: [Self; 4] =
-        [Self::Temperature, Self::AccelerationX, Self::AccelerationY, Self::AccelerationZ];
-
-    /// Returns the name that clients use.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Temperature => "temperature",
-            Self::AccelerationX => "acceleration_x",
-            Self::AccelerationY => "acceleration_y",
-            Self::AccelerationZ => "acceleration_z",
-        }
-    }
-
     /// Returns the unit of the values.
     #[must_use]
     pub const fn unit(self) -> &'static str {

@@ -19,6 +19,7 @@ mod line;
 mod outputs;
 mod reply;
 mod sweep;
+mod tools;
 
 pub use app::{App, Begun, Stepped};
 #[cfg(feature = "async")]

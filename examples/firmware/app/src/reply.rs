@@ -2,17 +2,18 @@
 
 use mcp_sansio::types::{
     CompleteResult, Completion, ContentBlock, GetPromptResult, LoggingLevel, PromptMessage,
-    ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
+    ReadResourceResult, ResourceContents, ResourceData, Role, Text,
 };
 use mcp_sansio::{
-    Change, Encode, Encoder, Instant, Json, JsonStr, LogMessage, Progress, RawJson, Request,
-    RequestHandle, Revision, RpcError, SendError, Server, Tx, to_slice,
+    Change, Encode, Encoder, Instant, JsonStr, LogMessage, Outcome as _, Progress, RawJson,
+    Request, RequestHandle, Revision, RpcError, SendError, Server, ToolOutput, ToolResult, Tx,
+    to_slice,
 };
-use serde::Serialize;
 
 use crate::board::MAX_REGISTERS;
 use crate::catalog::{CATALOG, FILE};
 use crate::file;
+use crate::tools::Data;
 
 /// An optional log message, an optional change for subscribers, and a response or progress. Sent in
 /// this order.
@@ -30,10 +31,7 @@ pub(crate) enum Body<'f> {
     /// The response of the catalog: a list or an error.
     Catalog(Request<'f>),
     Error(RpcError<'f>),
-    Text(Text<'f>),
-    Failure(&'static str),
-    /// Structured result of a tool.
-    Data(Data),
+    Tool(ToolResult<'f, Data>),
     /// Contents of a resource, with the URI as the client wrote it.
     Contents(JsonStr<'f>, Data),
     Registers(JsonStr<'f>, Registers),
@@ -47,20 +45,6 @@ pub(crate) enum Body<'f> {
         done: u16,
         total: u16,
     },
-}
-
-/// Structured data.
-#[derive(Clone, Copy, Serialize, Debug)]
-#[serde(untagged)]
-pub(crate) enum Data {
-    Measured { quantity: &'static str, value: i32, unit: &'static str },
-    Pin { number: u8, high: bool },
-    Output { output: u8, on: bool, was: bool },
-    Outputs { mask: u32 },
-    Swept { steps: u16 },
-    Line { refused: u32, faults: u32 },
-    Stack { size: u32, deepest: u32 },
-    Uptime { milliseconds: u64 },
 }
 
 /// A copy of registers, since they may change while a long response is written.
@@ -113,6 +97,14 @@ pub(crate) const fn log_message(text: &str) -> LogMessage<'_, str> {
 }
 
 impl Body<'_> {
+    pub(crate) fn text(text: &'static str) -> Self {
+        Self::Tool(Ok(text.into()))
+    }
+
+    pub(crate) fn structured(data: impl Into<Data>) -> Self {
+        Self::Tool(Ok(ToolOutput::Structured(data.into())))
+    }
+
     pub(crate) fn send(
         &self,
         request: RequestHandle,
@@ -125,15 +117,7 @@ impl Body<'_> {
                 return CATALOG.respond(server, asked, tx).map(|_| ());
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
-            Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
-            Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
-            Self::Data(data) => {
-                return server.respond_structured(
-                    request,
-                    to_slice(&Json(data), Revision::LATEST, &mut text)?,
-                    tx,
-                );
-            }
+            Self::Tool(result) => return result.send(server, request, tx),
             Self::Explain(part) => {
                 let messages = [
                     PromptMessage::user(
@@ -149,7 +133,7 @@ impl Body<'_> {
                 return server.progress(*now, request, &progress, tx).map(|_| ());
             }
             Self::Contents(uri, data) => {
-                json_at(*uri, to_slice(&Json(data), Revision::LATEST, &mut text)?)
+                json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?)
             }
             Self::Registers(uri, registers) => {
                 json_at(*uri, to_slice(registers, Revision::LATEST, &mut text)?)
