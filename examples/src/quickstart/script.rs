@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{Implementation, Prompt, Tool};
+use mcp_sansio::typed::{Input, Output, ToolCall};
+use mcp_sansio::types::{Implementation, Prompt, Text, Tool};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Era, Json, OwnedJson, RawJson, Revision,
 };
@@ -16,6 +17,18 @@ use super::{Unexpected, line};
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientFeatures::ELICITATION_FORM)
         .call_timeout(Duration::from_secs(5));
+
+#[derive(Output, ToolCall)]
+#[tool(returns = Weather<'static>)]
+struct Structured {
+    city: &'static str,
+}
+
+#[derive(Input)]
+#[input(open)]
+struct Weather<'a> {
+    city: Text<'a>,
+}
 
 /// 2026-07-28: no handshake and no session. Each request declares its client and version in
 /// `_meta`.
@@ -39,14 +52,10 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         &tools,
     )?;
 
-    step("Call a tool. The result has text for a model, and the same as structured content.");
-    let answer = value(&client.call_tool("structured", &Json(json!({"city": "Łódź"})))?)?;
-    expect(
-        answer["structuredContent"]["city"] == "Łódź",
-        "the city in structuredContent",
-        &answer,
-    )?;
-    expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
+    step("Call a tool with typed arguments. Its structured content is read as a type, too.");
+    let report = client.call(&Structured { city: "Łódź" })?;
+    let city = report.output()?.city;
+    expect(city == "Łódź", "the city in structuredContent", &city)?;
 
     step(
         "Call a tool that takes a moment: the progressToken in _meta requests progress notifications.",
