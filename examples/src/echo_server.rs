@@ -4,9 +4,7 @@
 
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{Implementation, Text};
-use mcp_sansio::{
-    Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolOutput, ToolResult,
-};
+use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
 use mcp_sansio_adapters::blocking::{App, Error};
 
 static CONFIG: ServerConfig =
@@ -26,7 +24,7 @@ impl ToolHandler for Echo {
     type Output<'a> = NoOutput;
 
     fn call<'a>(&mut self, Call::Echo { text }: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a> {
-        Ok(ToolOutput::Text(text))
+        Ok(text.into())
     }
 }
 
