@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use mcp_sansio::typed::{Output, Prompts, Tools};
+use mcp_sansio::typed::{Input, Output, Prompts, Tools};
 use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool};
 use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
@@ -69,13 +69,7 @@ pub(super) enum Conditions {
 #[derive(Tools)]
 pub(super) enum SlowCall {
     /// Takes the given time, reports progress every 100 ms, and can be cancelled
-    Slow {
-        #[arg(range = 0.0..=3600.0)]
-        seconds: f64,
-        /// What slow_cancelled calls it
-        #[arg(length = ..=100)]
-        name: Option<String>,
-    },
+    Slow(Slow),
     /// Returns whether a call of slow with that name was cancelled: yes or no
     SlowCancelled {
         #[arg(length = ..=100)]
@@ -87,6 +81,17 @@ pub(super) enum SlowCall {
     TestToolWithLogging,
     /// Responds after 100 ms
     TestReconnection,
+}
+
+/// Open, since the slow tools of other servers have other arguments beside these.
+#[derive(Input)]
+#[input(open)]
+pub(super) struct Slow {
+    #[arg(range = 0.0..=3600.0)]
+    pub(super) seconds: f64,
+    /// What slow_cancelled calls it
+    #[arg(length = ..=100)]
+    pub(super) name: Option<String>,
 }
 
 /// They request input from the client.

@@ -9,13 +9,13 @@ use mcp_sansio::{LogMessage, Progress, ToolError};
 use mcp_sansio_adapters::asynchronous::Context;
 use smol::Timer;
 
-use super::catalog::SlowCall;
+use super::catalog::{Slow, SlowCall};
 
 impl SlowCall {
     /// Runs the tool and returns its text.
     pub(super) async fn run(self, ctx: &Context) -> Result<String, ToolError<'static>> {
         let text = match self {
-            Self::Slow { seconds, name } => return slow(ctx, seconds, name).await,
+            Self::Slow(Slow { seconds, name }) => return slow(ctx, seconds, name).await,
             // On any transport.
             Self::SlowCancelled { name } => {
                 let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner);
