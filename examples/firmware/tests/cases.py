@@ -188,6 +188,14 @@ async def four_at_once(env: Env) -> None:
         check(sorted(one["steps"] for one in done) == [1, 2, 3, 4], "done", done)
 
 
+@SUITE.case("a thousand short waits all end")
+async def short_waits(env: Env) -> None:
+    async with env.open() as s:
+        # The time to wake up at is near when the clock is set, so that a slow computer makes it pass meanwhile.
+        with anyio.fail_after(10 * PATIENCE):
+            check(data_of(await s.call("sweep", {"steps": 1000, "period": 2})) == {"steps": 1000}, "sweep")
+
+
 @SUITE.case("a slow tool is cancelled")
 async def cancel(env: Env) -> None:
     async with env.open() as s:

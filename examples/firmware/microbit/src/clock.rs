@@ -16,7 +16,7 @@ registers! { 0x4000_8000:
 pub(crate) fn start() {
     BIT_MODE.write(3);
     PRESCALER.write(9);
-    // Once in a turn somebody must look at it.
+    // Wakes the main loop at each turn of the counter, so that `now` counts them all.
     COUNT_1.write(0);
     INTERRUPT_ON.write(TURN_BIT);
     START.write(1);
@@ -34,19 +34,24 @@ pub(crate) fn now() -> Instant {
     Instant::from_millis(u64::from(turns) * MS_PER_TURN + u64::from(ms))
 }
 
-/// Has an interrupt wake the processor at that time. `false`: it has passed.
+/// Has an interrupt wake the processor at that time. `false`: it has passed. Call it with
+/// interrupts off and sleep before they are on again: an interrupt that comes earlier than the
+/// sleep is lost.
 pub(crate) fn wake_at(due: Instant) -> bool {
     let left = due.saturating_duration_since(now()).as_millis();
     // Not more than an hour: it may wake up and see that it is too early.
     let left = u32::try_from(left).map_or(HOUR, |left| left.min(HOUR));
+    let count = COUNT_0.read().wrapping_add(left * TICKS / MS);
     COMPARED_2.write(0);
-    COUNT_2.write(COUNT_0.read().wrapping_add(left * TICKS / MS));
+    COUNT_2.write(count);
     INTERRUPT_ON.write(WAKE_BIT);
-    // One tick could have passed while that was done, and then it would come a turn later.
-    left > 1
+    // The counter runs on, and only counting up to the value sets the event. If it is there
+    // already, or will be within a tick, it would come a turn later.
+    CAPTURE_0.write(1);
+    count.wrapping_sub(COUNT_0.read()).cast_signed() > 1
 }
 
-/// The processor is awake; that is all there is to it.
+/// Ends the interrupt. Waking the processor is all that it is for.
 pub(crate) fn interrupt() {
     INTERRUPT_OFF.write(WAKE_BIT);
     COMPARED_1.write(0);

@@ -31,14 +31,12 @@ pub(crate) fn enable() {
 
 /// Sleeps until bytes come, or until this time.
 pub(crate) fn wait(due: Option<Instant>) {
-    if due.is_none_or(clock::wake_at) {
-        // An interrupt between the check and the sleep ends the sleep.
-        cortex_m::interrupt::free(|_| {
-            if Uart::is_silent() {
-                cortex_m::asm::wfi();
-            }
-        });
-    }
+    // An interrupt between the checks and the sleep ends the sleep, and is handled after it.
+    cortex_m::interrupt::free(|_| {
+        if due.is_none_or(clock::wake_at) && Uart::is_silent() {
+            cortex_m::asm::wfi();
+        }
+    });
 }
 
 #[exception]
