@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, Tool};
+use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation};
 use mcp_sansio::{ClientConfig, ClientFeatures, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::Client;
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut command = Command::new(program);
     command.args(rest);
     let mut server = Client::spawn(&CONFIG, command)?;
-    for tool in server.list_tools()?.iter::<Tool<'_>>() {
+    for tool in server.list_tools()?.iter() {
         let tool = tool?;
         println!(
             "{}: {}",

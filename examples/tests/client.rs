@@ -9,7 +9,7 @@ use mcp_sansio::types::{
     CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionReference,
     ContentBlock, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult, Implementation,
     InputRequest, ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult,
-    Resource, ResourceData, ResourceTemplate, Role, Root, SamplingMessageContent, Tool,
+    Resource, ResourceData, Role, Root, SamplingMessageContent,
 };
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, Json, NotAllowed,
@@ -149,7 +149,7 @@ fn all_features(era: Era, transport: impl Transport) {
 
 fn lists(client: &mut Client<'_>) {
     let tools = client.list_tools().unwrap();
-    assert!(tools.len() > 20 && tools.iter::<Tool<'_>>().all(|tool| tool.is_ok()));
+    assert!(tools.len() > 20 && tools.iter().all(|tool| tool.is_ok()));
     assert!(
         client
             .list_prompts()
@@ -165,7 +165,7 @@ fn lists(client: &mut Client<'_>) {
             .any(|it: Result<Resource<'_>, _>| it.unwrap().uri == "test://static-text")
     );
     let templates = client.list_resource_templates().unwrap();
-    assert_eq!(templates.iter::<ResourceTemplate<'_>>().count(), 1);
+    assert_eq!(templates.iter().count(), 1);
 }
 
 fn tools(client: &mut Client<'_>, person: &Person) {

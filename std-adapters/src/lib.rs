@@ -25,6 +25,8 @@
 pub mod asynchronous;
 #[cfg(feature = "blocking")]
 pub mod blocking;
+#[cfg(any(feature = "smol", feature = "blocking"))]
+mod client;
 #[cfg(feature = "embedded-io")]
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]

@@ -7,7 +7,7 @@ use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
 };
 use mcp_sansio::{CallOptions, Json, Printable, RawJson};
-use mcp_sansio_adapters::blocking::client::{Client, Error, List};
+use mcp_sansio_adapters::blocking::client::{Client, Error, List, ListKind};
 use serde_json::{Map, Value, json};
 
 /// Lists everything, calls every tool with minimal arguments, reads every resource and prompt,
@@ -19,7 +19,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     // Logging is optional.
     let _ = client.set_log_level(LoggingLevel::Debug);
     let tools = client.list_tools();
-    for tool in entries(offered(tools)?.as_ref()) {
+    for tool in entries(tools)? {
         let arguments = smallest_arguments(&tool["inputSchema"]);
         let params = json!({"name": tool["name"], "arguments": arguments});
         let called = client.request("tools/call", &Json(params), CallOptions::new().progress(true));
@@ -32,7 +32,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
         )?;
     }
     let resources = client.list_resources();
-    for resource in entries(offered(resources)?.as_ref()) {
+    for resource in entries(resources)? {
         let uri = resource["uri"].as_str().unwrap_or_default();
         report("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
         report(
@@ -42,7 +42,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
         )?;
     }
     let templates = client.list_resource_templates();
-    for template in entries(offered(templates)?.as_ref()) {
+    for template in entries(templates)? {
         let uri = template["uriTemplate"].as_str().unwrap_or_default();
         let filled: String = uri
             .split('{')
@@ -59,7 +59,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
         )?;
     }
     let prompts = client.list_prompts();
-    for prompt in entries(offered(prompts)?.as_ref()) {
+    for prompt in entries(prompts)? {
         let name = prompt["name"].as_str().unwrap_or_default();
         let required = prompt["arguments"].as_array().into_iter().flatten();
         let arguments: Map<_, _> = required
@@ -80,20 +80,15 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns `None` for a list that the server does not offer.
-fn offered(listed: Result<List, Error>) -> Result<Option<List>, Error> {
+/// Returns the entries: none of a list that the server does not offer.
+fn entries<L: ListKind>(listed: Result<List<L>, Error>) -> Result<Vec<Value>, Error> {
     match listed {
-        Err(Error::Unsupported { .. }) => Ok(None),
-        listed => listed.map(Some),
+        Err(Error::Unsupported { .. }) => Ok(Vec::new()),
+        listed => Ok(listed?
+            .raw()
+            .filter_map(|entry| serde_json::from_str(entry.as_str()).ok())
+            .collect()),
     }
-}
-
-fn entries(listing: Option<&List>) -> Vec<Value> {
-    listing
-        .into_iter()
-        .flat_map(List::raw)
-        .filter_map(|entry| serde_json::from_str(entry.as_str()).ok())
-        .collect()
 }
 
 /// Returns the smallest value for each required property.

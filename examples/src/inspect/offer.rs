@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mcp_sansio::RawJson;
-use mcp_sansio_adapters::blocking::client::{Client, Error, List};
+use mcp_sansio_adapters::blocking::client::{Client, Error, List, ListKind};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -18,28 +18,24 @@ pub(crate) fn show(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let all = options.action == Action::Overview;
-    let tools =
-        if all || options.action == Action::Tools { Some(server.list_tools()) } else { None };
-    let resources = (all || options.action == Action::Resources)
-        .then(|| (server.list_resources(), server.list_resource_templates()));
-    let prompts =
-        if all || options.action == Action::Prompts { Some(server.list_prompts()) } else { None };
-    let (resources, templates) =
-        resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
-    // A list that the server does not offer is not an error of an overview.
-    let listed = |listing: Option<Result<List, Error>>| match listing {
-        Some(Err(Error::Unsupported { .. })) if all => Ok(None),
-        other => other.transpose(),
-    };
-    let [tools, resources, templates, prompts] =
-        [listed(tools)?, listed(resources)?, listed(templates)?, listed(prompts)?];
+    let wants = |action| all || options.action == action;
+    let (mut tools, mut resources, mut templates, mut prompts) = (None, None, None, None);
+    if wants(Action::Tools) {
+        tools = entries(server.list_tools(), all)?;
+    }
+    if wants(Action::Resources) {
+        resources = entries(server.list_resources(), all)?;
+        templates = entries(server.list_resource_templates(), all)?;
+    }
+    if wants(Action::Prompts) {
+        prompts = entries(server.list_prompts(), all)?;
+    }
     if options.json {
-        let entries = |listing: &Option<List>| {
-            listing.iter().flat_map(List::raw).map(value).collect::<Vec<_>>()
-        };
         let about = server.connect_result().map(|about| value(about.as_raw()));
-        let lists = json!({"server": about, "tools": entries(&tools), "resources": entries(&resources),
-            "resourceTemplates": entries(&templates), "prompts": entries(&prompts)});
+        let lists = json!({"server": about, "tools": tools.unwrap_or_default(),
+            "resources": resources.unwrap_or_default(),
+            "resourceTemplates": templates.unwrap_or_default(),
+            "prompts": prompts.unwrap_or_default()});
         writeln!(out, "{}", safe(format_args!("{lists:#}")))?;
         return Ok(());
     }
@@ -78,6 +74,17 @@ pub(crate) fn show(
     Ok(())
 }
 
+/// Returns the entries. A list that the server does not offer is no error of an overview.
+fn entries<L: ListKind>(
+    listed: Result<List<L>, Error>,
+    all: bool,
+) -> Result<Option<Vec<Value>>, Error> {
+    match listed {
+        Err(Error::Unsupported { .. }) if all => Ok(None),
+        listed => Ok(Some(listed?.raw().map(value).collect())),
+    }
+}
+
 fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {
     let about = server.connect_result().map(|about| value(about.as_raw())).unwrap_or_default();
     let info = [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]]
@@ -104,15 +111,15 @@ fn introduce(server: &mut Client<'_>, out: &mut impl Write) -> io::Result<()> {
 fn print<const N: usize>(
     out: &mut impl Write,
     title: &str,
-    listing: Option<List>,
+    entries: Option<Vec<Value>>,
     heading: [&str; N],
     width: usize,
     cells: impl Fn(&Value) -> [String; N],
 ) -> io::Result<()> {
-    let Some(listing) = listing else { return Ok(()) };
+    let Some(entries) = entries else { return Ok(()) };
     let mut table = Table::new(heading);
-    listing.raw().for_each(|entry| table.row(cells(&value(entry))));
-    writeln!(out, "\n{title}: {}", listing.len())?;
+    entries.iter().for_each(|entry| table.row(cells(entry)));
+    writeln!(out, "\n{title}: {}", entries.len())?;
     if !table.is_empty() {
         table.lines(width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::typed::{Input, Output, ToolCall};
-use mcp_sansio::types::{Implementation, Prompt, Text, Tool};
+use mcp_sansio::types::{Implementation, Prompt, Text};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, Era, Json, OwnedJson, RawJson, Revision,
 };
@@ -47,7 +47,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     step("List the tools.");
     let tools = client.list_tools()?;
     expect(
-        tools.iter::<Tool<'_>>().flatten().any(|tool| tool.name == "structured"),
+        tools.iter().flatten().any(|tool| tool.name == "structured"),
         "the tool structured",
         &tools,
     )?;

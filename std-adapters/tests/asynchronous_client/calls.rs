@@ -9,7 +9,7 @@ use mcp_sansio::{
     CallOptions, ErrorCode, InvalidPayload, NotAllowed, Progress, RawJson, RequestHandle, RpcError,
     SendError, ServerEvent,
 };
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, Prompts, Tools};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, ListError};
 
 use crate::script::{NOW, Session, call, play, play_on, serve, text, tool};
 use crate::{CLIENT, LEGACY, MODERN, pipe};
@@ -245,7 +245,7 @@ fn all_pages_of_a_list_are_requested() {
                 .unwrap();
         };
         let (tools, _) = play(Connector::new(&CLIENT), config, script, async |client| {
-            client.list::<Tools>(CallOptions::new()).await.unwrap()
+            client.list_tools().await.unwrap()
         });
         let names: Vec<_> =
             tools.iter().map(|tool| tool.map(|tool| tool.name.to_string()).ok()).collect();
@@ -266,9 +266,8 @@ fn a_list_without_an_end_is_not_read_to_its_end() {
             .respond_raw(request.handle, RawJson::parse(&page).unwrap(), &mut session.tx)
             .unwrap();
     };
-    let (prompts, _) = play(Connector::new(&CLIENT), &MODERN, script, async |client| {
-        client.list::<Prompts>(CallOptions::new()).await
-    });
-    assert!(matches!(prompts, Err(CallError::TooManyPages)), "{prompts:?}");
+    let (prompts, _) =
+        play(Connector::new(&CLIENT), &MODERN, script, async |client| client.list_prompts().await);
+    assert!(matches!(prompts, Err(CallError::List(ListError::TooManyPages))), "{prompts:?}");
     assert_eq!(asked, mcp_sansio_adapters::asynchronous::client::MAX_PAGES);
 }

@@ -12,8 +12,8 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{
-    CallError, Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, MAX_PAGES,
-    OwnedInputRequest, Tools,
+    CallError, Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, ListError,
+    MAX_PAGES, OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn play<R>(
 }
 
 async fn list(client: &Client) -> Result<usize, CallError> {
-    client.list::<Tools>(CallOptions::new()).await.map(|list| list.pages().len())
+    client.list_tools().await.map(|list| list.pages().len())
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn c7_a_list_is_kept_up_to_its_limit_in_bytes() {
     };
     let connector = Connector::new(&CLIENT).max_list(100_000);
     let (pages, _) = play(connector, Era::Modern, answer, async |client| list(&client).await);
-    assert!(matches!(pages, Err(CallError::ListTooLong)), "{pages:?}");
+    assert!(matches!(pages, Err(CallError::List(ListError::TooLong(_)))), "{pages:?}");
     assert_eq!(asked.get(), 10);
 }
 
@@ -101,7 +101,7 @@ fn c7_a_list_with_a_repeated_cursor_is_rejected() {
     };
     let (pages, _) =
         play(Connector::new(&CLIENT), Era::Modern, answer, async |client| list(&client).await);
-    assert!(matches!(pages, Err(CallError::RepeatedCursor)), "{pages:?}");
+    assert!(matches!(pages, Err(CallError::List(ListError::RepeatedCursor))), "{pages:?}");
     assert_eq!(asked.get(), 3);
 }
 

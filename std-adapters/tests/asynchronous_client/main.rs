@@ -17,6 +17,7 @@ mod opening;
 mod pipe;
 mod script;
 mod servers;
+mod typed;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig, ServerFeatures};

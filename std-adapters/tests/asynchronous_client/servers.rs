@@ -13,7 +13,7 @@ use mcp_sansio::{
     CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig, entries,
 };
 use mcp_sansio_adapters::asynchronous::client::{
-    Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
+    Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
 use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult};
 
@@ -56,7 +56,7 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
 
 /// Lists, and calls with progress and an input request.
 async fn visit(client: &Client) {
-    let tools = client.list::<Tools>(CallOptions::new()).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
     assert_eq!(names, ["greet", "change"]);
     let mut steps = Vec::new();

@@ -1,7 +1,6 @@
 //! Tools with arguments that are mirrored in header fields.
 
-use mcp_sansio::CallOptions;
-use mcp_sansio_adapters::asynchronous::client::{Client, Tools};
+use mcp_sansio_adapters::asynchronous::client::Client;
 use serde_json::{Value, json};
 
 use crate::scene::{Response, Seen, call, error, legacy, modern, only, play};
@@ -29,7 +28,7 @@ fn with_tools(
 }
 
 async fn names(client: &Client) -> Vec<String> {
-    let tools = client.list::<Tools>(CallOptions::new()).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
     tools.iter().map(|tool| tool.unwrap().name.to_string()).collect()
 }
 

@@ -5,8 +5,9 @@ use std::task::Waker;
 
 use mcp_sansio::{Call, CallOutcome, ClientEvent, OwnedJson};
 
-use super::error::{CallError, ServerError};
+use super::error::CallError;
 use super::listen::{Change, LegacyFilter};
+use crate::client::ServerError;
 
 /// The entries of all calls. Each has a number as long as its future exists.
 #[derive(Default)]

@@ -14,7 +14,6 @@ use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
-use super::pages::MAX_LIST;
 use crate::asynchronous::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
@@ -57,7 +56,7 @@ impl Connector {
                 max_pending: MAX_PENDING,
                 close_timeout: CLOSE_TIMEOUT,
                 stall_timeout: STALL_TIMEOUT,
-                max_list: MAX_LIST,
+                max_list: crate::client::MAX_LIST,
             },
         }
     }
@@ -121,7 +120,7 @@ impl Connector {
     }
 
     /// Limits the size of a list that [`Client::list`] collects, in bytes of all its pages.
-    /// Default: [`MAX_LIST`].
+    /// Default: [`MAX_LIST`](super::MAX_LIST).
     #[must_use]
     pub fn max_list(self, max_list: usize) -> Self {
         Self { limits: Limits { max_list, ..self.limits }, ..self }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use mcp_sansio::{OwnedJson, PeerError, Printable, SendError, Violation};
+use mcp_sansio::{OwnedJson, Printable, SendError, Violation};
 
 use super::input::InputRefusal;
+use crate::client::{ListError, ServerError, ToolCallError};
 
 /// The reason why a call has no result.
 #[derive(Clone, Debug)]
@@ -25,27 +26,12 @@ pub enum CallError {
     InputRefused(InputRefusal),
     /// The call timed out. The server has been notified that it is cancelled.
     TimedOut,
-    /// The list has more pages than [`MAX_PAGES`](super::MAX_PAGES).
-    TooManyPages,
-    /// The list has more bytes than [`Connector::max_list`](super::Connector::max_list).
-    ListTooLong,
-    /// A page of the list has the same `nextCursor` as an earlier page, so the list would never
-    /// end.
-    RepeatedCursor,
+    /// A list was not read to its end.
+    List(ListError),
+    /// The result of [`call`](super::Client::call) has no output.
+    ToolCall(ToolCallError),
     /// The connection has ended.
     Closed,
-}
-
-/// A JSON-RPC error of the server.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServerError {
-    /// Code of the error.
-    pub code: i64,
-    /// Message of the error.
-    pub message: String,
-    /// Member `data` of the error.
-    pub data: Option<OwnedJson>,
 }
 
 /// The reason why connecting failed: an owned [`mcp_sansio::ConnectError`].
@@ -63,13 +49,6 @@ pub enum ConnectError {
     TimedOut,
 }
 
-impl From<PeerError<'_>> for ServerError {
-    fn from(error: PeerError<'_>) -> Self {
-        let message = error.message().map_or_else(String::new, |message| message.to_string());
-        Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
-    }
-}
-
 impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
     fn from(error: mcp_sansio::ConnectError<'_>) -> Self {
         match error {
@@ -80,12 +59,6 @@ impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
             mcp_sansio::ConnectError::Invalid(violation) => Self::Invalid(violation),
             _ => Self::TimedOut,
         }
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
     }
 }
 
@@ -118,16 +91,24 @@ impl fmt::Display for CallError {
                 write!(f, "input request refused: {refusal}")
             }
             Self::TimedOut => f.write_str("request timed out"),
-            Self::TooManyPages => f.write_str("the list has too many pages"),
-            Self::ListTooLong => f.write_str("the list is longer than Connector::max_list"),
-            Self::RepeatedCursor => {
-                f.write_str("the list never ends: a page repeats an earlier cursor")
-            }
+            Self::List(error) => error.fmt(f),
+            Self::ToolCall(error) => error.fmt(f),
             Self::Closed => f.write_str("the connection has ended"),
         }
     }
 }
 
-impl std::error::Error for ServerError {}
 impl std::error::Error for ConnectError {}
 impl std::error::Error for CallError {}
+
+impl From<ListError> for CallError {
+    fn from(error: ListError) -> Self {
+        Self::List(error)
+    }
+}
+
+impl From<ToolCallError> for CallError {
+    fn from(error: ToolCallError) -> Self {
+        Self::ToolCall(error)
+    }
+}

@@ -8,7 +8,7 @@
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
 //! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::asynchronous::client::{
-//!     CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
+//!     CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 //! };
 //! use std::net::TcpStream;
 //!
@@ -25,7 +25,7 @@
 //! }
 //!
 //! async fn visit(client: Client) -> Result<(), CallError> {
-//!     for tool in client.list::<Tools>(CallOptions::new()).await?.iter().flatten() {
+//!     for tool in client.list_tools().await?.iter().flatten() {
 //!         println!("{}", tool.name);
 //!     }
 //!     let params = CallToolParams::new("greet");
@@ -97,7 +97,7 @@
 //! | open requests of the server | [`Connector::max_in_flight`], 32; more are rejected (-32603) |
 //! | input requests in a result (2026-07-28) | 64; more end the call with [`CallError::InputRefused`] |
 //! | progress reports and changes that a call has not read | 64 for each call, and 64 KiB; older reports are dropped, changes become [`Change::Missed`] |
-//! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::TooManyPages`] or [`CallError::ListTooLong`] |
+//! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::List`] |
 //! | results | one for each call, up to [`Connector::max_line`] |
 //!
 //! # Panics
@@ -117,18 +117,20 @@ mod incoming;
 mod inner;
 mod input;
 mod listen;
+mod methods;
 mod mrtr;
 mod outgoing;
-mod pages;
 mod send_queue;
 mod server_requests;
 
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
-pub use error::{CallError, ConnectError, ServerError};
+pub use error::{CallError, ConnectError};
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
-pub use pages::{
-    ListKind, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools,
+
+pub use crate::client::{
+    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
+    ServerError, ToolCallError, Tools, TypedResult,
 };

@@ -2,10 +2,12 @@
 
 use std::{fmt, io};
 
-use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violation};
+use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
 
 use super::transport::ConnectionEnd;
-use super::{MAX_LIST, MAX_PAGES};
+#[cfg(feature = "derive")]
+use crate::client::ToolCallError;
+use crate::client::{ListError, ServerError};
 
 /// An error of a client. `Debug` prints the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]
@@ -55,20 +57,12 @@ pub enum Error {
         /// The method.
         method: String,
     },
-    /// The list has more than [`MAX_PAGES`](super::MAX_PAGES) pages.
-    TooManyPages {
+    /// A list was not read to its end.
+    List {
         /// The method.
-        method: String,
-    },
-    /// The pages of the list have more than [`MAX_LIST`](super::MAX_LIST) bytes.
-    ListTooLong {
-        /// The method.
-        method: String,
-    },
-    /// A cursor of the list leads back to an earlier page.
-    RepeatedCursor {
-        /// The method.
-        method: String,
+        method: &'static str,
+        /// The reason.
+        error: ListError,
     },
     /// The result of the call was returned already, or the call was cancelled.
     UnknownCall,
@@ -76,45 +70,11 @@ pub enum Error {
     NotSent(SendError),
     /// A result does not match the requested type.
     Read(ReadError),
-    /// The tool failed (`isError`), with this text for a model.
-    ToolFailed {
-        /// The first block of text.
-        why: String,
-    },
-    /// The structured content of a result is missing or not of its type.
-    InvalidOutput {
-        /// The name of the tool.
-        tool: &'static str,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// The result of [`call`](super::Client::call) has no output.
+    #[cfg(feature = "derive")]
+    ToolCall(ToolCallError),
     /// Reading or writing failed.
     Io(io::Error),
-}
-
-/// Error response of a server.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct ServerError {
-    /// Error code, see [`ErrorCode`](mcp_sansio::ErrorCode).
-    pub code: i64,
-    /// Error message.
-    pub message: String,
-    /// Additional data.
-    pub data: Option<OwnedJson>,
-}
-
-impl From<PeerError<'_>> for ServerError {
-    fn from(error: PeerError<'_>) -> Self {
-        let message = error.message().map(|message| message.to_string()).unwrap_or_default();
-        Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
-    }
-}
-
-impl fmt::Display for ServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
-    }
 }
 
 impl fmt::Display for Error {
@@ -157,22 +117,14 @@ impl fmt::Display for Error {
             Self::HandlerPanicked { method } => {
                 write!(f, "the handler panicked on an input request for `{method}`")
             }
-            Self::TooManyPages { method } => {
-                write!(f, "`{method}` has more than {MAX_PAGES} pages")
-            }
-            Self::ListTooLong { method } => {
-                write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes")
-            }
-            Self::RepeatedCursor { method } => {
-                write!(f, "the pages of `{method}` repeat: a cursor leads back to an earlier page")
-            }
+            Self::List { method, error } => write!(f, "`{method}`: {error}"),
             Self::UnknownCall => {
                 f.write_str("unknown call: its result was returned already, or it was cancelled")
             }
             Self::NotSent(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result does not match its type: {error}"),
-            Self::ToolFailed { why } => write!(f, "the tool failed: {}", Printable::new(why)),
-            Self::InvalidOutput { tool, why } => write!(f, "`{tool}`: {}", Printable::new(why)),
+            #[cfg(feature = "derive")]
+            Self::ToolCall(error) => error.fmt(f),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
     }
@@ -190,6 +142,10 @@ impl std::error::Error for Error {
             Self::Start { error, .. } | Self::Io(error) => Some(error),
             Self::NotSent(error) => Some(error),
             Self::Read(error) => Some(error),
+            Self::Server(error) => Some(error),
+            Self::List { error, .. } => Some(error),
+            #[cfg(feature = "derive")]
+            Self::ToolCall(error) => Some(error),
             _ => None,
         }
     }
@@ -204,6 +160,13 @@ impl From<io::Error> for Error {
 impl From<SendError> for Error {
     fn from(error: SendError) -> Self {
         Self::NotSent(error)
+    }
+}
+
+#[cfg(feature = "derive")]
+impl From<ToolCallError> for Error {
+    fn from(error: ToolCallError) -> Self {
+        Self::ToolCall(error)
     }
 }
 

@@ -1,48 +1,86 @@
 //! Requests of the protocol by name.
 
-use std::collections::HashSet;
-
+#[cfg(feature = "derive")]
+use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams,
-    SubscriptionFilter, Text,
+    CompleteParams, LoggingLevel, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
 };
-use mcp_sansio::{CallOptions, Encode, Encoder, OwnedJson, RawJson};
+use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
-use super::{CallId, Client, Error, List, MAX_LIST, MAX_PAGES};
+use super::{CallId, Client, Error};
+#[cfg(feature = "derive")]
+use crate::client::TypedResult;
+use crate::client::{
+    List, ListKind, MAX_LIST, Named, Pager, Prompts, ResourceTemplates, Resources, Tools,
+};
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
 impl Client<'_> {
-    /// Lists the tools, of all pages: each is a [`Tool`](mcp_sansio::types::Tool).
+    /// Lists the tools, of all pages.
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    pub fn list_tools(&mut self) -> Result<List, Error> {
-        self.list("tools/list", "tools")
+    pub fn list_tools(&mut self) -> Result<List<Tools>, Error> {
+        self.list()
     }
 
-    /// Lists the resources, of all pages: each is a [`Resource`](mcp_sansio::types::Resource).
+    /// Lists the resources, of all pages.
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    pub fn list_resources(&mut self) -> Result<List, Error> {
-        self.list("resources/list", "resources")
+    pub fn list_resources(&mut self) -> Result<List<Resources>, Error> {
+        self.list()
     }
 
-    /// Lists the resource templates, of all pages: each is a
-    /// [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
+    /// Lists the resource templates, of all pages.
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    pub fn list_resource_templates(&mut self) -> Result<List, Error> {
-        self.list("resources/templates/list", "resourceTemplates")
+    pub fn list_resource_templates(&mut self) -> Result<List<ResourceTemplates>, Error> {
+        self.list()
     }
 
-    /// Lists the prompts, of all pages: each is a [`Prompt`](mcp_sansio::types::Prompt).
+    /// Lists the prompts, of all pages.
     ///
     /// # Errors
     /// See [`request`](Self::request).
-    pub fn list_prompts(&mut self) -> Result<List, Error> {
-        self.list("prompts/list", "prompts")
+    pub fn list_prompts(&mut self) -> Result<List<Prompts>, Error> {
+        self.list()
+    }
+
+    /// Calls a tool with typed arguments, and checks the structured content of its result.
+    ///
+    /// ```no_run
+    /// use mcp_sansio::typed::{Input, Output, ToolCall};
+    /// use mcp_sansio_adapters::blocking::client::{Client, Error};
+    ///
+    /// #[derive(Output, ToolCall)]
+    /// #[tool(returns = Quotient)]
+    /// struct Divide {
+    ///     dividend: i64,
+    ///     divisor: i64,
+    /// }
+    ///
+    /// #[derive(Input)]
+    /// struct Quotient {
+    ///     quotient: i64,
+    /// }
+    ///
+    /// fn seventh(client: &mut Client<'_>, dividend: i64) -> Result<i64, Error> {
+    ///     let divided = client.call(&Divide { dividend, divisor: 7 })?;
+    ///     Ok(divided.output()?.quotient)
+    /// }
+    /// ```
+    ///
+    /// A server before 2025-06-18 has no structured content: then the JSON of the first text block
+    /// is read, if it is an object.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`Error::ToolCall`] if the tool failed, or the structured
+    /// content is missing or not of its type.
+    #[cfg(feature = "derive")]
+    pub fn call<T: ToolCall>(&mut self, arguments: &T) -> Result<TypedResult<T>, Error> {
+        Ok(TypedResult::new(self.call_tool(T::NAME, arguments)?)?)
     }
 
     /// Calls a tool. Returns a [`CallToolResult`](mcp_sansio::types::CallToolResult), also if the
@@ -149,63 +187,28 @@ impl Client<'_> {
         lost.iter().try_for_each(|(uri, _)| self.subscribe(uri))
     }
 
-    /// Requests all pages of a list whose entries are in this member.
-    fn list(&mut self, method: &str, member: &'static str) -> Result<List, Error> {
-        let name = || method.to_owned();
+    /// Requests all pages of a list.
+    fn list<L: ListKind>(&mut self) -> Result<List<L>, Error> {
         let limit = self.core().config().call_timeout;
         self.app.free_input_requests();
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
-        let mut cursors = HashSet::new();
-        let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
+        let mut pager = Pager::new(MAX_LIST);
         loop {
-            let cursor = pages
-                .last()
-                .and_then(|page| page.as_raw().get("nextCursor"))
-                .and_then(RawJson::as_string);
-            match cursor {
-                None if !pages.is_empty() => return Ok(List::new(member, pages)),
-                Some(cursor) if !cursors.insert(cursor.to_string()) => {
-                    return Err(Error::RepeatedCursor { method: name() });
-                }
-                _ => {}
-            }
-            if pages.len() >= MAX_PAGES {
-                return Err(Error::TooManyPages { method: name() });
-            }
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
-                return Err(Error::TimedOut { method: name() });
+                return Err(Error::TimedOut { method: L::METHOD.to_owned() });
             }
-            let mut params = PaginatedParams::new();
-            params.cursor = cursor.map(Text::from_json);
-            let page =
-                self.request(method, &params, CallOptions::new().timeout(left.min(limit)))?;
-            bytes = bytes.saturating_add(page.as_raw().as_str().len());
-            if bytes > MAX_LIST {
-                return Err(Error::ListTooLong { method: name() });
+            let options = CallOptions::new().timeout(left.min(limit));
+            let page = self.request(L::METHOD, &pager.params(), options)?;
+            let added = pager.add(page);
+            if added.map_err(|error| Error::List { method: L::METHOD, error })? {
+                return Ok(pager.finish());
             }
-            pages.push(page);
         }
     }
 
     pub(super) fn is_modern(&self) -> bool {
         self.revision().is_some_and(|revision| revision.is_modern())
-    }
-}
-
-/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
-/// object.
-struct Named<'a, A: ?Sized> {
-    name: &'a str,
-    arguments: &'a A,
-}
-
-impl<A: Encode + ?Sized> Encode for Named<'_, A> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member("name", self.name);
-        to.member("arguments", self.arguments);
-        to.end_object();
     }
 }
 

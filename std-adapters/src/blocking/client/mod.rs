@@ -2,7 +2,7 @@
 //! any reader and writer.
 //!
 //! ```no_run
-//! use mcp_sansio::types::{Implementation, TextContent, Tool};
+//! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::{ClientConfig, ClientFeatures, RawJson};
 //! use mcp_sansio_adapters::blocking::client::{Client, Error};
 //! use std::process::Command;
@@ -12,7 +12,7 @@
 //!
 //! fn main() -> Result<(), Error> {
 //!     let mut client = Client::spawn(&CONFIG, Command::new("echo-server"))?;
-//!     for tool in client.list_tools()?.iter::<Tool<'_>>() {
+//!     for tool in client.list_tools()?.iter() {
 //!         println!("{}", tool?.name);
 //!     }
 //!     let result = client.call_tool("echo", &RawJson::from_static(r#"{"text": "hello"}"#))?;
@@ -81,7 +81,6 @@ mod event_loop;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
-mod list;
 mod methods;
 mod pending_calls;
 #[cfg(unix)]
@@ -89,25 +88,27 @@ mod polled;
 mod process;
 mod stderr;
 mod threaded;
-#[cfg(feature = "derive")]
-mod tool_call;
 mod transport;
 
 pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
-pub use error::{Error, ServerError};
+pub use error::Error;
 pub use handler::{Handler, InputResponse, ReceivedInputRequest};
 #[cfg(feature = "http")]
 pub use http::BlockingHttpTransport;
-pub use list::List;
 #[cfg(unix)]
 pub use polled::PolledStreams;
 pub use process::Process;
 pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
-#[cfg(feature = "derive")]
-pub use tool_call::TypedResult;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
+
+pub use crate::client::{
+    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
+    ServerError, Tools,
+};
+#[cfg(feature = "derive")]
+pub use crate::client::{ToolCallError, TypedResult};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
 /// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.
@@ -116,10 +117,5 @@ pub struct CallId(u64);
 
 /// Default of [`Connector::max_line`], in bytes. Memory is allocated as lines need it.
 pub const MAX_LINE: usize = 16 << 20;
-/// Maximum number of pages of a list.
-pub const MAX_PAGES: usize = 10_000;
-/// Maximum size of all pages of a list together, in bytes. Its cursors are kept a second time while
-/// it is read.
-pub const MAX_LIST: usize = 64 << 20;
 /// Maximum number of calls in flight.
 pub const IN_FLIGHT: u16 = 64;

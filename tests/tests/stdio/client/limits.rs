@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
 use mcp_sansio_adapters::blocking::client::{
-    ConnectionEnd, InputResponse, MAX_LIST, MAX_PAGES, ReceivedInputRequest, Transferred, Transport,
+    ConnectionEnd, InputResponse, ListError, MAX_LIST, MAX_PAGES, ReceivedInputRequest,
+    Transferred, Transport,
 };
 
 use super::*;
@@ -318,7 +319,10 @@ fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
         0,
         move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}),
     );
-    assert!(matches!(&error, Error::ListTooLong { method } if method == "tools/list"), "{error}");
+    assert!(
+        matches!(&error, Error::List { method: "tools/list", error: ListError::TooLong(MAX_LIST) }),
+        "{error}"
+    );
     assert_eq!(pages, MAX_LIST / (4 << 20));
 }
 
@@ -329,7 +333,7 @@ fn c7_a_list_without_an_end_has_a_limit_of_pages() {
         0,
         |n| json!({"tools": [], "nextCursor": n.to_string()}),
     );
-    assert!(matches!(error, Error::TooManyPages { .. }), "{error}");
+    assert!(matches!(error, Error::List { error: ListError::TooManyPages, .. }), "{error}");
     assert_eq!(pages, MAX_PAGES);
 }
 
@@ -348,7 +352,7 @@ fn c7_a_cursor_that_was_there_before_is_refused() {
     let (error, pages, _) =
         list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
     assert!(
-        matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"),
+        matches!(&error, Error::List { method: "tools/list", error: ListError::RepeatedCursor }),
         "{error}"
     );
     assert_eq!(pages, 4);

@@ -1,8 +1,7 @@
 //! Large traffic, noise, and standard error.
 
 use super::*;
-use mcp_sansio::types::Tool;
-use mcp_sansio_adapters::blocking::client::{ThreadedStreams, Transport as _};
+use mcp_sansio_adapters::blocking::client::{ListError, ThreadedStreams, Transport as _};
 
 /// Number of bytes that exceeds all pipes and buffers.
 const MUCH: usize = 10 << 20;
@@ -168,8 +167,7 @@ fn an_error_of_the_server_is_reported_unchanged() {
 fn a_list_is_read_up_to_its_last_page() {
     for mode in ["", "legacy"] {
         let tools = connect(mode).list_tools().unwrap();
-        let names: Vec<_> =
-            tools.iter::<Tool<'_>>().map(|tool| tool.unwrap().name.to_string()).collect();
+        let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
         assert_eq!((names.join(" ").as_str(), tools.pages().len()), ("trick-0 trick-1 trick-2", 3));
     }
 }
@@ -178,7 +176,7 @@ fn a_list_is_read_up_to_its_last_page() {
 fn an_endless_list_is_an_error() {
     let error = connect("circle").list_tools().unwrap_err();
     assert!(
-        matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"),
+        matches!(&error, Error::List { method: "tools/list", error: ListError::RepeatedCursor }),
         "{error}"
     );
 }

@@ -11,7 +11,7 @@ use mcp_sansio::{OwnedJson, RawJson};
 use super::connector::Connect;
 use super::exchange::{To, follow, read};
 use super::transport_state::{Diagnostic, TransportState};
-use crate::asynchronous::client::pages::{Cursors, MAX_LIST};
+use crate::client::{Cursors, MAX_LIST};
 
 /// Input schemas with annotations, by the names of their tools.
 #[derive(Default)]
