@@ -108,6 +108,7 @@ pub mod client;
 #[cfg(feature = "http")]
 pub mod http;
 mod io;
+mod memory;
 mod panics;
 mod server;
 mod tasks;

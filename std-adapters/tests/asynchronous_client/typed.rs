@@ -4,9 +4,8 @@ use futures_lite::future;
 use mcp_sansio::typed::{AsyncToolHandler, Input, Output, ToolCall, Tools};
 use mcp_sansio::{Catalog, ToolContext, ToolOutput, ToolResult};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, ToolCallError};
-use mcp_sansio_adapters::asynchronous::{self as server, App, Context};
+use mcp_sansio_adapters::asynchronous::{App, Context};
 
-use crate::pipe::pipe;
 use crate::script::run;
 use crate::{CLIENT, LEGACY, MODERN};
 
@@ -66,15 +65,8 @@ async fn divide(client: &Client) {
 #[test]
 fn arguments_and_output_are_types_in_both_eras() {
     for config in [&MODERN, &LEGACY] {
-        let (ours, theirs) = pipe(50, 7);
         let app = App::new(config, async |ctx: Context| ctx.call_async_tool(&Arithmetic).await)
             .catalog(&CATALOG);
-        let (client, connection) = Connector::new(&CLIENT).connect(ours);
-        let work = async {
-            divide(&client).await;
-            drop(client);
-        };
-        let connections = future::zip(connection, server::Connection::new(&app, theirs));
-        run(future::zip(work, connections)).1.0.unwrap();
+        run(app.memory(Connector::new(&CLIENT), async |client| divide(&client).await));
     }
 }

@@ -235,8 +235,8 @@ impl<H> App<H> {
         }
     }
 
-    /// Returns the memory of a server.
-    pub(super) fn memory(&self) -> GrowingServerState {
+    /// Creates the state of a server.
+    pub(super) fn server_state(&self) -> GrowingServerState {
         let in_flight = u16::try_from(self.max_in_flight).unwrap_or(u16::MAX);
         GrowingServerState::new(in_flight, self.max_subscriptions)
     }

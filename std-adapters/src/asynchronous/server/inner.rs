@@ -69,7 +69,7 @@ impl ConnectionInner {
     pub(super) fn new<H>(app: &App<H>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
         let driver = Arc::new(DriverWaker::default());
         let state = State {
-            memory: app.memory(),
+            memory: app.server_state(),
             config: app.config,
             max_subscriptions: app.max_subscriptions,
             outputs: OutputBuffers::new(tx),
