@@ -1,9 +1,12 @@
 //! `ToolContext`: everything that the handler of a tool does beside returning its result.
 
+#[cfg(feature = "alloc")]
+use alloc::string::String;
 use core::cell::RefCell;
 use core::fmt;
-use core::future::poll_fn;
-use core::task::{Context, Poll};
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
 
 use crate::connection::{Outcome, Turn};
 use crate::encode::Encode;
@@ -58,6 +61,33 @@ pub trait Link {
     /// Called when a caller that has a place stops waiting.
     fn leave(&self, place: u64) {
         let _ = place;
+    }
+
+    /// Notifies the subscribers on all connections of the program. Returns `false` where there is
+    /// only this one.
+    fn publish(&self, change: &Change<'_>) -> bool {
+        let _ = change;
+        false
+    }
+
+    /// Closes the connection on which the client waits, if it can ask for the response later.
+    fn release_connection(&self, request: RequestHandle) -> bool {
+        let _ = request;
+        false
+    }
+
+    /// Returns the text that an earlier round of the call kept.
+    #[cfg(feature = "alloc")]
+    fn request_state(&self) -> Option<&str> {
+        None
+    }
+
+    /// Keeps a text for the next round of the call. Returns `false` where there is none, because
+    /// input cannot be requested.
+    #[cfg(feature = "alloc")]
+    fn set_request_state(&self, state: String) -> bool {
+        let _ = state;
+        false
     }
 
     /// Requests input from the client, or returns its response, which waits where it is a message
@@ -131,11 +161,15 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
         self.notify(|server, tx| server.log(request, message, tx)).await
     }
 
-    /// Notifies the subscribers on this connection of a change: [`Server::publish`].
+    /// Notifies the subscribers of a change: on all connections of the program where an adapter
+    /// serves several, otherwise on this one ([`Server::publish`]).
     ///
     /// # Errors
     /// If a notification cannot be sent.
     pub async fn publish(&self, mut change: Change<'_>) -> Result<(), ToolError<'static>> {
+        if self.link.publish(&change) {
+            return Ok(());
+        }
         let mut is_more = true;
         while is_more {
             self.send(|server, tx| {
@@ -145,6 +179,37 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
             .await?;
         }
         Ok(())
+    }
+
+    /// Closes the SSE connection on which the client waits; it asks for the response later. For
+    /// tools that run long while connections are scarce. Returns `false` where this is not
+    /// possible: it needs a session of 2025-11-25 over HTTP.
+    pub fn release_connection(&self) -> bool {
+        self.link.release_connection(self.request.handle)
+    }
+
+    /// Completes one of these futures in a function that is not async, such as
+    /// [`ToolHandler::call`](crate::typed::ToolHandler::call).
+    ///
+    /// ```
+    /// # use mcp_sansio::{Progress, ToolContext, ToolResult};
+    /// fn erase<'a>(ctx: ToolContext<'a>) -> ToolResult<'a> {
+    ///     ctx.at_once(ctx.progress(&Progress::of(1u32).total(2u32)))?;
+    ///     Ok("The flash is erased".into())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the future. [`ToolError::internal`] if it has to wait: a notification for room in
+    /// an output that does not block.
+    pub fn at_once<T>(
+        &self,
+        future: impl Future<Output = Result<T, ToolError<'static>>>,
+    ) -> Result<T, ToolError<'static>> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Err(ToolError::internal("A tool that is not async cannot wait")),
+        }
     }
 
     async fn notify(

@@ -14,28 +14,31 @@ use crate::encode::OwnedJson;
 use crate::error::{InvalidPayload, SendError};
 use crate::json::RawJson;
 use crate::lifecycle::ClientFeatures;
+#[cfg(feature = "derive")]
+use crate::rpc::RpcError;
 use crate::tool_context::{Link, ToolContext};
 use crate::tool_result::{OrToolError as _, ToolError};
 #[cfg(feature = "derive")]
-use crate::typed::InputObject;
+use crate::typed::{InputObject, OutputObject};
 use crate::types::InputRequest;
 
 impl<L: Link + ?Sized> ToolContext<'_, L> {
     /// Requests input from the client: elicitation, sampling or roots. `key` identifies the input
-    /// request and must be unique in its tool. Only adapters that run several tools at once can
-    /// wait for the response.
+    /// request and must be unique in its tool.
     ///
-    /// Up to 2025-11-25 this sends a request and waits for the response. In 2026-07-28 the input
-    /// requests are the result of the call, and the client calls the tool again with its
-    /// responses: the tool runs from its start in each round.
+    /// Up to 2025-11-25 this sends a request to the client. In 2026-07-28 the input requests are
+    /// the result of the call, and the client calls the tool again with its responses: the tool
+    /// runs from its start in each round. Where tools run one after the other, and for a
+    /// [`ToolHandler`](crate::typed::ToolHandler), it does so with older clients, too.
     ///
     /// Cancel safe: dropping the future cancels the request to a legacy client.
     ///
     /// # Errors
     /// [`ToolError::missing_capability`] if the client did not declare the capability.
     /// [`ToolError::invalid_input_response`] if the client refused or did not respond in time.
-    /// [`ToolError::INPUT_REQUIRED`] in 2026-07-28 while there is no response yet, which ends this
-    /// attempt. [`ToolError::internal`] where the adapter cannot request input. Use `?` for all.
+    /// [`ToolError::INPUT_REQUIRED`] if the tool is called again once there is a response, which
+    /// ends this attempt. [`ToolError::internal`] where the adapter cannot request input. Use `?`
+    /// for all.
     pub async fn request_input(
         &self,
         key: &str,
@@ -93,6 +96,50 @@ impl<L: Link + ?Sized> ToolContext<'_, L> {
         };
         let responses: Vec<OwnedInputResponse> = waiting.iter_mut().filter_map(response).collect();
         responses.try_into().map_err(|_| SendError::Invalid(InvalidPayload::Serialize).into())
+    }
+}
+
+impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
+    /// Returns the text that an earlier round of the call
+    /// [kept](Self::set_request_state).
+    #[must_use]
+    pub fn request_state(&self) -> Option<&'a str> {
+        self.link().request_state()
+    }
+
+    /// Keeps a text for the next round of the call. In 2026-07-28 the client stores it, and can
+    /// read and change it unless the adapter protects it. From then on an input response counts
+    /// only if it comes with such a state. Returns `false` where the adapter cannot request input,
+    /// and so has no rounds.
+    pub fn set_request_state(&self, state: impl Into<String>) -> bool {
+        self.link().set_request_state(state.into())
+    }
+
+    /// Returns the value that an earlier round of the call [kept](Self::set_request_state_as).
+    ///
+    /// # Errors
+    /// -32602 if the client brought back something else. Use `?`.
+    #[cfg(feature = "derive")]
+    pub fn request_state_as<S: InputObject<'a>>(&self) -> Result<Option<S>, ToolError<'static>> {
+        let Some(text) = self.request_state() else { return Ok(None) };
+        match RawJson::parse(text).ok().map(S::parse) {
+            Some(Ok(state)) => Ok(Some(state)),
+            // Faults could show the client what is hidden from it.
+            _ => Err(RpcError::invalid_params("Invalid requestState").into()),
+        }
+    }
+
+    /// [Keeps](Self::set_request_state) a value for the next round, as JSON.
+    ///
+    /// # Errors
+    /// If the value cannot be written.
+    #[cfg(feature = "derive")]
+    pub fn set_request_state_as<S: OutputObject>(
+        &self,
+        state: &S,
+    ) -> Result<bool, ToolError<'static>> {
+        let state = OwnedJson::new(state, self.request().revision)?;
+        Ok(self.set_request_state(state.as_raw().as_str()))
     }
 }
 

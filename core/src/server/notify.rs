@@ -79,6 +79,12 @@ impl<'a> Change<'a> {
         Self { kind, uri: "", hash: 0, next: 0 }
     }
 
+    /// Returns the URI if a resource has changed, and `None` if a list has.
+    #[must_use]
+    pub fn uri(&self) -> Option<&'a str> {
+        (self.kind == Kinds::UPDATES).then_some(self.uri)
+    }
+
     /// Returns the position of the next subscriber, to [`resume`](Self::resume) with if the change
     /// cannot be stored because it borrows its URI.
     #[must_use]

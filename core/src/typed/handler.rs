@@ -80,6 +80,7 @@ pub trait ToolHandler {
     type Output<'a>: Encode;
 
     /// Calls a tool. The arguments are valid. Other messages wait meanwhile.
+    /// [`ToolContext::at_once`] completes the futures of the context.
     fn call<'a>(
         &mut self,
         call: CallOf<'a, Self::Tools>,

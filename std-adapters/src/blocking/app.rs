@@ -1,5 +1,6 @@
 //! A server made of a configuration, a catalog and one function.
 
+use std::fmt;
 use std::io::Write;
 
 use mcp_sansio::{
@@ -7,7 +8,7 @@ use mcp_sansio::{
     Target,
 };
 
-use super::{Context, Error, Handler, Input, Memory, serve, serve_on};
+use super::{Context, Error, Handler, Input, Memory, StateProtector, serve, serve_on};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
 /// after the other.
@@ -36,12 +37,23 @@ use super::{Context, Error, Handler, Input, Memory, serve, serve_on};
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
     catalog: Option<&'c Catalog<'c>>,
+    protector: Protector<'c>,
+}
+
+/// What protects the state of calls that request input.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Protector<'c>(pub(super) Option<&'c dyn StateProtector>);
+
+impl fmt::Debug for Protector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Protector").field(&self.0.is_some()).finish()
+    }
 }
 
 impl<'c> App<'c> {
     /// Creates an application without a catalog.
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self { config, catalog: None }
+        Self { config, catalog: None, protector: Protector(None) }
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments.
@@ -51,6 +63,12 @@ impl<'c> App<'c> {
     /// reads them as that enum. If it finds them invalid and does not respond, the catalog does.
     pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
         Self { catalog: Some(catalog), ..self }
+    }
+
+    /// Protects the state that clients keep while they are asked for input (2026-07-28,
+    /// basic/patterns/mrtr).
+    pub const fn state_protector(self, protector: &'c dyn StateProtector) -> Self {
+        Self { protector: Protector(Some(protector)), ..self }
     }
 
     /// Serves standard input and output until the input ends, see [`serve`]. `on_request` is called
@@ -63,7 +81,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        serve(self.config, OnRequest { catalog: self.catalog, on_request })
+        serve(self.config, OnRequest { app: self, on_request })
     }
 
     /// Serves any input and output until the input ends, see [`serve_on`].
@@ -79,7 +97,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        serve_on(self.config, input, output, OnRequest { catalog: self.catalog, on_request })
+        serve_on(self.config, input, output, OnRequest { app: self, on_request })
     }
 }
 
@@ -89,7 +107,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        Memory::new(self.config, OnRequest { catalog: self.catalog, on_request })
+        Memory::new(self.config, OnRequest { app: self, on_request })
     }
 }
 
@@ -98,6 +116,8 @@ impl<'c> App<'c> {
 pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
     target: Target<'r>,
+    #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
+    pub(super) protector: Protector<'r>,
     pub(super) connection: &'r mut Context<'s>,
 }
 
@@ -161,7 +181,7 @@ impl<'r, 's> RequestContext<'r, 's> {
 
 /// The handler of an [`App`].
 struct OnRequest<'c, F> {
-    catalog: Option<&'c Catalog<'c>>,
+    app: App<'c>,
     on_request: F,
 }
 
@@ -171,7 +191,7 @@ where
 {
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { return Ok(()) };
-        let target = match self.catalog {
+        let target = match self.app.catalog {
             #[cfg(feature = "derive")]
             Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), &request)?,
             #[cfg(not(feature = "derive"))]
@@ -181,12 +201,17 @@ where
         if matches!(target, Target::Responded) {
             return Ok(());
         }
-        (self.on_request)(&mut RequestContext { request: &request, target, connection: ctx })?;
+        let protector = self.app.protector;
+        let mut context = RequestContext { request: &request, target, protector, connection: ctx };
+        (self.on_request)(&mut context)?;
+        if ctx.asking.is_waiting(request.handle) {
+            return Ok(());
+        }
         if !ctx.server().is_request_open(request.handle) {
             return Ok(());
         }
         // The function may have found invalid arguments when it read them.
-        if let Some(catalog) = self.catalog {
+        if let Some(catalog) = self.app.catalog {
             ctx.respond_from(catalog, &request)?;
         }
         // Nothing would respond to it later.

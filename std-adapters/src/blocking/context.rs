@@ -8,7 +8,7 @@ use mcp_sansio::{
     RpcError, SendError, Server, Target, Turn, Tx,
 };
 
-use super::{Error, write_all};
+use super::{Asking, Error, write_all};
 
 /// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
 /// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.
@@ -20,6 +20,7 @@ pub struct Context<'s> {
     pub(super) turn: Turn<'s, Server<'s>>,
     pub(super) output: &'s mut dyn Write,
     pub(super) clock: &'s dyn Fn() -> Instant,
+    pub(super) asking: &'s mut Asking,
 }
 
 impl<'s> Context<'s> {
@@ -27,8 +28,9 @@ impl<'s> Context<'s> {
         turn: Turn<'s, Server<'s>>,
         output: &'s mut dyn Write,
         clock: &'s dyn Fn() -> Instant,
+        asking: &'s mut Asking,
     ) -> Self {
-        Self { turn, output, clock }
+        Self { turn, output, clock, asking }
     }
 
     /// Returns the time since the session started.

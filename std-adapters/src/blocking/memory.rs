@@ -14,7 +14,7 @@ use mcp_sansio::{
 use super::client::{Client, ConnectionEnd, Connector, Error as ClientError};
 use super::client::{Transferred, Transport};
 use super::{
-    Context, Error, Handler, IN_FLIGHT, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS, call_timer,
+    Asking, Context, Error, Handler, IN_FLIGHT, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS, call_timer,
     handle_event,
 };
 
@@ -50,6 +50,7 @@ pub struct Memory<'c, H> {
     handler: H,
     /// Bytes that the client has not read yet.
     output: Vec<u8>,
+    asking: Asking,
     /// Milliseconds, which the clock of the client shares.
     now: Arc<AtomicU64>,
     timer_not_before: Instant,
@@ -67,6 +68,7 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
             ),
             handler,
             output: Vec::new(),
+            asking: Asking::default(),
             now: Arc::default(),
             timer_not_before: Instant::from_millis(0),
         }
@@ -99,7 +101,7 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
         loop {
             match self.connection.next(clock()) {
                 Step::Event(event, turn) => {
-                    let mut ctx = Context::new(turn, &mut self.output, &clock);
+                    let mut ctx = Context::new(turn, &mut self.output, &clock, &mut self.asking);
                     handle_event(event, &mut ctx, &mut self.handler)?;
                 }
                 Step::Again => {}
@@ -141,7 +143,7 @@ impl<'c, H: Handler + Send + 'c> Memory<'c, H> {
         self.now.fetch_max(next.as_millis(), Ordering::Relaxed);
         if timer.is_some_and(|due| due <= clock()) {
             let turn = self.connection.turn(clock());
-            let mut ctx = Context::new(turn, &mut self.output, &clock);
+            let mut ctx = Context::new(turn, &mut self.output, &clock, &mut self.asking);
             self.timer_not_before =
                 call_timer(&mut ctx, &mut self.handler).map_err(io::Error::other)?;
         }
@@ -157,6 +159,7 @@ impl<'c, H: Handler + Send + 'c> Transport for Memory<'c, H> {
     fn open(&mut self) -> io::Result<()> {
         self.connection.reset();
         self.output.clear();
+        self.asking = Asking::default();
         Ok(())
     }
 

@@ -60,6 +60,8 @@
 //! basic/lifecycle). A client that stops reading ends the session too, without an error.
 
 mod app;
+#[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
+mod asking;
 pub mod client;
 mod context;
 mod handler;
@@ -76,6 +78,8 @@ pub use input::Polled;
 pub use input::{Input, Threaded};
 pub use memory::Memory;
 
+pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
+
 use std::io::{self, Write};
 use std::time::{Duration, Instant as StdInstant};
 
@@ -84,6 +88,7 @@ use mcp_sansio::{
     TxBuffer,
 };
 
+use asking::{Asking, Finished};
 use handler::catch_panic;
 
 /// Serves this process's standard input and output until the input ends.
@@ -146,11 +151,13 @@ fn run(
     // Earliest time at which `on_timer` may be called.
     let mut timer_not_before = now;
     let mut is_ended = false;
+    let mut asking = Asking::default();
     loop {
         let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
         let (write, mut read, until) = match step {
             Step::Event(event, turn) => {
-                handle_event(event, &mut Context::new(turn, &mut output, &clock), &mut handler)?;
+                let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
+                handle_event(event, &mut ctx, &mut handler)?;
                 continue;
             }
             Step::Again => continue,
@@ -161,7 +168,8 @@ fn run(
         let due = until.into_iter().chain(timer).min();
         if std::mem::take(&mut is_fresh) && due.is_some_and(|due| due <= now) {
             if timer.is_some_and(|due| due <= now) {
-                let mut ctx = Context::new(connection.turn(now), &mut output, &clock);
+                let turn = connection.turn(now);
+                let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
                 timer_not_before = call_timer(&mut ctx, &mut handler)?;
             }
             continue;
@@ -205,6 +213,19 @@ fn handle_event(
     ctx: &mut Context<'_>,
     handler: &mut impl Handler,
 ) -> Result<(), Error> {
+    match &event {
+        ServerEvent::CallFinished { call, outcome } => match ctx.asking.finish(*call, outcome) {
+            Finished::Other => {}
+            Finished::Waiting => return Ok(()),
+            Finished::Again(request) => {
+                let again = ServerEvent::Request(request.as_request());
+                return handle_event(again, ctx, handler);
+            }
+        },
+        ServerEvent::RequestCancelled { request, .. }
+        | ServerEvent::RequestTimedOut { request } => ctx.asking.remove(*request),
+        _ => {}
+    }
     let request =
         if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
     if let Some(done) = catch_panic(|| handler.on_event(event, ctx)) {

@@ -1,5 +1,6 @@
 //! Calls of tools that are types.
 
+use std::cell::RefCell;
 use std::future::Future as _;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,9 +8,10 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools as _, checked};
-use mcp_sansio::{Request, Spare, ToolContext, TurnLink};
+use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, ToolResult, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
+use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
 
 impl RequestContext<'_, '_> {
     /// Calls a tool, if the request is a valid call of one, and sends the result. Responds to
@@ -52,7 +54,8 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
-        self.connection.call_tool(self.request, handler)
+        let handler = AtOnce(RefCell::new(handler));
+        self.connection.run_tool(self.request, &handler, self.protector.0, Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -60,7 +63,7 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        self.connection.call_async_tool(self.request, handler)
+        self.connection.run_tool(self.request, handler, self.protector.0, &Unpark::waker())
     }
 }
 
@@ -69,6 +72,10 @@ impl Context<'_> {
     /// invalid arguments, and does nothing for other requests, which a catalog has responded to or
     /// found the [`Target`](mcp_sansio::Target) of.
     ///
+    /// If the tool requests input, other messages are handled until the client has responded. Then
+    /// [`Handler::on_event`](super::Handler::on_event) is called with the request once more, for
+    /// the next round; a client of 2026-07-28 sends it again itself.
+    ///
     /// # Errors
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(
@@ -76,26 +83,12 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &mut H,
     ) -> Result<(), Error> {
-        let handle = request.handle;
-        let call = match CallOf::<H::Tools>::from_request(request) {
-            Some(Ok(call)) => call,
-            Some(Err(faults)) => {
-                return self
-                    .send(|server, tx| server.respond_invalid_arguments(handle, &faults, tx));
-            }
-            None => return Ok(()),
-        };
-        {
-            let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
-            let link = TurnLink::new(&mut self.turn, pump, self.clock);
-            let result = handler.call(call, ToolContext::new(request, &link));
-            link.respond(handle, &checked::<H::Tools, _>(request, result))?;
-        }
-        self.limit_pending()
+        self.run_tool(request, &AtOnce(RefCell::new(handler)), None, Waker::noop())
     }
 
     /// As [`call_tool`](Self::call_tool), for tools that take time. The thread sleeps while the
-    /// tool waits, and other messages wait meanwhile, also those that cancel the call.
+    /// tool waits for anything but input, and other messages wait meanwhile, also those that cancel
+    /// the call.
     ///
     /// # Errors
     /// See [`Context`].
@@ -104,34 +97,112 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
     ) -> Result<(), Error> {
+        self.run_tool(request, handler, None, &Unpark::waker())
+    }
+
+    pub(super) fn run_tool<H: AsyncToolHandler>(
+        &mut self,
+        request: &Request<'_>,
+        handler: &H,
+        protector: Option<&dyn StateProtector>,
+        waker: &Waker,
+    ) -> Result<(), Error> {
+        let handle = request.handle;
+        let mut round = match self.asking.take_round(handle) {
+            Some(round) => round,
+            None => match Round::of(request, protector) {
+                Ok(round) => round,
+                Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
+            },
+        };
+        while self.attempt(request, handler, &round, waker)? {
+            if request.revision.is_modern() {
+                let (missing, state) = round.finish(request, protector);
+                let sent = self.send(|server, tx| {
+                    send_input_required(server, handle, &missing, state.as_deref(), tx)
+                });
+                return match sent {
+                    Err(Error::NotSent(_)) => self.respond_error(handle, &CANNOT_ASK),
+                    sent => sent,
+                };
+            }
+            let missing = round.take_missing();
+            if missing.is_empty() {
+                return self.respond_error(handle, &CANNOT_ASK);
+            }
+            round = match self.ask(request, round, missing)? {
+                Some(next) => next,
+                None => return Ok(()),
+            };
+        }
+        self.limit_pending()
+    }
+
+    /// Calls a tool once and sends the result. Returns whether it requires input first.
+    fn attempt<H: AsyncToolHandler>(
+        &mut self,
+        request: &Request<'_>,
+        handler: &H,
+        round: &Round,
+        waker: &Waker,
+    ) -> Result<bool, Error> {
         let handle = request.handle;
         let call = match CallOf::<H::Tools>::from_request(request) {
             Some(Ok(call)) => call,
             Some(Err(faults)) => {
-                return self
-                    .send(|server, tx| server.respond_invalid_arguments(handle, &faults, tx));
+                self.send(|server, tx| server.respond_invalid_arguments(handle, &faults, tx))?;
+                return Ok(false);
             }
-            None => return Ok(()),
+            None => return Ok(false),
         };
-        {
-            let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
-            let link = TurnLink::new(&mut self.turn, pump, self.clock);
-            let mut future = pin!(handler.call(call, ToolContext::new(request, &link)));
-            let waker = Waker::from(Arc::new(Unpark(thread::current())));
-            let result = loop {
-                match future.as_mut().poll(&mut task::Context::from_waker(&waker)) {
-                    Poll::Ready(result) => break result,
-                    Poll::Pending => thread::park(),
-                }
-            };
+        let pump = |bytes: &[u8], _: &mut Spare<'_>| write_all(&mut *self.output, bytes);
+        let link = TurnLink::new(&mut self.turn, pump, self.clock);
+        let round_link = RoundLink { link: &link, round };
+        let mut future = pin!(handler.call(call, ToolContext::new(request, &round_link)));
+        let result = loop {
+            match future.as_mut().poll(&mut task::Context::from_waker(waker)) {
+                Poll::Ready(result) => break result,
+                Poll::Pending => thread::park(),
+            }
+        };
+        let is_input_required = result.as_ref().is_err_and(ToolError::is_input_required);
+        if !is_input_required {
             link.respond(handle, &checked::<H::Tools, _>(request, result))?;
         }
-        self.limit_pending()
+        Ok(is_input_required)
+    }
+}
+
+/// The error for a tool that ends as if it required input, or cannot.
+const CANNOT_ASK: RpcError<'static> = RpcError::internal("The response cannot be sent");
+
+/// Tools that return their result at once, as tools that could take time.
+struct AtOnce<'h, H>(RefCell<&'h mut H>);
+
+impl<H: ToolHandler> AsyncToolHandler for AtOnce<'_, H> {
+    type Tools = H::Tools;
+    type Output<'a>
+        = H::Output<'a>
+    where
+        Self: 'a;
+
+    async fn call<'a>(
+        &'a self,
+        call: CallOf<'a, H::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, H::Output<'a>> {
+        self.0.borrow_mut().call(call, ctx)
     }
 }
 
 /// Wakes the thread of a connection.
 struct Unpark(Thread);
+
+impl Unpark {
+    fn waker() -> Waker {
+        Arc::new(Self(thread::current())).into()
+    }
+}
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_io::Async;
 use futures_lite::future;
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio::{Era, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, serve};
 use mcp_sansio_adapters::blocking;
@@ -118,41 +118,74 @@ fn over_http<F: Future<Output = HandlerResult>>(handler: impl Fn(Context) -> F) 
     })
 }
 
-/// Sends a request; returns the messages of its response.
+/// Sends a request of 2026-07-28; returns the messages of its response.
 fn post(address: SocketAddr, call: &Value) -> Vec<Value> {
-    let (body, tool) = (call.to_string(), call["params"]["name"].as_str().unwrap());
-    let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-         Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
-         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
+    let tool = call["params"]["name"].as_str().unwrap();
+    let head = format!(
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
     );
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut response = BufReader::new(stream);
-    let mut length = None;
-    for line in response.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
-        length = length.or(line.strip_prefix("content-length: ").map(|len| len.parse().unwrap()));
+    let mut response = Response::of(address, &head, call);
+    std::iter::from_fn(|| response.next()).collect()
+}
+
+/// The response to a POST: a message, a stream of them, or none.
+struct Response {
+    stream: BufReader<TcpStream>,
+    session: Option<String>,
+    length: Option<usize>,
+    /// Events that have been read.
+    events: String,
+}
+
+impl Response {
+    fn of(address: SocketAddr, head: &str, body: &Value) -> Self {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let body = body.to_string();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             {head}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut stream = BufReader::new(stream);
+        let (mut session, mut length) = (None, None);
+        for line in stream.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty())
+        {
+            length =
+                length.or(line.strip_prefix("content-length: ").map(|len| len.parse().unwrap()));
+            session = session.or(line.strip_prefix("mcp-session-id: ").map(str::to_owned));
+        }
+        Self { stream, session, length, events: String::new() }
     }
-    if let Some(length) = length {
-        let mut body = vec![0; length];
-        response.read_exact(&mut body).unwrap();
-        return vec![serde_json::from_slice(&body).unwrap()];
-    }
-    let mut events = String::new();
-    loop {
-        let mut size = String::new();
-        response.read_line(&mut size).unwrap();
-        let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).unwrap() + "\r\n".len()];
-        response.read_exact(&mut chunk).unwrap();
-        events += std::str::from_utf8(&chunk).unwrap().strip_suffix("\r\n").unwrap();
-        if chunk == b"\r\n" {
-            break;
+
+    fn next(&mut self) -> Option<Value> {
+        if let Some(length) = self.length.replace(0) {
+            let mut body = vec![0; length];
+            self.stream.read_exact(&mut body).unwrap();
+            return (length > 0).then(|| serde_json::from_slice(&body).unwrap());
+        }
+        self.length = None;
+        loop {
+            while let Some((line, rest)) = self.events.split_once('\n') {
+                let data = line.strip_prefix("data: ").filter(|data| data.starts_with('{'));
+                let message = data.map(|data| serde_json::from_str(data).unwrap());
+                self.events = rest.to_owned();
+                if message.is_some() {
+                    return message;
+                }
+            }
+            let mut size = String::new();
+            self.stream.read_line(&mut size).unwrap();
+            let mut chunk = vec![0; usize::from_str_radix(size.trim(), 16).unwrap() + "\r\n".len()];
+            self.stream.read_exact(&mut chunk).unwrap();
+            if chunk == b"\r\n" {
+                return None;
+            }
+            self.events += std::str::from_utf8(&chunk).unwrap().strip_suffix("\r\n").unwrap();
         }
     }
-    let data = events.lines().filter_map(|line| line.strip_prefix("data: {"));
-    data.map(|data| serde_json::from_str(&format!("{{{data}")).unwrap()).collect()
 }
 
 /// What there is to see in the responses, one line for each call.
@@ -209,75 +242,175 @@ fn tools_that_take_time_give_the_same_messages_on_every_transport() {
     assert_eq!(over_http(|ctx| ctx.call_async_tool(&slow)), stdio);
 }
 
-/// Sends lines, each after a message with an id: a response to a request without an id of its own
-/// gets that of the message before. Returns the messages with an id.
-fn exchange(address: SocketAddr, lines: Vec<Value>) -> Vec<Value> {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let mut answers = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
-    let mut seen: Vec<Value> = Vec::new();
-    for mut line in lines {
-        let is_notification = line.get("id").is_none();
-        if line["id"].is_null() && !is_notification {
-            line["id"] = seen.last().unwrap()["id"].clone();
-        }
-        stream.write_all(format!("{line}\n").as_bytes()).unwrap();
-        if is_notification {
-            continue;
-        }
-        seen.push(messages(&mut answers, 1).remove(0).pop().unwrap());
+/// A client's end of a connection.
+trait Wire {
+    fn send(&mut self, message: &Value);
+    /// Returns the next message for the request that was sent first.
+    fn next(&mut self) -> Value;
+    /// Sends a request while another one is open; returns the response.
+    fn beside(&mut self, request: &Value) -> Value;
+}
+
+struct Lines(BufReader<TcpStream>);
+
+impl Wire for Lines {
+    fn send(&mut self, message: &Value) {
+        self.0.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
-    seen
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn beside(&mut self, request: &Value) -> Value {
+        self.send(request);
+        self.next()
+    }
+}
+
+struct Posts {
+    address: SocketAddr,
+    session: Option<String>,
+    response: Option<Response>,
+}
+
+impl Posts {
+    fn post(&mut self, message: &Value) -> Response {
+        let head = match (&self.session, message["params"]["_meta"].is_object()) {
+            (Some(session), _) => {
+                format!("MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n")
+            }
+            (None, false) => String::new(),
+            (None, true) => "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
+                             Mcp-Name: greet\r\n"
+                .to_owned(),
+        };
+        Response::of(self.address, &head, message)
+    }
+}
+
+impl Wire for Posts {
+    fn send(&mut self, message: &Value) {
+        let response = self.post(message);
+        self.session = self.session.take().or(response.session.clone());
+        if message["method"].is_string() && message["id"].is_string() {
+            self.response = Some(response);
+        }
+    }
+
+    fn next(&mut self) -> Value {
+        self.response.as_mut().unwrap().next().unwrap()
+    }
+
+    fn beside(&mut self, request: &Value) -> Value {
+        self.post(request).next().unwrap()
+    }
+}
+
+/// A user who is asked by the tool `greet`: returns the forms and the response of the tool.
+fn talk(mut wire: impl Wire, era: Era) -> (Vec<Value>, Value) {
+    let mut forms = Vec::new();
+    let mut fill_in = |form: &Value| {
+        assert_eq!(form["method"], "elicitation/create");
+        forms.push(json!([form["params"]["message"], form["params"]["requestedSchema"]]));
+        let content = match form["params"]["message"].as_str().unwrap() {
+            "Who are you?" => json!({"name": "Ada"}),
+            _ => json!({"town": "London"}),
+        };
+        json!({"action": "accept", "content": content})
+    };
+    let call = |id: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    let result = match era {
+        Era::Modern => {
+            let mut params = json!({"name": "greet", "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            }});
+            loop {
+                wire.send(&call("c", params.clone()));
+                let result = wire.next()["result"].take();
+                let Some(inputs) = result["inputRequests"].as_object() else { break result };
+                let responses = inputs.iter().map(|(key, form)| (key.clone(), fill_in(form)));
+                params["inputResponses"] = responses.collect();
+                params["requestState"] = result["requestState"].clone();
+                params.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+            }
+        }
+        Era::Legacy => {
+            wire.send(&json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"elicitation": {}},
+                "clientInfo": {"name": "c", "version": "1"},
+            }}));
+            assert_eq!(wire.next()["id"], "i");
+            wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+            wire.send(&call("c", json!({"name": "greet"})));
+            loop {
+                let mut message = wire.next();
+                if message["id"] == "c" {
+                    break message["result"].take();
+                }
+                // Others are served while the user thinks.
+                let other =
+                    wire.beside(&call("o", json!({"name": "split", "arguments": {"text": "a"}})));
+                assert_eq!(
+                    (&other["id"], &other["result"]["isError"]),
+                    (&json!("o"), &Value::Null)
+                );
+                let response = fill_in(&message);
+                wire.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": response}));
+            }
+        }
+    };
+    (forms, result["content"][0]["text"].clone())
+}
+
+fn ask_blocking(
+    on_request: impl FnMut(&mut blocking::RequestContext<'_, '_>) -> Result<(), blocking::Error>,
+    era: Era,
+) -> (Vec<Value>, Value) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    let client = std::thread::spawn(move || talk(Lines(BufReader::new(client)), era));
+    let app = blocking::App::new(&CONFIG).catalog(&CATALOG);
+    let input = blocking::Threaded::new(server.try_clone().unwrap());
+    app.serve_on(input, server, on_request).unwrap();
+    client.join().unwrap()
+}
+
+fn ask_asynchronous<F: Future<Output = HandlerResult>>(
+    handler: impl Fn(Context) -> F,
+    era: Era,
+) -> [(Vec<Value>, Value); 2] {
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+    let (listener, address) = listen();
+    let lines = beside(serve(&app, &listener), move || {
+        talk(Lines(BufReader::new(TcpStream::connect(address).unwrap())), era)
+    });
+    let (listener, address) = listen();
+    let posts = beside(http::serve(&app, listener, HttpOptions::new()), move || {
+        talk(Posts { address, session: None, response: None }, era)
+    });
+    [lines, posts]
 }
 
 #[test]
-fn a_tool_asks_the_user_in_both_eras() {
-    let modern = |more: Value| {
-        let mut call = calls().remove(0);
-        let capabilities = "io.modelcontextprotocol/clientCapabilities";
-        call["params"]["name"] = json!("greet");
-        call["params"]["arguments"] = json!({});
-        call["params"]["_meta"][capabilities] = json!({"elicitation": {"form": {}}});
-        call["params"].as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        call
-    };
-    let accepted = json!({"action": "accept", "content": {"name": "Ada"}});
-    let rounds = [modern(json!({})), modern(json!({"inputResponses": {"guest": accepted}}))];
-    let first = rounds[0].clone();
-    let legacy = [
-        json!({"jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "c", "version": "1"},
-        }}),
-        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "greet"}}),
-        json!({"jsonrpc": "2.0", "id": null, "result": accepted}),
-    ];
-    let slow = Slow::default();
-    let app = App::new(&CONFIG, |ctx| ctx.call_async_tool(&slow)).catalog(&CATALOG);
-    let (listener, address) = listen();
-    let [modern, legacy] = beside(serve(&app, &listener), move || {
-        [exchange(address, rounds.into()), exchange(address, legacy.into())]
-    });
-    let asked = &modern[0]["result"]["inputRequests"]["guest"];
-    assert_eq!(
-        (&asked["method"], &legacy[1]["method"]),
-        (&json!("elicitation/create"), &asked["method"])
-    );
-    for params in [&asked["params"], &legacy[1]["params"]] {
-        assert_eq!(params["message"], "Who are you?");
-        assert_eq!(params["requestedSchema"]["required"], json!(["name"]));
+fn a_tool_asks_the_user_on_every_transport_in_both_eras() {
+    for era in [Era::Legacy, Era::Modern] {
+        let mut fast = Fast::default();
+        let stdio = ask_blocking(|ctx| ctx.call_tool(&mut fast), era);
+        let messages = stdio.0.iter().map(|form| &form[0]).collect::<Vec<_>>();
+        assert_eq!(messages, ["Who are you?", "Where do you live?"], "{era:?}");
+        assert_eq!(stdio.1, "Hello, Ada of London", "{era:?}");
+        let slow = Slow::default();
+        assert_eq!(ask_blocking(|ctx| ctx.call_async_tool(&slow), era), stdio, "{era:?}");
+        let fast = Mutex::new(Fast::default());
+        let [lines, posts] = ask_asynchronous(|ctx| ctx.call_tool(&fast), era);
+        assert_eq!((&lines, &posts), (&stdio, &stdio), "{era:?}");
+        let [lines, posts] = ask_asynchronous(|ctx| ctx.call_async_tool(&slow), era);
+        assert_eq!((&lines, &posts), (&stdio, &stdio), "{era:?}");
     }
-    assert_eq!(modern[1]["result"]["content"][0]["text"], "Hello, Ada");
-    assert_eq!(legacy[2]["result"]["content"], modern[1]["result"]["content"]);
-
-    // One call at a time leaves nothing that could read the response.
-    let stdio = blocking::App::new(&CONFIG).catalog(&CATALOG);
-    let mut output = Vec::new();
-    let line = format!("{first}\n");
-    let input = blocking::Threaded::new(std::io::Cursor::new(line.into_bytes()));
-    stdio.serve_on(input, &mut output, |ctx| ctx.call_async_tool(&slow)).unwrap();
-    let refused: Value = serde_json::from_slice(&output).unwrap();
-    assert_eq!(refused["error"]["code"], -32603);
 }

@@ -25,12 +25,23 @@ pub(crate) enum Call<'a> {
     Fail { how: How },
     /// Returns the number of calls so far.
     Count,
-    /// Asks the user for a name.
+    /// Asks the user for a name, and then for a town.
     Greet,
 }
 
 #[derive(Input)]
 struct Guest<'a> {
+    name: Text<'a>,
+}
+
+#[derive(Input)]
+struct Home<'a> {
+    town: Text<'a>,
+}
+
+/// The state of the second round.
+#[derive(Input, Output)]
+struct Asked<'a> {
     name: Text<'a>,
 }
 
@@ -62,6 +73,27 @@ fn split(text: Text<'_>) -> ToolResult<'_, Parts<'_>> {
     Ok(ToolOutput::Structured(Parts { whole: text, characters }))
 }
 
+/// Asks twice. The state of the request remembers the first response.
+async fn greet(ctx: ToolContext<'_>) -> Result<ToolOutput<'_, Parts<'_>>, ToolError<'static>> {
+    let guest;
+    let name = match ctx.request_state_as::<Asked<'_>>()? {
+        Some(Asked { name }) => name,
+        None => {
+            let form = InputRequest::form::<Guest<'_>>("Who are you?");
+            guest = ctx.request_input("guest", form).await?;
+            let Some(Guest { name }) = guest.to_form()? else { return Ok("Hello".into()) };
+            name
+        }
+    };
+    ctx.set_request_state_as(&Asked { name })?;
+    let form = InputRequest::form::<Home<'_>>("Where do you live?");
+    let home = ctx.request_input("home", form).await?;
+    Ok(match home.to_form()? {
+        Some(Home { town }) => format!("Hello, {name} of {town}").into(),
+        None => format!("Hello, {name}").into(),
+    })
+}
+
 /// Returns its results at once.
 #[derive(Default)]
 pub(crate) struct Fast {
@@ -72,14 +104,14 @@ impl ToolHandler for Fast {
     type Tools = Call<'static>;
     type Output<'a> = Parts<'a>;
 
-    fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a, Parts<'a>> {
+    fn call<'a>(&mut self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a, Parts<'a>> {
         self.calls += 1;
         match call {
             Call::Split { text } => split(text),
             Call::Copy { blocks } => Ok(format!("{blocks} blocks are copied").into()),
             Call::Fail { how } => Err(fail(how)),
             Call::Count => Ok(self.calls.to_string().into()),
-            Call::Greet => Ok("Hello".into()),
+            Call::Greet => ctx.at_once(greet(ctx)),
         }
     }
 }
@@ -109,14 +141,7 @@ impl AsyncToolHandler for Slow {
             }
             Call::Fail { how } => Err(fail(how)),
             Call::Count => Ok(self.calls.get().to_string().into()),
-            Call::Greet => {
-                let form = InputRequest::form::<Guest<'_>>("Who are you?");
-                let response = ctx.request_input("guest", form).await?;
-                Ok(match response.to_form::<Guest<'_>>()? {
-                    Some(guest) => format!("Hello, {}", guest.name).into(),
-                    None => "Hello".into(),
-                })
-            }
+            Call::Greet => greet(ctx).await,
         }
     }
 }

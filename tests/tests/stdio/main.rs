@@ -1,5 +1,6 @@
 //! The blocking adapter against peers that misbehave.
 
+mod asking;
 mod client;
 mod memory;
 mod server;

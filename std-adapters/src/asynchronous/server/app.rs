@@ -10,10 +10,10 @@ use mcp_sansio::{Catalog, GrowingServerState, Request, ServerConfig, ServerEvent
 use super::broadcast::Broadcaster;
 use super::connection::Connection;
 use super::context::Context;
-use super::mrtr::StateProtector;
 use super::reply::{IntoReply, PanicReport};
 use crate::asynchronous::JoinedIo;
 use crate::asynchronous::panics::{Panic, caught};
+use crate::rounds::StateProtector;
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
 /// value serves all connections.

@@ -136,7 +136,7 @@ impl Broadcaster {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    fn publish(&self, change: &OwnedChange) {
+    pub(super) fn publish(&self, change: &OwnedChange) {
         self.receivers().iter().for_each(|receiver| receiver.on_change(change.clone()));
     }
 
@@ -158,6 +158,17 @@ pub(super) struct Registration(Broadcaster, u64);
 impl Drop for Registration {
     fn drop(&mut self) {
         self.0.remove(self.1);
+    }
+}
+
+impl From<&Change<'_>> for OwnedChange {
+    fn from(change: &Change<'_>) -> Self {
+        match (change.uri(), change.resume(0)) {
+            (Some(uri), _) => Self::Resource(uri.into()),
+            (None, list) if list == Change::tools() => Self::Tools,
+            (None, list) if list == Change::prompts() => Self::Prompts,
+            (None, _) => Self::Resources,
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use mcp_sansio::{
 use super::broadcast::Broadcaster;
 use super::inner::{ConnectionInner, ParamsReservation};
 use super::kept::Kept;
-use super::mrtr::MrtrState;
 use super::reply::{HandlerResult, Reply};
+use crate::rounds::Round;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
@@ -31,7 +31,7 @@ pub(super) struct ActiveRequest {
     pub(super) handle: RequestHandle,
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
-    pub(super) mrtr: MrtrState,
+    pub(super) round: Round,
     pub(super) kept: Kept,
     pub(super) _held: Option<BodyReservation>,
     /// Counts towards [`App::max_params`](super::App::max_params).
@@ -218,13 +218,13 @@ impl Context {
     /// a [`StateProtector`](super::StateProtector). From then on an input response counts only if
     /// it comes with such a state.
     pub fn set_request_state(&self, state: impl Into<String>) {
-        self.active.mrtr.set_request_state(state.into());
+        self.active.round.set_request_state(state.into());
     }
 
     /// Returns the text that an earlier round [kept](Self::set_request_state).
     #[must_use]
-    pub fn request_state(&self) -> Option<String> {
-        self.active.mrtr.request_state()
+    pub fn request_state(&self) -> Option<&str> {
+        self.active.round.request_state()
     }
 
     /// [Keeps](Self::set_request_state) a value for the next round, as JSON.
@@ -241,7 +241,7 @@ impl Context {
     }
 
     /// Returns the value that an earlier round [kept](Self::set_request_state_as). It may borrow
-    /// from the text, which takes memory until the handler ends.
+    /// from the text.
     ///
     /// # Errors
     /// -32602 if the client brought back something else, unless a
@@ -250,8 +250,7 @@ impl Context {
         &'c self,
     ) -> Result<Option<S>, ToolError<'static>> {
         let Some(text) = self.request_state() else { return Ok(None) };
-        let state = RawJson::parse(&text).ok().map(|state| self.active.kept.keep(state.into()));
-        match state.map(S::parse) {
+        match RawJson::parse(text).ok().map(S::parse) {
             Some(Ok(state)) => Ok(Some(state)),
             // Faults could show the client what a protector hides from it.
             _ => Err(RpcError::invalid_params("Invalid requestState").into()),
@@ -264,8 +263,7 @@ impl Context {
     /// session of 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn release_connection(&self) -> bool {
-        self.revision() == Revision::V2025_11_25
-            && self.connection.release_connection(self.active.handle)
+        ToolContext::new(&self.request(), self).release_connection()
     }
 
     /// Returns the principal that

@@ -7,19 +7,19 @@ use std::task::{self, Poll};
 use std::time;
 
 use mcp_sansio::{
-    CallOutcome, Instant, Messages, Method, OrToolError as _, OwnedJson, OwnedRequest, Remaining,
-    Request, RequestHandle, RpcError, SendError, ServerEvent, Target, ToolError,
+    Instant, Messages, Method, OwnedRequest, Remaining, Request, RequestHandle, RpcError,
+    SendError, ServerEvent, Target,
 };
 
 use super::app::App;
 use super::context::{ActiveRequest, BodyReservation, Context};
 use super::inner::{ConnectionInner, ParamsReservation, State};
 use super::kept::Kept;
-use super::mrtr::MrtrState;
 use super::pending_responses::PendingResponse;
 use super::reply::IntoReply;
 use super::tasks::Tasks;
 use crate::asynchronous::panics::{Panic, caught};
+use crate::rounds::{Round, response};
 
 /// The running handlers of a connection, and the responses that wait for room.
 pub(super) struct Dispatcher<F> {
@@ -72,18 +72,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
-                let response = match outcome {
-                    CallOutcome::Result(result) => Ok(OwnedJson::from(*result)),
-                    CallOutcome::Error(error) => {
-                        let message =
-                            error.message().map(|message| message.to_string()).unwrap_or_default();
-                        Err(format!("Input request failed with error {}: {message}", error.code()))
-                            .or_input_response()
-                    }
-                    CallOutcome::TimedOut => Err("Input request timed out").or_input_response(),
-                    _ => Err(ToolError::GONE),
-                };
-                inner.lock().input_requests.finish(*call, response);
+                inner.lock().input_requests.finish(*call, response(outcome));
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,
@@ -133,8 +122,8 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
                 }
             }
         };
-        let mrtr = match caught(|| MrtrState::of(request, app.state_protector_ref())) {
-            Ok(Ok(mrtr)) => mrtr,
+        let round = match caught(|| Round::of(request, app.state_protector_ref())) {
+            Ok(Ok(round)) => round,
             Ok(Err(why)) => {
                 return self.responses.push_back(PendingResponse::Refused(
                     request.handle,
@@ -152,7 +141,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             handle: request.handle,
             request: OwnedRequest::from(request),
             target,
-            mrtr,
+            round,
             kept: Kept::default(),
             _held: self.held.clone(),
             _params: params,

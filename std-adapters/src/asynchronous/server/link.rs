@@ -2,11 +2,14 @@
 
 use std::task::{self, Poll};
 
+#[cfg(feature = "http")]
+use mcp_sansio::Revision;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Instant, Link, OwnedJson, Request, RequestHandle, SendError, Server, ToolError, Tx,
+    Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, Server, ToolError, Tx,
 };
 
+use super::broadcast::OwnedChange;
 use super::context::Context;
 use super::inner::ConnectionInner;
 
@@ -61,6 +64,31 @@ impl Link for Context {
         self.connection.leave(place);
     }
 
+    fn publish(&self, change: &Change<'_>) -> bool {
+        self.broadcaster.publish(&OwnedChange::from(change));
+        true
+    }
+
+    fn release_connection(&self, request: RequestHandle) -> bool {
+        #[cfg(feature = "http")]
+        return self.request().revision == Revision::V2025_11_25
+            && self.connection.release_connection(request);
+        #[cfg(not(feature = "http"))]
+        {
+            let _ = request;
+            false
+        }
+    }
+
+    fn request_state(&self) -> Option<&str> {
+        self.active.round.request_state()
+    }
+
+    fn set_request_state(&self, state: String) -> bool {
+        self.active.round.set_request_state(state);
+        true
+    }
+
     fn poll_input(
         &self,
         cx: &mut task::Context<'_>,
@@ -69,20 +97,12 @@ impl Link for Context {
         input_request: &InputRequest<'_>,
         place: &mut Option<u64>,
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        let input_request = || OwnedJson::new(input_request, request.revision);
         if request.revision.is_modern() {
-            let mrtr = &self.active.mrtr;
-            return Poll::Ready(match mrtr.input_response(key, &self.active.request) {
-                Some(response) => Ok(response),
-                None => {
-                    mrtr.add_missing(key, input_request()?);
-                    Err(ToolError::INPUT_REQUIRED)
-                }
-            });
+            return Poll::Ready(self.active.round.input(request, key, input_request));
         }
         let new = match place {
             Some(_) => None,
-            None => Some(input_request()?),
+            None => Some(OwnedJson::new(input_request, request.revision)?),
         };
         let mut state = self.connection.lock();
         if let Some(input_request) = new {

@@ -13,7 +13,6 @@ mod input;
 mod kept;
 mod link;
 mod listener;
-mod mrtr;
 mod output;
 mod parameters;
 mod pending_responses;
@@ -22,6 +21,7 @@ mod tools;
 
 use super::tasks;
 
+pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{
     App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING,
     MAX_RUNNING, SUBSCRIPTIONS,
@@ -30,7 +30,6 @@ pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};
-pub use mrtr::{MAX_INPUT_RESPONSES, StateProtector};
 pub use reply::{
     BoxedHandler, HandlerResult, IntoReply, MAX_PANIC_TEXT, PanicReport, Reply, boxed,
 };

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Catalog, ClientRequest, Method, Outcome as _, OwnedJson, OwnedRequest, RequestHandle, RpcError,
-    SendError, ToolError,
+    Catalog, Method, Outcome as _, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError,
+    ToolError,
 };
 
 use super::context::{ActiveRequest, BodyReservation};
 use super::inner::{ParamsReservation, State};
-use super::mrtr::StateProtector;
 use super::output::OutputBuffer;
 use super::reply::{HandlerResult, Reply};
+use crate::rounds::{StateProtector, send_input_required};
 
 /// A response that waits for room. It must not change, because the call that sends it may have to
 /// be repeated.
@@ -41,7 +40,7 @@ impl PendingResponse {
             Ok(Reply(json)) => Self::Reply(active, json),
             Err(error) if error.is_input_required() => {
                 let (input_requests, state) =
-                    active.mrtr.finish(&active.request.as_request(), protector);
+                    active.round.finish(&active.request.as_request(), protector);
                 Self::Input(active, input_requests, state)
             }
             Err(error) => {
@@ -69,17 +68,8 @@ impl PendingResponse {
                 None => Ok(()),
             },
             Self::Input(active, input_requests, carried) => {
-                let input_requests: Vec<(&str, InputRequest<'_>)> = input_requests
-                    .iter()
-                    .filter_map(|(key, input_request)| {
-                        Some((key.as_str(), input_request.to().ok()?))
-                    })
-                    .collect();
-                let input_requests: Vec<(&str, ClientRequest<'_>)> = input_requests
-                    .iter()
-                    .map(|(key, input_request)| (*key, input_request.into()))
-                    .collect();
-                server.input_required(active.handle, &input_requests, carried.as_deref(), tx)
+                let state = carried.as_deref();
+                send_input_required(&mut server, active.handle, input_requests, state, tx)
             }
             Self::Failed(active, error) => error.send(&mut server, active.handle, tx),
         }

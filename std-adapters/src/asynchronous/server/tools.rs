@@ -1,17 +1,23 @@
 //! Calls of tools that are types.
 
+use std::future::poll_fn;
+use std::mem::take;
 use std::sync::{Mutex, PoisonError};
+use std::task::{self, Poll};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools};
-use mcp_sansio::{Request, ToolContext, ToolError};
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{Link as _, OrToolError as _, OwnedJson, Request, ToolContext, ToolError};
 
 use super::context::Context;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, IntoReply as _};
+use crate::rounds::{Response, Round, RoundLink};
 
 impl Context {
     /// Calls a tool that returns its result at once. The lock is held meanwhile, but never across
-    /// an await.
+    /// an await. A tool that requests input is called again once there is a response, whatever the
+    /// revision.
     ///
     /// ```no_run
     /// use std::sync::Mutex;
@@ -57,12 +63,29 @@ impl Context {
     /// [`target`](Self::target).
     pub async fn call_tool<H: ToolHandler>(self, handler: &Mutex<H>) -> HandlerResult {
         let request = self.request();
-        let call = read::<CallOf<'_, H::Tools>>(&request)?;
-        // State that a panic has left half changed is up to the handler.
-        let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = handler.call(call, ToolContext::new(&request, &self));
-        drop(handler);
-        result.into_reply(&request)
+        // Of an older client: the server makes the rounds itself.
+        let mut own_round = (!request.revision.is_modern()).then(Round::default);
+        loop {
+            let round = own_round.as_ref().unwrap_or(&self.active.round);
+            let result = {
+                let call = read::<CallOf<'_, H::Tools>>(&request)?;
+                let link = RoundLink { link: &self, round };
+                // State that a panic has left half changed is up to the handler.
+                let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
+                handler.call(call, ToolContext::new(&request, &link)).into_reply(&request)
+            };
+            match (own_round, result) {
+                (Some(round), Err(error)) if error.is_input_required() => {
+                    let missing = round.take_missing();
+                    if missing.is_empty() {
+                        return Err(error);
+                    }
+                    let responses = self.responses(&request, missing).await;
+                    own_round = Some(round.next_round(responses));
+                }
+                (_, result) => return result,
+            }
+        }
     }
 
     /// Calls a tool that takes time. Several calls may run at once.
@@ -76,6 +99,67 @@ impl Context {
         let request = self.request();
         let call = read::<CallOf<'_, H::Tools>>(&request)?;
         handler.call(call, ToolContext::new(&request, &self)).await.into_reply(&request)
+    }
+}
+
+impl Context {
+    /// Sends input requests to an older client, and waits for its responses.
+    async fn responses(
+        &self,
+        request: &Request<'_>,
+        input_requests: Vec<(String, OwnedJson)>,
+    ) -> Vec<(String, Response)> {
+        let asked = |(key, input_request)| Asked {
+            context: self,
+            key,
+            input_request,
+            place: None,
+            response: None,
+        };
+        let mut asked: Vec<Asked<'_>> = input_requests.into_iter().map(asked).collect();
+        poll_fn(|cx| {
+            let waiting = asked.iter_mut().filter(|asked| asked.response.is_none());
+            match waiting.filter_map(|asked| asked.poll(request, cx)).count() {
+                0 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        })
+        .await;
+        let response = |asked: &mut Asked<'_>| Some((take(&mut asked.key), asked.response.take()?));
+        asked.iter_mut().filter_map(response).collect()
+    }
+}
+
+/// An input request that waits for its response. Dropping it withdraws the request.
+struct Asked<'c> {
+    context: &'c Context,
+    key: String,
+    input_request: OwnedJson,
+    place: Option<u64>,
+    response: Option<Response>,
+}
+
+impl Asked<'_> {
+    /// Returns `Some` while there is no response.
+    fn poll(&mut self, request: &Request<'_>, cx: &mut task::Context<'_>) -> Option<()> {
+        let Self { context, key, input_request, place, response } = self;
+        let polled = match input_request.to::<InputRequest<'_>>() {
+            Ok(input_request) => context.poll_input(cx, request, key, &input_request, place),
+            Err(error) => Poll::Ready(Err(error).or_internal()),
+        };
+        match polled {
+            Poll::Ready(done) => *response = Some(done),
+            Poll::Pending => return Some(()),
+        }
+        None
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.context.leave_input(place);
+        }
     }
 }
 
