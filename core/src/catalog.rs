@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod entry;
+mod list;
 mod look_up;
 mod schema;
 
@@ -12,21 +13,24 @@ pub(crate) use schema::Shown;
 
 use core::fmt;
 
+use crate::encode::Encode;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
-use crate::encode::{Encode, Encoder};
 use crate::error::SendError;
-use crate::json::{Decimal, JsonStr, RawJson};
+use crate::json::{JsonStr, RawJson};
 #[cfg(feature = "alloc")]
 use crate::lifecycle::Revision;
 use crate::lifecycle::{Method, ServerFeatures};
 use crate::printable::Printable;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
+#[cfg(all(feature = "alloc", feature = "derive"))]
+use crate::tool_result::ToolError;
 use crate::tx::Tx;
 use crate::types::CacheScope;
 use crate::uri_template;
 use entry::Kind;
+use list::{LONGEST, List, Page};
 use look_up::LookUps;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -53,20 +57,29 @@ use look_up::LookUps;
 /// External references are rejected: this library never fetches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog<'c> {
-    tools: &'c [Entry<'c>],
+    /// Tools of an enum.
+    #[cfg(feature = "derive")]
+    calls: Tools<'c>,
+    tools: Tools<'c>,
     resources: &'c [Entry<'c>],
     templates: &'c [Entry<'c>],
     prompts: &'c [Entry<'c>],
-    check: Option<CheckArguments>,
-    /// Whether reading the arguments checks them.
-    #[cfg(feature = "derive")]
-    reading_checks: bool,
     look_ups: LookUps,
     #[cfg(feature = "derive")]
     typed_prompts: Option<TypedPrompts>,
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tools<'c> {
+    entries: &'c [Entry<'c>],
+    check: Option<CheckArguments>,
+}
+
+impl Tools<'_> {
+    const NONE: Self = Self { entries: &[], check: None };
 }
 
 /// Checks the arguments of a tool, and hands over what is wrong. Set together with the tools, so
@@ -132,13 +145,12 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            tools: &[],
+            #[cfg(feature = "derive")]
+            calls: Tools::NONE,
+            tools: Tools::NONE,
             resources: &[],
             templates: &[],
             prompts: &[],
-            check: None,
-            #[cfg(feature = "derive")]
-            reading_checks: false,
             look_ups: LookUps::NONE,
             #[cfg(feature = "derive")]
             typed_prompts: None,
@@ -148,29 +160,34 @@ impl<'c> Catalog<'c> {
         }
     }
 
-    /// Sets the tools. The arguments of their calls are checked: see
-    /// [`Entry::check_arguments`].
+    /// Sets the tools that are written by hand. The arguments of their calls are checked: see
+    /// [`Entry::check_arguments`]. Tools that are types ([`calls`](Self::calls)) are listed before
+    /// them.
     ///
     /// # Panics
-    /// If an entry is no tool; in a constant it then does not compile. The other lists likewise.
+    /// If an entry is no tool, or has the name of one of the other tools; in a constant it then
+    /// does not compile. The other lists likewise.
     #[must_use]
-    pub const fn tools(mut self, tools: &'c [Entry<'c>]) -> Self {
+    pub const fn tools(self, tools: &'c [Entry<'c>]) -> Self {
         Kind::assert_all(tools, Kind::TOOL);
-        self.check = Some(|tool, arguments, refuse| {
+        #[cfg(feature = "derive")]
+        list::assert_disjoint(tools, self.calls.entries);
+        let check: CheckArguments = |tool, arguments, refuse| {
             if let Err(error) = schema::check(tool.input_schema(), arguments) {
                 refuse(&error);
             }
-        });
-        #[cfg(feature = "derive")]
-        {
-            self.reading_checks = false;
-        }
-        Self { tools, ..self }
+        };
+        Self { tools: Tools { entries: tools, check: Some(check) }, ..self }
     }
 
     #[cfg(feature = "derive")]
-    pub(crate) const fn checked_by(self, check: CheckArguments) -> Self {
-        Self { check: Some(check), reading_checks: true, ..self }
+    pub(crate) const fn typed_tools(
+        self,
+        entries: &'static [Entry<'static>],
+        check: CheckArguments,
+    ) -> Self {
+        list::assert_disjoint(self.tools.entries, entries);
+        Self { calls: Tools { entries, check: Some(check) }, ..self }
     }
 
     /// Leaves the arguments of the calls of an enum ([`calls`](Self::calls)) unchecked, for
@@ -178,14 +195,26 @@ impl<'c> Catalog<'c> {
     #[cfg(feature = "derive")]
     #[must_use]
     pub const fn checked_when_read(self) -> Self {
-        if self.reading_checks { self.unchecked() } else { self }
+        Self { calls: Tools { check: None, ..self.calls }, ..self }
     }
 
     /// Leaves the arguments unchecked, for tools that check all of them themselves. To be called
     /// after the tools are set.
     #[must_use]
     pub const fn unchecked(self) -> Self {
-        Self { check: None, ..self }
+        #[cfg(feature = "derive")]
+        let this = self.checked_when_read();
+        #[cfg(not(feature = "derive"))]
+        let this = self;
+        Self { tools: Tools { check: None, ..this.tools }, ..this }
+    }
+
+    const fn all_tools(&self) -> List<'c> {
+        #[cfg(feature = "derive")]
+        let calls = self.calls.entries;
+        #[cfg(not(feature = "derive"))]
+        let calls = &[];
+        List(calls, self.tools.entries)
     }
 
     /// Sets the resources.
@@ -265,7 +294,7 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub const fn features(&self) -> ServerFeatures {
         let mut features = ServerFeatures::NONE;
-        if !self.tools.is_empty() {
+        if self.all_tools().len() > 0 {
             features = features.with(ServerFeatures::TOOLS);
         }
         if !(self.resources.is_empty() && self.templates.is_empty()) {
@@ -285,7 +314,7 @@ impl<'c> Catalog<'c> {
     /// # Errors
     /// The first mistake. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
-        check::check(self.tools, self.resources, self.templates, self.prompts)
+        check::check(self.all_tools(), self.resources, self.templates, self.prompts)
     }
 
     /// Returns all lists as text, an entry a line, as they are written in `revision`. A test that
@@ -305,14 +334,14 @@ impl<'c> Catalog<'c> {
     pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
         let mut text = alloc::string::String::new();
         let lists = [
-            ("tools", self.tools),
-            ("resources", self.resources),
-            ("resourceTemplates", self.templates),
-            ("prompts", self.prompts),
+            ("tools", self.all_tools()),
+            ("resources", List(&[], self.resources)),
+            ("resourceTemplates", List(&[], self.templates)),
+            ("prompts", List(&[], self.prompts)),
         ];
-        for (name, entries) in lists.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+        for (name, entries) in lists.into_iter().filter(|(_, entries)| entries.len() > 0) {
             text.push_str(name);
-            for entry in entries {
+            for entry in entries.iter() {
                 text.push('\n');
                 match OwnedJson::new(entry, revision) {
                     Ok(json) => text.push_str(json.as_raw().as_str()),
@@ -340,10 +369,10 @@ impl<'c> Catalog<'c> {
     ) -> Result<Target<'c>, SendError> {
         let handle = request.handle;
         let (list, key, entries) = match request.method {
-            Method::ToolsList => (0, "tools", self.tools),
-            Method::ResourcesList => (1, "resources", self.resources),
-            Method::ResourcesTemplatesList => (2, "resourceTemplates", self.templates),
-            Method::PromptsList => (3, "prompts", self.prompts),
+            Method::ToolsList => (0, "tools", self.all_tools()),
+            Method::ResourcesList => (1, "resources", List(&[], self.resources)),
+            Method::ResourcesTemplatesList => (2, "resourceTemplates", List(&[], self.templates)),
+            Method::PromptsList => (3, "prompts", List(&[], self.prompts)),
             _ => {
                 let target = self.target(request);
                 #[cfg(feature = "derive")]
@@ -377,10 +406,38 @@ impl<'c> Catalog<'c> {
         };
         let end = entries.len().min(start.saturating_add(self.page_size));
         let next = (end < entries.len()).then_some(list * LONGEST + end);
-        let entries = entries.get(start..end).unwrap_or_default();
-        let page = Page { catalog: self, key, entries, next };
+        let page = Page { catalog: self, key, entries, start, end, next };
         let sent = server.respond_with::<dyn Encode>(handle, "complete", &page, tx);
         sent.map(|_| Target::Responded)
+    }
+
+    /// Checks arguments that a catalog [checked when they are read](Self::checked_when_read) has
+    /// not, before they are used in another way. `target` is what this catalog has found. For
+    /// adapters.
+    ///
+    /// # Errors
+    /// The arguments are invalid: as [`respond`](Self::respond) says it.
+    #[cfg(all(feature = "alloc", feature = "derive"))]
+    pub fn check_unread(
+        &self,
+        target: &Target<'_>,
+        request: &Request<'_>,
+    ) -> Result<(), ToolError<'static>> {
+        let Target::Tool(tool) = target else { return Ok(()) };
+        let mut checked = Ok(());
+        if self.is_call(tool) {
+            self.refusal(tool, request, &mut |why| {
+                let why = alloc::format!("{why}");
+                checked = Err(ToolError::invalid_arguments(&why).into_owned());
+            });
+        }
+        checked
+    }
+
+    /// Whether the tool is one of the enum.
+    #[cfg(feature = "derive")]
+    pub(crate) fn is_call(&self, tool: &Entry<'_>) -> bool {
+        self.calls.entries.as_ptr_range().contains(&core::ptr::from_ref(tool))
     }
 
     /// Hands over what is wrong with the arguments of a call.
@@ -390,7 +447,10 @@ impl<'c> Catalog<'c> {
         request: &Request<'_>,
         refuse: &mut dyn FnMut(&dyn fmt::Display),
     ) {
-        if let Some(check) = self.check {
+        let check = self.tools.check;
+        #[cfg(feature = "derive")]
+        let check = if self.is_call(tool) { self.calls.check } else { check };
+        if let Some(check) = check {
             check(tool, request.arguments().raw(), refuse);
         }
     }
@@ -418,30 +478,6 @@ impl<'c> Catalog<'c> {
     }
 }
 
-/// A page of a list.
-struct Page<'x> {
-    catalog: &'x Catalog<'x>,
-    key: &'static str,
-    entries: &'x [Entry<'x>],
-    /// The cursor of the next page.
-    next: Option<usize>,
-}
-
-impl Encode for Page<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.begin_object();
-        to.member(self.key, self.entries);
-        if let Some(next) = self.next {
-            to.member("nextCursor", Decimal::new(next as u64, false).as_str());
-        }
-        if to.revision().is_modern() {
-            to.member("ttlMs", &self.catalog.ttl_ms);
-            to.member("cacheScope", &self.catalog.scope);
-        }
-        to.end_object();
-    }
-}
-
 impl Default for Catalog<'_> {
     fn default() -> Self {
         Self::new()
@@ -464,6 +500,3 @@ impl fmt::Display for CatalogError<'_> {
 }
 
 impl core::error::Error for CatalogError<'_> {}
-
-/// Distance of the cursors of two lists: more than a list in memory has entries.
-const LONGEST: usize = 10_000_000;

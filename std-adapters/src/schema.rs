@@ -57,7 +57,7 @@ use serde_json::Value;
 /// let add = Tool::new("add", schema_of::<Add>()).description("Adds two numbers");
 /// let tools = [Entry::from(&add)];
 /// let catalog = Catalog::new().tools(&tools);
-/// App::new(&CONFIG).catalog(&catalog).serve(|ctx| match ctx.request().arguments().to() {
+/// App::new(&CONFIG).catalog(&catalog).serve(|ctx| match ctx.request()?.arguments().to() {
 ///     Ok(Add { a, b }) => {
 ///         let sum = u64::from(a) + u64::from(b.unwrap_or(0));
 ///         ctx.respond(&TextResult::new(&sum.to_string()))

@@ -1,12 +1,13 @@
 //! Checks of a catalog that need no server.
 
+use crate::catalog::list::List;
 use crate::catalog::schema::is_known_dialect;
 use crate::catalog::{CatalogError, Entry};
 use crate::json::RawJson;
 use crate::types::Text;
 
 pub(crate) fn check<'c>(
-    tools: &'c [Entry<'c>],
+    tools: List<'c>,
     resources: &'c [Entry<'c>],
     templates: &'c [Entry<'c>],
     prompts: &'c [Entry<'c>],

@@ -1,6 +1,6 @@
 //! Entries of a catalog.
 
-use crate::catalog::{SchemaError, check, schema};
+use crate::catalog::{SchemaError, check, list, schema};
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
@@ -71,6 +71,18 @@ impl<'c> Entry<'c> {
     #[doc(hidden)]
     pub const EMPTY: Self =
         Self { key: Text::new(""), kind: Kind::Resource, form: Form::Rendered("{}") };
+
+    /// Refuses two entries with the same key, for [`entries!`](crate::entries).
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn distinct(entries: &'c [Self]) -> &'c [Self] {
+        let mut rest = entries;
+        while let Some((entry, others)) = rest.split_first() {
+            list::assert_disjoint(core::slice::from_ref(entry), others);
+            rest = others;
+        }
+        entries
+    }
 
     /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
     #[must_use]
@@ -177,7 +189,7 @@ impl core::fmt::Debug for Entry<'_> {
 }
 
 /// Entries for a [`Catalog`](crate::Catalog), of constants: as `&'static [Entry<'static>]`. The
-/// JSON text of each is written while compiling.
+/// JSON text of each is written while compiling. Two with the same name or URI do not compile.
 ///
 /// ```
 /// use mcp_sansio::types::{Prompt, PromptArgument};
@@ -191,10 +203,10 @@ impl core::fmt::Debug for Entry<'_> {
 #[macro_export]
 macro_rules! entries {
     ($($value:expr),* $(,)?) => {{
-        const ENTRIES: &[$crate::Entry<'static>] = &[$({
+        const ENTRIES: &[$crate::Entry<'static>] = $crate::Entry::distinct(&[$({
             const TEXT: [u8; $value.rendered_len()] = $value.render();
             $value.into_entry(&TEXT)
-        }),*];
+        }),*]);
         ENTRIES
     }};
 }

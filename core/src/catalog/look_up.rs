@@ -63,8 +63,10 @@ impl<'c> Catalog<'c> {
 }
 
 fn tool<'c, 'f>(catalog: &Catalog<'c>, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
-    let tool =
-        find(catalog.tools, request.name()).ok_or(RpcError::invalid_params("Unknown tool"))?;
+    let tool = request
+        .name()
+        .and_then(|name| catalog.all_tools().iter().find(|tool| tool.key == name))
+        .ok_or(RpcError::invalid_params("Unknown tool"))?;
     #[cfg(feature = "http")]
     request.check_param_headers(tool.input_schema())?;
     let mut is_valid = true;

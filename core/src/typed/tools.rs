@@ -120,10 +120,28 @@ pub enum Called<'c, T> {
 }
 
 impl<'c> Catalog<'c> {
-    /// Sets the tools of an enum, whose arguments are checked as its types are.
+    /// Sets the tools of an enum, whose arguments are checked as its types are. There may be tools
+    /// by hand, too:
+    ///
+    /// ```
+    /// # use mcp_sansio::typed::Tools;
+    /// # use mcp_sansio::types::Tool;
+    /// # use mcp_sansio::{Catalog, RawJson, entries};
+    /// # #[derive(Tools)]
+    /// # enum Call {
+    /// #     /// Switches the lamp.
+    /// #     SetLamp { on: bool },
+    /// # }
+    /// static CATALOG: Catalog = Catalog::new()
+    ///     .calls::<Call>()
+    ///     .tools(entries![Tool::new("reset", RawJson::from_static(r#"{"type":"object"}"#))]);
+    /// ```
+    ///
+    /// # Panics
+    /// If a tool by hand has the name of one of these; in a constant it then does not compile.
     #[must_use]
     pub const fn calls<T: Tools<'static>>(self) -> Self {
-        self.tools(T::TOOLS).checked_by(|tool, arguments, refuse| {
+        self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
             let rule = find(T::TOOLS, T::HASHES, tool.key).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
                 && let Err(faults) = check_members(rule, arguments, &mut [])
@@ -134,7 +152,8 @@ impl<'c> Catalog<'c> {
     }
 
     /// Reads a call of the enum; does what [`respond`](Self::respond) does for any other request,
-    /// and responds to invalid arguments. The arguments are checked once, while they are read.
+    /// and responds to invalid arguments. The arguments are checked once, while they are read; those
+    /// of a tool that is not of this enum are checked before it is returned.
     ///
     /// ```
     /// # use mcp_sansio::typed::{Called, Tools};
@@ -167,19 +186,18 @@ impl<'c> Catalog<'c> {
         request: &Request<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Called<'c, T>, SendError> {
-        let target = self.unchecked().respond(server, request, tx)?;
-        let call = match target {
-            Target::Tool(_) => T::from_request(request),
-            _ => None,
-        };
-        Ok(match call {
-            Some(Ok(call)) => Called::Call(call),
+        let target = self.checked_when_read().respond(server, request, tx)?;
+        let Target::Tool(tool) = target else { return Ok(Called::Other(target)) };
+        match T::from_request(request) {
+            Some(Ok(call)) => Ok(Called::Call(call)),
             Some(Err(faults)) => {
                 server.respond_invalid_arguments(request.handle, &faults, tx)?;
-                Called::Other(Target::Responded)
+                Ok(Called::Other(Target::Responded))
             }
-            None => Called::Other(target),
-        })
+            // It is of another enum, which would have checked the arguments.
+            None if self.is_call(tool) => self.respond(server, request, tx).map(Called::Other),
+            None => Ok(Called::Other(target)),
+        }
     }
 }
 

@@ -8,8 +8,12 @@ use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool};
 use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 /// Everything that the server lists.
-pub(super) static CATALOG: Catalog<'_> =
-    Catalog::new().tools(&TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts_of::<Ask<'_>>();
+pub(super) static CATALOG: Catalog<'_> = Catalog::new()
+    .calls::<Call<'_>>()
+    .tools(BY_HAND)
+    .resources(RESOURCES)
+    .templates(TEMPLATES)
+    .prompts_of::<Ask<'_>>();
 
 #[derive(Tools)]
 pub(super) enum Call<'a> {
@@ -127,17 +131,11 @@ pub(super) enum Question<'a> {
     TestInputRequiredResultCapabilities,
 }
 
-/// The tools of the enum, and one whose schema cannot be derived.
-const TOOLS: [Entry<'_>; Call::TOOLS.len() + 1] = {
-    let mut tools = [BY_HAND; Call::TOOLS.len() + 1];
-    tools.split_at_mut(Call::TOOLS.len()).0.copy_from_slice(Call::TOOLS);
-    tools
-};
-
-const BY_HAND: Entry<'_> = entries![
+/// A tool whose schema cannot be derived.
+const BY_HAND: &[Entry<'_>] = entries![
     Tool::new("json_schema_2020_12_tool", JSON_SCHEMA_2020_12)
         .description("Has an input schema with keywords of JSON Schema 2020-12")
-][0];
+];
 
 const RESOURCES: &[Entry<'_>] = entries![
     Resource::new("test://static-text", "Static text")

@@ -24,7 +24,7 @@ impl Watched {
 
 /// Returns the contents of a resource, or of a URI that matches the template.
 pub(super) fn read(ctx: &Context, watched: &Watched) -> HandlerResult {
-    let uri = ctx.request().uri().ok_or(ToolError::invalid_arguments("uri must be a string"))?;
+    let uri = ctx.request()?.uri().ok_or(ToolError::invalid_arguments("uri must be a string"))?;
     let text;
     let contents = if let Some(id) = ctx.target().variable("id", uri) {
         let id: String = id.collect();

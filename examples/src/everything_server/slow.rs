@@ -58,7 +58,7 @@ async fn slow(
 ) -> Result<String, ToolError<'static>> {
     let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
     let mut end = End(name);
-    let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
+    let step = if ctx.request()?.wants_progress { Duration::from_millis(100) } else { lasts };
     while let Some(rest) = lasts.checked_sub(begun.elapsed()).filter(|rest| !rest.is_zero()) {
         ctx.progress(&Progress::of(begun.elapsed().as_secs_f64()).total(seconds)).await?;
         Timer::after(step.min(rest)).await;

@@ -1,8 +1,7 @@
 //! `tools/call`.
 
-use mcp_sansio::typed::Tools as _;
 use mcp_sansio::types::{ContentBlock, LoggingLevel, ResourceContents};
-use mcp_sansio::{LogMessage, OrToolError as _, ToolError, ToolOutput};
+use mcp_sansio::{LogMessage, ToolError, ToolOutput};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 use super::catalog::{Call, Conditions, Weather};
@@ -11,11 +10,11 @@ use super::resources::Watched;
 
 /// Returns the result of the tool.
 pub(super) async fn call(ctx: &Context, watched: &Watched) -> HandlerResult {
-    match Call::from_request(&ctx.request()) {
-        Some(call) => ctx.reply(&run(call.or_arguments()?, ctx, watched).await?),
-        // The schema of this tool cannot be derived.
-        None => ctx.text(ctx.arguments().raw().as_str()),
+    // The schema of this tool cannot be derived.
+    if ctx.name() == "json_schema_2020_12_tool" {
+        return ctx.text(ctx.arguments()?.raw().as_str());
     }
+    ctx.reply(&run(ctx.call()?, ctx, watched).await?)
 }
 
 async fn run<'a>(

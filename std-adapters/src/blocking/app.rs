@@ -1,8 +1,11 @@
 //! A server made of a configuration, a catalog and one function.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::Write;
 
+#[cfg(feature = "derive")]
+use mcp_sansio::typed::Tools;
 use mcp_sansio::{
     Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent,
     Target,
@@ -59,8 +62,8 @@ impl<'c> App<'c> {
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments.
     /// Without one, the function is called for every request, with [`Target::Other`].
     ///
-    /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function
-    /// reads them as that enum. If it finds them invalid and does not respond, the catalog does.
+    /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function asks
+    /// for them.
     pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
         Self { catalog: Some(catalog), ..self }
     }
@@ -116,6 +119,8 @@ impl<'c> App<'c> {
 pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
     target: Target<'r>,
+    /// The catalog, until the arguments are known to be valid.
+    unread: Cell<Option<&'r Catalog<'r>>>,
     #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
     pub(super) protector: Protector<'r>,
     pub(super) connection: &'r mut Context<'s>,
@@ -128,16 +133,40 @@ impl<'r, 's> RequestContext<'r, 's> {
         self.target
     }
 
-    /// Returns the request.
-    #[must_use]
-    pub const fn request(&self) -> &'r Request<'r> {
-        self.request
+    /// Returns the request, whose arguments are valid.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArguments`]: return it, and the catalog refuses the call.
+    pub fn request(&self) -> Result<&'r Request<'r>, Error> {
+        #[cfg(feature = "derive")]
+        if let Some(catalog) = self.unread.get() {
+            let checked = catalog.check_unread(&self.target, self.request);
+            checked.map_err(|_| Error::InvalidArguments)?;
+            self.unread.set(None);
+        }
+        Ok(self.request)
     }
 
     /// Returns an argument of a tool or a prompt by its name.
-    #[must_use]
-    pub fn argument(&self, name: &str) -> Option<RawJson<'r>> {
-        self.request.arguments().get(name)
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn argument(&self, name: &str) -> Result<Option<RawJson<'r>>, Error> {
+        Ok(self.request()?.arguments().get(name))
+    }
+
+    /// Reads the call of a tool. Returns `None` if the request is for none of these tools.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    #[cfg(feature = "derive")]
+    pub fn call<T: Tools<'r>>(&self) -> Result<Option<T>, Error> {
+        let call = T::from_request(self.request).transpose();
+        let call = call.map_err(|_| Error::InvalidArguments)?;
+        if call.is_some() {
+            self.unread.set(None);
+        }
+        Ok(call)
     }
 
     /// Sends the result, see [`Server::respond`](mcp_sansio::Server::respond). In debug builds, a
@@ -145,9 +174,9 @@ impl<'r, 's> RequestContext<'r, 's> {
     /// [`Entry::check_result`](mcp_sansio::Entry::check_result).
     ///
     /// # Errors
-    /// See [`Context`].
+    /// See [`Context`]; as [`request`](Self::request).
     pub fn respond<T: Encode + ?Sized>(&mut self, result: &T) -> Result<(), Error> {
-        let request = self.request;
+        let request = self.request()?;
         if cfg!(debug_assertions)
             && let Target::Tool(tool) = self.target
             && let Err(error) = tool.check_result(result, request.revision)
@@ -201,16 +230,24 @@ where
         if matches!(target, Target::Responded) {
             return Ok(());
         }
-        let protector = self.app.protector;
-        let mut context = RequestContext { request: &request, target, protector, connection: ctx };
-        (self.on_request)(&mut context)?;
+        let mut context = RequestContext {
+            request: &request,
+            target,
+            unread: Cell::new(self.app.catalog),
+            protector: self.app.protector,
+            connection: ctx,
+        };
+        match (self.on_request)(&mut context) {
+            Ok(()) | Err(Error::InvalidArguments) => {}
+            Err(error) => return Err(error),
+        }
         if ctx.asking.is_waiting(request.handle) {
             return Ok(());
         }
         if !ctx.server().is_request_open(request.handle) {
             return Ok(());
         }
-        // The function may have found invalid arguments when it read them.
+        // The function may have got none, because they are invalid.
         if let Some(catalog) = self.app.catalog {
             ctx.respond_from(catalog, &request)?;
         }

@@ -79,6 +79,9 @@ pub enum Error {
     /// table is full, or the value cannot be serialized. The session can continue; a handler that
     /// returns this error ends it.
     NotSent(SendError),
+    /// The arguments of a call are invalid. An [`App`](super::App) whose function returns this
+    /// refuses the call, and the session continues.
+    InvalidArguments,
 }
 
 impl Error {
@@ -93,6 +96,7 @@ impl fmt::Display for Error {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::NotSent(error) => error.fmt(f),
+            Self::InvalidArguments => f.write_str("The arguments are invalid"),
         }
     }
 }
@@ -102,6 +106,7 @@ impl std::error::Error for Error {
         Some(match self {
             Self::Io(error) => error,
             Self::NotSent(error) => error,
+            Self::InvalidArguments => return None,
         })
     }
 }

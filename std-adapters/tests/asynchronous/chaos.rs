@@ -28,7 +28,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> HandlerResult {
     }
     alive.set(alive.get() + 1);
     let _alive = Alive(alive);
-    let number = |name| ctx.arguments().get(name).and_then(RawJson::as_u64).unwrap_or(0);
+    let number = |name| ctx.arguments().unwrap().get(name).and_then(RawJson::as_u64).unwrap_or(0);
     for step in 1..=number("steps") {
         ctx.progress(&Progress::of(step)).await?;
         future::yield_now().await;

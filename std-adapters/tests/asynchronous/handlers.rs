@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
+use mcp_sansio::typed::Tools;
 use mcp_sansio::types::{LoggingLevel, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError,
     ServerEvent, ToolError, entries,
 };
-use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{
+    App, Connection, ConnectionEnd, Context, HandlerResult, boxed,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
@@ -23,7 +26,7 @@ use crate::{CATALOG, CONFIG};
 /// Returns the argument.
 async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
-        .arguments()
+        .arguments()?
         .get("text")
         .and_then(RawJson::as_string)
         .ok_or(ToolError::invalid_arguments("text must be a string"))?;
@@ -45,7 +48,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
             .output_schema(RawJson::from_static(SCHEMA))
     ]);
     async fn sum(ctx: Context) -> HandlerResult {
-        ctx.structured(&ctx.arguments().raw())
+        ctx.structured(&ctx.arguments()?.raw())
     }
     let app = App::new(&CONFIG, sum).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
@@ -56,6 +59,50 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
             "the result of sum breaks its output schema: sum: must be of type integer, is \"7\"";
         assert_eq!(wrong["error"], json!({"code": -32603, "message": words}));
     });
+}
+
+#[test]
+fn tool_17_a_handler_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
+    #[derive(Tools)]
+    enum Call {
+        /// Waits.
+        Wait { seconds: u8 },
+    }
+    static CATALOG: Catalog = Catalog::new().calls::<Call>();
+    async fn by_argument(ctx: Context) -> HandlerResult {
+        assert!(ctx.arguments()?.get("seconds").is_some());
+        ctx.reply(&TextResult::new("ran"))
+    }
+    async fn by_request(ctx: Context) -> HandlerResult {
+        assert!(ctx.request()?.arguments().get("seconds").is_some());
+        ctx.reply(&TextResult::new("ran"))
+    }
+    async fn as_enum(ctx: Context) -> HandlerResult {
+        let Call::Wait { seconds } = ctx.call()?;
+        assert_eq!(ctx.arguments()?.get("seconds").and_then(RawJson::as_u64), Some(seconds.into()));
+        ctx.reply(&TextResult::new("ran"))
+    }
+    async fn without(ctx: Context) -> HandlerResult {
+        ctx.reply(&TextResult::new("ran"))
+    }
+    let handlers = [boxed(by_argument), boxed(by_request), boxed(as_enum), boxed(without)];
+    for handler in handlers {
+        let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+        talk(&app, WIDE, async move |mut client| {
+            for (id, arguments, said) in [
+                (1, json!({"seconds": 7}), "ran"),
+                (
+                    2,
+                    json!({"second": 7, "seconds": 7}),
+                    "second: is unknown, must be one of seconds",
+                ),
+                (3, json!({"seconds": 256}), "seconds: must be at most 255, is 256"),
+            ] {
+                let answer = client.ask(&call(id, "wait", arguments)).await;
+                assert_eq!(answer["result"]["content"][0]["text"], said);
+            }
+        });
+    }
 }
 
 /// Counts its instances.
@@ -78,7 +125,7 @@ impl Drop for Guard {
 fn b9_the_error_for_an_invalid_result_names_the_missing_member() {
     async fn wrong(ctx: Context) -> HandlerResult {
         match ctx
-            .arguments()
+            .arguments()?
             .get("text")
             .and_then(RawJson::as_string)
             .map(|text| text.to_string())
@@ -225,7 +272,7 @@ fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         Err(
             match ctx
-                .arguments()
+                .arguments()?
                 .get("kind")
                 .and_then(RawJson::as_string)
                 .map(|kind| kind.to_string())

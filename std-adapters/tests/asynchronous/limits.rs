@@ -21,7 +21,7 @@ use crate::{CATALOG, CONFIG};
 
 async fn echo(ctx: Context) -> HandlerResult {
     let text = ctx
-        .arguments()
+        .arguments()?
         .get("text")
         .and_then(RawJson::as_string)
         .ok_or(ToolError::invalid_arguments("text must be a string"))?;
@@ -77,7 +77,7 @@ fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
 #[test]
 fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_end() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        let len = ctx.arguments().get("len").and_then(RawJson::as_u64).unwrap_or(1);
+        let len = ctx.arguments()?.get("len").and_then(RawJson::as_u64).unwrap_or(1);
         future::yield_now().await;
         ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len).or_arguments()?)))
     })

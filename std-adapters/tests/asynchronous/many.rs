@@ -81,7 +81,9 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let (begun, gate) = (begun.clone(), gate.clone());
         async move {
-            begun.borrow_mut().push(ctx.arguments().get("n").and_then(RawJson::as_u64).unwrap());
+            begun
+                .borrow_mut()
+                .push(ctx.arguments().unwrap().get("n").and_then(RawJson::as_u64).unwrap());
             gate.recv().await.or_internal()?;
             ctx.reply(&TextResult::new("done"))
         }

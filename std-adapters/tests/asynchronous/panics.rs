@@ -48,7 +48,9 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
         "steps" => Box::pin(async move {
             future::yield_now().await;
             let nothing: [u8; 0] = [];
-            ctx.reply(&Json(json!({"content": nothing[ctx.request().params.raw().as_str().len()]})))
+            ctx.reply(&Json(
+                json!({"content": nothing[ctx.request()?.params.raw().as_str().len()]}),
+            ))
         }),
         "change" => Box::pin(async move {
             ctx.log(&LogMessage::new(LoggingLevel::Error, &Json(Unspeakable))).await?;

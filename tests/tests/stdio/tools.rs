@@ -9,13 +9,15 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::typed::{AsyncToolHandler, Output, ToolHandler, Tools};
-use mcp_sansio::types::{Implementation, ReadResourceResult, Resource, ResourceContents, Text};
+use mcp_sansio::types::{
+    Implementation, ReadResourceResult, Resource, ResourceContents, Text, TextResult,
+};
 use mcp_sansio::{
     Catalog, ClientConfig, ClientFeatures, Era, Progress, RawJson, ServerConfig, ServerFeatures,
     Target, ToolContext, ToolOutput, ToolResult, entries,
 };
-use mcp_sansio_adapters::blocking::App;
 use mcp_sansio_adapters::blocking::client::Client;
+use mcp_sansio_adapters::blocking::{App, Error, RequestContext};
 
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("server", "1"),
@@ -173,10 +175,8 @@ fn invalid_arguments_are_refused_when_the_function_leaves_them() {
     // The check is that of reading, which a function may also do by itself.
     let mut client = App::new(&SERVER)
         .catalog(&CATALOG)
-        .memory(|ctx| match Call::from_request(ctx.request()) {
-            Some(Ok(Call::Echo { text })) => {
-                ctx.respond(&mcp_sansio::types::TextResult::from(text))
-            }
+        .memory(|ctx| match ctx.call()? {
+            Some(Call::Echo { text }) => ctx.respond(&TextResult::from(text)),
             _ => Ok(()),
         })
         .connect(&CLIENT, Era::Modern)
@@ -189,6 +189,40 @@ fn invalid_arguments_are_refused_when_the_function_leaves_them() {
     assert!(call("{}").contains("text: is missing, must be a string"));
     let error = client.call_tool("add", &RawJson::from_static(r#"{"number":1}"#)).unwrap_err();
     assert!(error.to_string().contains("The application sent no response"), "{error}");
+}
+
+#[test]
+fn a_function_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
+    type Ask = fn(&RequestContext<'_, '_>) -> Result<(), Error>;
+    let asks: [Ask; 4] = [
+        |ctx| ctx.argument("text").map(|text| assert!(text.is_some())),
+        |ctx| ctx.request().map(|request| assert!(request.arguments().get("text").is_some())),
+        // Ignores the error.
+        |ctx| {
+            Ok(assert!(
+                ctx.argument("text").is_ok_and(|text| text.is_some())
+                    || ctx.call::<Call>().is_err()
+            ))
+        },
+        // Does not ask at all.
+        |_| Ok(()),
+    ];
+    for ask in asks {
+        let app = App::new(&SERVER).catalog(&CATALOG);
+        let server = app.memory(move |ctx| {
+            ask(ctx)?;
+            ctx.respond(&TextResult::new("ran"))
+        });
+        let mut client = server.connect(&CLIENT, Era::Modern).unwrap();
+        for (arguments, said) in [
+            (r#"{"text":"x"}"#, "ran"),
+            (r#"{"text":7}"#, "text: must be a string, is 7"),
+            (r#"{"text":"x","texts":7}"#, "texts: is unknown, must be one of text"),
+        ] {
+            let result = client.call_tool("echo", &RawJson::from_static(arguments)).unwrap();
+            assert!(result.as_raw().as_str().contains(said), "{arguments}: {result:?}");
+        }
+    }
 }
 
 /// Returns what `add` does not declare.
@@ -232,7 +266,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
         let mut typed =
             app.memory(|ctx| ctx.call_tool(&mut Careless)).connect(&CLIENT, era).unwrap();
         let mut by_hand = app
-            .memory(|ctx| match ctx.argument("number").and_then(RawJson::as_i64) {
+            .memory(|ctx| match ctx.argument("number")?.and_then(RawJson::as_i64) {
                 Some(0) => ctx.respond(&ToolOutput::<Wrong>::text("nothing")),
                 Some(_) => ctx.respond(&ToolOutput::Structured(Wrong { sum: "much" })),
                 None => ctx.respond(&ToolOutput::Structured(Wrong { sum: "undeclared" })),

@@ -71,9 +71,8 @@ fn serve(called: Called<'_>) -> ToolResult<'_, Quotient<'_>> {
 
 fn client(config: &'static ClientConfig<'static>, era: Era) -> Client<'static> {
     let server = App::new(&SERVER).catalog(&CATALOG).memory(|ctx| {
-        let request = *ctx.request();
-        let Some(Ok(called)) = Called::from_request(&request) else { return Ok(()) };
-        let result = serve(called);
+        let Some(called) = ctx.call()? else { return Ok(()) };
+        let (request, result) = (*ctx.request()?, serve(called));
         ctx.connection()
             .send(|server, tx| mcp_sansio::Outcome::send(&result, server, request.handle, tx))
     });

@@ -107,6 +107,17 @@ const SNIPPETS: &[(&str, &str)] = &[
         "two variants have the same name",
     ),
     (
+        "use mcp_sansio::{Catalog, RawJson, entries, types::Tool}; \
+         #[derive(Tools)] enum A { /// b\n B } const C: Catalog = \
+         Catalog::new().calls::<A>().tools(entries![Tool::new(\"b\", RawJson::EMPTY)]);",
+        "two entries have the same name or URI",
+    ),
+    (
+        "use mcp_sansio::{Entry, entries, types::Prompt}; \
+         const A: &[Entry] = entries![Prompt::new(\"a\"), Prompt::new(\"a\")];",
+        "two entries have the same name or URI",
+    ),
+    (
         "#[derive(Prompts)] enum A { B «{ a: u8 }» }",
         "an argument of a prompt is a string: a text, or an enum without fields",
     ),

@@ -22,7 +22,7 @@ use crate::rounds::StateProtector;
 /// [`Box::leak`] for values that are built at startup.
 pub struct App<H> {
     pub(super) config: &'static ServerConfig<'static>,
-    pub(super) catalog: Option<Catalog<'static>>,
+    pub(super) catalog: Option<&'static Catalog<'static>>,
     pub(super) handler: H,
     pub(super) state_protector: Option<Box<dyn StateProtector>>,
     observer: Option<Box<Observer>>,
@@ -71,11 +71,11 @@ impl<H> App<H> {
     /// Serves lists from this catalog, and rejects names that are not in it and invalid arguments.
     /// Without a catalog the handler is called for these requests as well.
     ///
-    /// The arguments of the tools of an enum ([`Catalog::calls`]) are checked when the handler
-    /// reads them as that enum, as [`Context::call_tool`] does.
+    /// The arguments of the tools of an enum ([`Catalog::calls`]) are checked when the handler asks
+    /// for them.
     #[must_use]
     pub fn catalog(self, catalog: &'static Catalog<'static>) -> Self {
-        Self { catalog: Some(catalog.checked_when_read()), ..self }
+        Self { catalog: Some(catalog), ..self }
     }
 
     /// Sets the protection of the request state that modern clients keep between two rounds

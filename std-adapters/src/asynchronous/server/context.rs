@@ -3,18 +3,20 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use mcp_sansio::typed::{InputObject, OutputObject};
+use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse, OwnedJson,
-    OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
+    Arguments, Catalog, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse,
+    OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
     ToolContext, ToolError, ToolOutput,
 };
 
 use super::broadcast::Broadcaster;
 use super::inner::{ConnectionInner, ParamsReservation};
 use super::kept::Kept;
+use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use crate::rounds::Round;
 
@@ -31,6 +33,9 @@ pub(super) struct ActiveRequest {
     pub(super) handle: RequestHandle,
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
+    pub(super) catalog: Option<&'static Catalog<'static>>,
+    /// Whether the arguments are known to be valid.
+    pub(super) is_valid: AtomicBool,
     pub(super) round: Round,
     pub(super) kept: Kept,
     pub(super) _held: Option<BodyReservation>,
@@ -45,6 +50,26 @@ impl ActiveRequest {
             Target::Prompt(prompt) => prompt.key.as_plain().unwrap_or_default(),
             _ => "",
         }
+    }
+
+    /// Returns the request, whose arguments are valid.
+    fn valid_request(&self) -> Result<Request<'_>, ToolError<'static>> {
+        let request = self.request.as_request();
+        if let Some(catalog) = self.catalog
+            && !self.is_valid.load(Relaxed)
+        {
+            catalog.check_unread(&self.target, &request)?;
+            self.is_valid.store(true, Relaxed);
+        }
+        Ok(request)
+    }
+
+    /// Reads the call of a tool, which checks its arguments.
+    pub(super) fn call<'a, T: Tools<'a>>(&'a self) -> Result<T, ToolError<'static>> {
+        let call = T::from_request(&self.request.as_request()).ok_or_else(method_not_found)?;
+        let call = call.map_err(|faults| ToolError::from(faults).into_owned())?;
+        self.is_valid.store(true, Relaxed);
+        Ok(call)
     }
 
     /// Checks the result of a tool in debug builds.
@@ -63,9 +88,18 @@ impl ActiveRequest {
 pub(super) type BodyReservation = Arc<dyn Any + Send + Sync>;
 
 impl Context {
-    /// Returns the request: its method, its parameters and the client's capabilities.
-    #[must_use]
-    pub fn request(&self) -> Request<'_> {
+    /// Returns the request: its method, its parameters and the client's capabilities. Its arguments
+    /// are valid.
+    ///
+    /// # Errors
+    /// The arguments of a call are invalid, if the catalog has left their check to the reading of
+    /// an enum ([`Catalog::calls`]). Use `?`.
+    pub fn request(&self) -> Result<Request<'_>, ToolError<'static>> {
+        self.active.valid_request()
+    }
+
+    /// Returns the request before its arguments are checked. No handler may get it.
+    pub(super) fn unread_request(&self) -> Request<'_> {
         self.active.request.as_request()
     }
 
@@ -82,15 +116,17 @@ impl Context {
     }
 
     /// Returns the `arguments` of the request.
-    #[must_use]
-    pub fn arguments(&self) -> Arguments<'_> {
-        self.request().arguments()
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn arguments(&self) -> Result<Arguments<'_>, ToolError<'static>> {
+        Ok(self.request()?.arguments())
     }
 
     /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientFeatures {
-        self.request().capabilities
+        self.unread_request().capabilities
     }
 
     /// Serializes the result of the request; return it from the handler. `result` must serialize as
@@ -100,11 +136,11 @@ impl Context {
     ///
     /// # Errors
     /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
-    /// because it could not read the result. In debug builds it gets -32603 in place of a tool's
+    /// because it could not read the result. As [`request`](Self::request). In debug builds it gets -32603 in place of a tool's
     /// result that breaks its output schema, too:
     /// [`Entry::check_result`](mcp_sansio::Entry::check_result).
     pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> HandlerResult {
-        Reply::new(&self.request(), result)
+        Reply::new(&self.request()?, result)
     }
 
     /// Serializes structured content as the result of a tool, and the same JSON as its text:
@@ -125,7 +161,7 @@ impl Context {
     /// # Errors
     /// If the response is no longer awaited, or the notification cannot be sent. Use `?`.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
-        ToolContext::new(&self.request(), self).progress(progress).await
+        ToolContext::new(&self.unread_request(), self).progress(progress).await
     }
 
     /// Sends a log message to the client, if it asked for that level. Waits while the client does
@@ -139,7 +175,7 @@ impl Context {
         &self,
         message: &LogMessage<'_, T>,
     ) -> Result<(), ToolError<'static>> {
-        ToolContext::new(&self.request(), self).log(message).await
+        ToolContext::new(&self.unread_request(), self).log(message).await
     }
 
     /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
@@ -158,7 +194,7 @@ impl Context {
         key: &str,
         input_request: InputRequest<'_>,
     ) -> Result<OwnedInputResponse, ToolError<'static>> {
-        ToolContext::new(&self.request(), self).request_input(key, input_request).await
+        ToolContext::new(&self.unread_request(), self).request_input(key, input_request).await
     }
 
     /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
@@ -170,7 +206,7 @@ impl Context {
         &self,
         input_requests: [(&str, InputRequest<'_>); K],
     ) -> Result<[OwnedInputResponse; K], ToolError<'static>> {
-        ToolContext::new(&self.request(), self).request_inputs(input_requests).await
+        ToolContext::new(&self.unread_request(), self).request_inputs(input_requests).await
     }
 
     /// Asks the user to fill in a form, which the fields of the type are: see
@@ -263,7 +299,7 @@ impl Context {
     /// session of 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn release_connection(&self) -> bool {
-        ToolContext::new(&self.request(), self).release_connection()
+        ToolContext::new(&self.unread_request(), self).release_connection()
     }
 
     /// Returns the principal that
@@ -289,14 +325,14 @@ impl Context {
     }
 
     fn revision(&self) -> Revision {
-        self.request().revision
+        self.unread_request().revision
     }
 }
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
-            .field("request", &self.request().params.raw())
+            .field("request", &self.unread_request().params.raw())
             .finish_non_exhaustive()
     }
 }

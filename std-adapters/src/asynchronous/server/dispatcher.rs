@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{self, Poll};
 use std::time;
 
@@ -101,12 +102,13 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             ));
         }
         let params = inner.reserve_params(request.params.raw().as_str().len(), app.max_params);
-        let target = match &app.catalog {
+        let target = match app.catalog {
             None => Target::Other,
             Some(catalog) => {
                 let mut state = inner.lock();
                 let (mut server, output) = state.at(request.handle);
                 let was_mid_frame = output.tx.is_mid_frame();
+                let catalog = catalog.checked_when_read();
                 match catalog.respond(&mut server, request, &mut output.tx) {
                     Ok(Target::Responded) => return,
                     Ok(target) => target,
@@ -141,6 +143,8 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             handle: request.handle,
             request: OwnedRequest::from(request),
             target,
+            catalog: app.catalog,
+            is_valid: AtomicBool::new(false),
             round,
             kept: Kept::default(),
             _held: self.held.clone(),
@@ -313,7 +317,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
                 at += 1;
                 continue;
             }
-            match response.send(app.catalog.as_ref(), state) {
+            match response.send(app.catalog, state) {
                 Err(SendError::Full) => state.at(response.handle()).1.block(),
                 Err(_) => match response.replacement() {
                     Some(replacement) => *response = replacement,

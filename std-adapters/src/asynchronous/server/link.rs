@@ -71,7 +71,7 @@ impl Link for Context {
 
     fn release_connection(&self, request: RequestHandle) -> bool {
         #[cfg(feature = "http")]
-        return self.request().revision == Revision::V2025_11_25
+        return self.unread_request().revision == Revision::V2025_11_25
             && self.connection.release_connection(request);
         #[cfg(not(feature = "http"))]
         {

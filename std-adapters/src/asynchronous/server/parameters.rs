@@ -18,7 +18,7 @@ impl Context {
     /// [`prompts_of`](mcp_sansio::Catalog::prompts_of) has found before. -32601 if the request is
     /// for none of these prompts: see [`target`](Self::target).
     pub fn prompt<'c, P: Prompts<'c>>(&'c self) -> Result<P, ToolError<'static>> {
-        match P::from_request(&self.request()) {
+        match P::from_request(&self.unread_request()) {
             Some(prompt) => prompt.or_arguments(),
             None => Err(method_not_found()),
         }
@@ -28,7 +28,7 @@ impl Context {
     /// Empty if the template has no such variable.
     #[must_use]
     pub fn variable(&self, name: &str) -> String {
-        let (target, uri) = (self.target(), self.request().uri());
+        let (target, uri) = (self.target(), self.unread_request().uri());
         let value = uri.and_then(|uri| target.variable(name, uri));
         value.map(Iterator::collect).unwrap_or_default()
     }
@@ -36,7 +36,7 @@ impl Context {
     /// Returns the error for a URI that matches a template, but is of no resource.
     #[must_use]
     pub fn resource_not_found(&self) -> ToolError<'static> {
-        let request = self.request();
+        let request = self.unread_request();
         let error = match request.uri() {
             Some(uri) => RpcError::resource_not_found(uri),
             None => RpcError::invalid_params("uri must be a string"),
@@ -50,7 +50,7 @@ impl Context {
     /// # Errors
     /// As [`reply`](Self::reply); if the request is of another method.
     pub fn text(&self, text: &str) -> HandlerResult {
-        let request = self.request();
+        let request = self.request()?;
         match request.method {
             Method::ResourcesRead => {
                 let uri = request.uri().map_or(Text::default(), Text::from_json);
@@ -83,7 +83,7 @@ impl Context {
     where
         I: IntoIterator<Item: AsRef<str>>,
     {
-        let request = self.request();
+        let request = self.request()?;
         if request.method != Method::CompletionComplete {
             return Err(method_not_found());
         }

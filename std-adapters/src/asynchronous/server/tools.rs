@@ -10,11 +10,19 @@ use mcp_sansio::types::InputRequest;
 use mcp_sansio::{Link as _, OrToolError as _, OwnedJson, Request, ToolContext, ToolError};
 
 use super::context::Context;
-use super::parameters::method_not_found;
 use super::reply::{HandlerResult, IntoReply as _};
 use crate::rounds::{Response, Round, RoundLink};
 
 impl Context {
+    /// Reads the call of a tool.
+    ///
+    /// # Errors
+    /// The arguments are invalid. -32601 if the request is no call of these tools: see
+    /// [`target`](Self::target). Use `?` for both.
+    pub fn call<'c, T: Tools<'c>>(&'c self) -> Result<T, ToolError<'static>> {
+        self.active.call()
+    }
+
     /// Calls a tool that returns its result at once. The lock is held meanwhile, but never across
     /// an await. A tool that requests input is called again once there is a response, whatever the
     /// revision.
@@ -62,13 +70,13 @@ impl Context {
     /// Those of the tool. -32601 if the request is no call of these tools: see
     /// [`target`](Self::target).
     pub async fn call_tool<H: ToolHandler>(self, handler: &Mutex<H>) -> HandlerResult {
-        let request = self.request();
+        let request = self.unread_request();
         // Of an older client: the server makes the rounds itself.
         let mut own_round = (!request.revision.is_modern()).then(Round::default);
         loop {
             let round = own_round.as_ref().unwrap_or(&self.active.round);
             let result = {
-                let call = read::<CallOf<'_, H::Tools>>(&request)?;
+                let call = self.call::<CallOf<'_, H::Tools>>()?;
                 let link = RoundLink { link: &self, round };
                 // State that a panic has left half changed is up to the handler.
                 let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,8 +104,8 @@ impl Context {
     /// # Errors
     /// As [`call_tool`](Self::call_tool).
     pub async fn call_async_tool<H: AsyncToolHandler>(self, handler: &H) -> HandlerResult {
-        let request = self.request();
-        let call = read::<CallOf<'_, H::Tools>>(&request)?;
+        let request = self.unread_request();
+        let call = self.call::<CallOf<'_, H::Tools>>()?;
         handler.call(call, ToolContext::new(&request, &self)).await.into_reply(&request)
     }
 }
@@ -160,12 +168,5 @@ impl Drop for Asked<'_> {
         if let Some(place) = self.place {
             self.context.leave_input(place);
         }
-    }
-}
-
-fn read<'a, T: Tools<'a>>(request: &Request<'a>) -> Result<T, ToolError<'static>> {
-    match T::from_request(request) {
-        Some(call) => call.map_err(|faults| ToolError::from(faults).into_owned()),
-        None => Err(method_not_found()),
     }
 }

@@ -21,7 +21,7 @@ static CATALOG: Catalog = Catalog::new().tools(entries![
 ]);
 
 async fn echo(ctx: Context) -> HandlerResult {
-    let request = ctx.request();
+    let request = ctx.request()?;
     let text = request
         .arguments()
         .get("text")

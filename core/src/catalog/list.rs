@@ -1,0 +1,96 @@
+//! Lists of entries, and what a response contains of them.
+
+use super::{Catalog, Entry};
+use crate::encode::{Encode, Encoder};
+use crate::error::InvalidPayload;
+use crate::json::Decimal;
+
+/// A list of a catalog, in two parts.
+#[derive(Clone, Copy)]
+pub(crate) struct List<'c>(pub(super) &'c [Entry<'c>], pub(super) &'c [Entry<'c>]);
+
+impl<'c> List<'c> {
+    pub(super) const fn len(&self) -> usize {
+        self.0.len() + self.1.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<&'c Entry<'c>> {
+        self.0.get(at).or_else(|| self.1.get(at.checked_sub(self.0.len())?))
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = &'c Entry<'c>> + Clone {
+        self.0.iter().chain(self.1)
+    }
+}
+
+/// A page of a list.
+pub(super) struct Page<'x> {
+    pub(super) catalog: &'x Catalog<'x>,
+    pub(super) key: &'static str,
+    pub(super) entries: List<'x>,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The cursor of the next page.
+    pub(super) next: Option<usize>,
+}
+
+impl Encode for Page<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        if to.key(self.key) {
+            self.encode_entries(to);
+        }
+        if let Some(next) = self.next {
+            to.member("nextCursor", Decimal::new(next as u64, false).as_str());
+        }
+        if to.revision().is_modern() {
+            to.member("ttlMs", &self.catalog.ttl_ms);
+            to.member("cacheScope", &self.catalog.scope);
+        }
+        to.end_object();
+    }
+}
+
+impl Page<'_> {
+    fn encode_entries(&self, to: &mut Encoder<'_>) {
+        to.begin_array();
+        let mut at = 0;
+        while at < self.end - self.start
+            && let Some(next) = to.element(at)
+        {
+            match self.entries.get(self.start.saturating_add(next)) {
+                Some(entry) => entry.encode(to),
+                None => to.invalid(InvalidPayload::Changed),
+            }
+            at = next.saturating_add(1);
+        }
+        to.end_array();
+    }
+}
+
+/// Refuses a key that is in both lists.
+pub(super) const fn assert_disjoint(some: &[Entry<'_>], others: &[Entry<'_>]) {
+    let mut at = 0;
+    while at < some.len() {
+        let mut other = 0;
+        while other < others.len() {
+            assert!(!is_same(&some[at], &others[other]), "two entries have the same name or URI");
+            other += 1;
+        }
+        at += 1;
+    }
+}
+
+/// Whether two entries of the program have the same key.
+const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
+    let (Some(one), Some(other)) = (one.key.as_own(), other.key.as_own()) else { return false };
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// Distance of the cursors of two lists: more than a list in memory has entries.
+pub(super) const LONGEST: usize = 10_000_000;
