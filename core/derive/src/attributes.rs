@@ -44,13 +44,15 @@ impl TypeOptions {
 pub(crate) struct VariantOptions {
     pub(crate) description: String,
     pub(crate) name: Option<LitStr>,
+    pub(crate) title: Option<LitStr>,
 }
 
 impl VariantOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
-        each(attributes, "input", "`name = \"..\"`", |key, meta| match key {
+        each(attributes, "input", "`name = \"..\"`, `title = \"..\"`", |key, meta| match key {
             "name" => once(&mut options.name, meta, name),
+            "title" => once(&mut options.title, meta, string),
             _ => Ok(false),
         })?;
         Ok(options)

@@ -77,6 +77,11 @@ fn strings(
     let Target { lifetime, ty, .. } = target;
     let description = &options.description;
     let names = variants.iter().map(|variant| &variant.name);
+    let is_titled = variants.iter().any(|variant| variant.options.title.is_some());
+    let titles = variants.iter().filter(|_| is_titled).map(|Variant { options, name, .. }| {
+        let title = options.title.as_ref().map_or_else(|| name.clone(), LitStr::value);
+        quote!(::mcp_sansio::typed::Docs { title: #title, ..::mcp_sansio::typed::Docs::NONE })
+    });
     let arms = arms(variants.iter().map(|Variant { variant, .. }| {
         let ident = &variant.ident;
         quote!(Self::#ident)
@@ -88,6 +93,7 @@ fn strings(
             const RULE: ::mcp_sansio::typed::Rule = ::mcp_sansio::typed::Rule::Enum(NAMES);
             const DOCS: ::mcp_sansio::typed::Docs = ::mcp_sansio::typed::Docs {
                 description: #description,
+                inner: &const { [#(#titles),*] },
                 ..::mcp_sansio::typed::Docs::NONE
             };
             fn read(value: ::mcp_sansio::RawJson<#lifetime>) -> Self {
@@ -123,7 +129,7 @@ impl Objects {
     ) -> Result<Self> {
         let (mut objects, mut docs, mut contents) = (vec![], vec![], vec![]);
         for Variant { variant, options: own, .. } in variants {
-            let description = &own.description;
+            let (description, title) = (&own.description, own.title.iter());
             let members = match &variant.fields {
                 Fields::Named(fields) => {
                     Members::new(&fields.named, options.rename_all.unwrap_or_default(), derived)?
@@ -139,6 +145,7 @@ impl Objects {
                     docs.push(quote!(
                         ::mcp_sansio::typed::Docs {
                             #(description: #description,)*
+                            #(title: #title,)*
                             ..#of_type::DOCS
                         }
                     ));
@@ -154,6 +161,7 @@ impl Objects {
             objects.push(members.object(options.open.is_some()));
             docs.push(quote!(::mcp_sansio::typed::Docs {
                 description: #description,
+                #(title: #title,)*
                 inner: #inner,
                 ..::mcp_sansio::typed::Docs::NONE
             }));

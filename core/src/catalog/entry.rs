@@ -74,14 +74,11 @@ impl<'c> Entry<'c> {
 
     /// Refuses two entries with the same key, for [`entries!`](crate::entries).
     #[doc(hidden)]
-    #[must_use]
-    pub const fn distinct(entries: &'c [Self]) -> &'c [Self] {
-        let mut rest = entries;
-        while let Some((entry, others)) = rest.split_first() {
+    pub const fn assert_distinct(mut entries: &[Self]) {
+        while let Some((entry, others)) = entries.split_first() {
             list::assert_disjoint(core::slice::from_ref(entry), others);
-            rest = others;
+            entries = others;
         }
-        entries
     }
 
     /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
@@ -203,10 +200,11 @@ impl core::fmt::Debug for Entry<'_> {
 #[macro_export]
 macro_rules! entries {
     ($($value:expr),* $(,)?) => {{
-        const ENTRIES: &[$crate::Entry<'static>] = $crate::Entry::distinct(&[$({
+        const ENTRIES: &[$crate::Entry<'static>] = &[$({
             const TEXT: [u8; $value.rendered_len()] = $value.render();
             $value.into_entry(&TEXT)
-        }),*]);
+        }),*];
+        const _: () = $crate::Entry::assert_distinct(ENTRIES);
         ENTRIES
     }};
 }

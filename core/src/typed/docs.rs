@@ -16,7 +16,8 @@ pub struct Docs {
     /// Header field that repeats the argument (`x-mcp-header`, since 2026-07-28); empty if none.
     pub header: &'static str,
     /// Of the elements of an array: one; of the members of an object, or of several objects: one
-    /// for each. Empty where nothing is said.
+    /// for each; of the names of an enum: one for each, with the title. Empty where nothing is
+    /// said.
     pub inner: &'static [Docs],
 }
 
@@ -207,6 +208,22 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes the names of an enum with their titles.
+    const fn choices(&mut self, key: &str, names: &[&str], titles: &[Docs]) {
+        self.key(key);
+        self.byte(b'[');
+        let mut at = 0;
+        while at < names.len() {
+            self.comma();
+            self.byte(b'{');
+            self.text("const", names[at]);
+            self.text("title", titles[at].title);
+            self.byte(b'}');
+            at += 1;
+        }
+        self.byte(b']');
+    }
+
     const fn length(&mut self, keys: [&str; 2], min: u32, max: u32) {
         if min > 0 {
             self.key(keys[0]);
@@ -255,6 +272,10 @@ impl Writer<'_> {
                     self.text("format", format.name);
                 }
             }
+            Rule::Enum(names) if self.is_form && !docs.inner.is_empty() => {
+                self.text("type", "string");
+                self.choices("oneOf", names, docs.inner);
+            }
             Rule::Enum(names) => {
                 self.text("type", "string");
                 self.key("enum");
@@ -270,8 +291,15 @@ impl Writer<'_> {
             Rule::Array { items, min, max } => {
                 self.text("type", "array");
                 self.key("items");
-                let docs = if self.is_form { &Docs::NONE } else { docs.of_inner(0) };
-                self.schema(items, docs);
+                match (items, docs.of_inner(0).inner) {
+                    (Rule::Enum(names), titles @ [_, ..]) if self.is_form => {
+                        self.byte(b'{');
+                        self.choices("anyOf", names, titles);
+                        self.byte(b'}');
+                    }
+                    _ if self.is_form => self.schema(items, &Docs::NONE),
+                    _ => self.schema(items, docs.of_inner(0)),
+                }
                 self.length(["minItems", "maxItems"], *min, *max);
             }
             Rule::Object(object) => {

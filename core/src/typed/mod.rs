@@ -96,7 +96,8 @@
 //! | `rename_all = "camelCase"` | keys of members and names of variants, which are `snake_case` otherwise; or `kebab-case` |
 //! | `tag = "kind"` | of an enum with fields: the member whose value is the name of the variant |
 //!
-//! On a variant, `#[input(name = "..")]`: its name on the wire.
+//! On a variant, `#[input(name = "..")]`: its name on the wire; `title = ".."`: its name for
+//! people, which the choices of a form show (`enumNames` in 2025-06-18).
 //!
 //! ```
 //! # use mcp_sansio::typed::{Array, Input, InputObject};

@@ -152,8 +152,8 @@ impl<'c> Catalog<'c> {
     }
 
     /// Reads a call of the enum; does what [`respond`](Self::respond) does for any other request,
-    /// and responds to invalid arguments. The arguments are checked once, while they are read; those
-    /// of a tool that is not of this enum are checked before it is returned.
+    /// and responds to invalid arguments. The arguments are checked once, while they are read;
+    /// those of a tool that is not of this enum are checked before it is returned.
     ///
     /// ```
     /// # use mcp_sansio::typed::{Called, Tools};

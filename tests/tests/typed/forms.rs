@@ -2,11 +2,11 @@
 
 use mcp_sansio::typed::{Array, Input, InputObject};
 use mcp_sansio::types::{
-    BooleanSchema, Field, MultiSelectEnumSchema, Number, NumberSchema, RequestedSchema,
+    BooleanSchema, EnumOption, Field, MultiSelectEnumSchema, Number, NumberSchema, RequestedSchema,
     SingleSelectEnumSchema, StringSchema, Text,
 };
 use mcp_sansio::{Encode, RawJson, Revision, to_slice};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::zoo::Mode;
 
@@ -33,6 +33,18 @@ struct Contact<'a> {
     #[arg(length = 1..=2)]
     colors: Array<'a, Color>,
     modes: Option<Vec<Mode>>,
+    #[arg(title = "Size", default = Size::Large)]
+    size: Size,
+    sizes: Vec<Size>,
+}
+
+#[derive(Input, Debug, PartialEq)]
+enum Size {
+    #[input(title = "Not \"large\"")]
+    Small,
+    #[input(name = "l", title = "Large")]
+    Large,
+    Huge,
 }
 
 #[derive(Input, Debug, PartialEq)]
@@ -45,6 +57,12 @@ const FORM: RequestedSchema<'_> = RequestedSchema::of::<Contact>();
 
 const COLORS: &[Text<'_>] = &[Text::new("red"), Text::new("green")];
 const MODES: &[Text<'_>] = &[Text::new("fast"), Text::new("very_exact"), Text::new("best-effort")];
+
+const SIZES: &[EnumOption<'_>] = &[
+    EnumOption::new("small", "Not \"large\""),
+    EnumOption::new("l", "Large"),
+    EnumOption::new("huge", "huge"),
+];
 
 /// The same form by hand.
 const BY_HAND: RequestedSchema<'_> = RequestedSchema::new(&[
@@ -91,9 +109,14 @@ const BY_HAND: RequestedSchema<'_> = RequestedSchema::new(&[
             .schema(),
     ),
     Field::optional("modes", MultiSelectEnumSchema::untitled(MODES).schema()),
+    Field::optional(
+        "size",
+        SingleSelectEnumSchema::titled(SIZES).title("Size").default("l").schema(),
+    ),
+    Field::required("sizes", MultiSelectEnumSchema::titled(SIZES).schema()),
 ]);
 
-fn json(value: &impl Encode, revision: Revision) -> Value {
+fn written(value: &impl Encode, revision: Revision) -> Value {
     let mut buffer = [0; 4096];
     serde_json::from_str(to_slice(value, revision, &mut buffer).unwrap().as_str()).unwrap()
 }
@@ -101,20 +124,33 @@ fn json(value: &impl Encode, revision: Revision) -> Value {
 #[test]
 fn a_type_is_the_form_that_one_writes_by_hand_in_each_revision() {
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
-        assert_eq!(json(&FORM, revision), json(&BY_HAND, revision), "{revision:?}");
+        assert_eq!(written(&FORM, revision), written(&BY_HAND, revision), "{revision:?}");
     }
-    let older = json(&FORM, Revision::V2025_06_18);
+    let older = written(&FORM, Revision::V2025_06_18);
     assert!(older["properties"]["color"].get("default").is_none());
     assert_eq!(older["properties"]["sure"]["default"], true);
     assert_eq!(older["properties"]["colors"]["type"], "string");
+    let (older, now) = (&older["properties"], &written(&FORM, Revision::LATEST)["properties"]);
+    assert_eq!(now["size"]["oneOf"][1], json!({"const": "l", "title": "Large"}));
+    assert_eq!(now["sizes"]["items"]["anyOf"], now["size"]["oneOf"]);
+    for (field, title) in [("size", Some("Size")), ("sizes", None)] {
+        assert_eq!(older[field]["type"], "string");
+        assert_eq!(older[field]["enum"], json!(["small", "l", "huge"]));
+        assert_eq!(older[field]["enumNames"], json!(["Not \"large\"", "Large", "huge"]));
+        assert_eq!(older[field].get("title").and_then(Value::as_str), title);
+    }
+    // As an argument, it has plain names.
+    let argument: Value = serde_json::from_str(Contact::SCHEMA.as_str()).unwrap();
+    let names = json!({"type": "string", "enum": ["small", "l", "huge"]});
+    assert_eq!(argument["properties"]["sizes"]["items"], names);
 }
 
 #[test]
 fn a_form_of_a_type_has_fields_and_defaults() {
     FORM.validate().unwrap();
-    assert_eq!(FORM.fields().count(), 10);
-    let defaults = json(&FORM.defaults(), Revision::LATEST);
-    assert_eq!(defaults, json(&BY_HAND.defaults(), Revision::LATEST));
+    assert_eq!(FORM.fields().count(), 12);
+    let defaults = written(&FORM.defaults(), Revision::LATEST);
+    assert_eq!(defaults, written(&BY_HAND.defaults(), Revision::LATEST));
 }
 
 fn read(result: &'static str) -> Result<Option<Contact<'static>>, String> {
@@ -124,32 +160,33 @@ fn read(result: &'static str) -> Result<Option<Contact<'static>>, String> {
 #[test]
 fn what_was_filled_in_is_read_with_defaults() {
     let contact = read(
-        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":["red","green"]}}"#,
+        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":["red","green"],"sizes":["l","huge"]}}"#,
     );
     let contact = contact.unwrap().unwrap();
     assert_eq!((contact.name.as_plain(), contact.age, contact.sure), (Some("Ada"), 30, true));
     assert_eq!(contact.color, Color::Green);
     assert!(contact.colors.iter().eq([Color::Red, Color::Green]));
     assert!(contact.modes.is_none());
+    assert_eq!((contact.size, contact.sizes), (Size::Large, vec![Size::Large, Size::Huge]));
 }
 
 #[test]
 fn a_single_choice_of_2025_06_18_stands_for_an_array() {
     let contact = read(
-        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":"green","modes":"fast"}}"#,
+        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":"green","modes":"fast","sizes":"l"}}"#,
     );
     let contact = contact.unwrap().unwrap();
     assert!(contact.colors.iter().eq([Color::Green]));
     assert_eq!(contact.modes, Some(vec![Mode::Fast]));
     // An argument is an array.
-    let text = r#"{"email":"a@b.c","mode":"fast","colors":"green"}"#;
+    let text = r#"{"email":"a@b.c","mode":"fast","colors":"green","sizes":[]}"#;
     assert!(Contact::parse(RawJson::from_static(text)).is_err());
 }
 
 #[test]
 fn members_that_no_field_has_are_ignored() {
     let contact = read(
-        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":["red"],"x":{}},"_meta":{}}"#,
+        r#"{"action":"accept","content":{"email":"a@b.c","mode":"fast","colors":["red"],"sizes":[],"x":{}},"_meta":{}}"#,
     );
     assert!(contact.unwrap().is_some());
 }
@@ -168,7 +205,8 @@ fn all_faults_of_a_form_are_named_and_nothing_else() {
         "modes: must be an array, is \"slow\"\n\
          age: must be at most 150, is 151\n\
          email: is missing, must be a string in the format email\n\
-         mode: is missing, must be one of \"fast\", \"very_exact\", \"best-effort\""
+         mode: is missing, must be one of \"fast\", \"very_exact\", \"best-effort\"\n\
+         sizes: is missing, must be an array"
     );
     assert_eq!(
         read(r#"{"action":"accept"}"#).unwrap_err().lines().next(),

@@ -20,8 +20,7 @@ use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 ///
 /// A JSON Schema of an object without nesting. Created from a type (`of`, with the feature
 /// `derive`), from [`Field`]s, or received, and then written unchanged with the keywords that this
-/// library does not know. `Field`s have what types do not: display names of options, and lists of
-/// options that are known at run time.
+/// library does not know. `Field`s have what types do not: options that are known at run time.
 ///
 /// ```
 /// use mcp_sansio::types::{
@@ -221,8 +220,8 @@ fn write_typed(schema: RawJson<'_>, to: &mut Encoder<'_>) {
     });
 }
 
-/// Writes a field for 2025-06-18: without a default, unless it is a boolean, and a selection of
-/// several options as a selection of one.
+/// Writes a field for 2025-06-18: without a default, unless it is a boolean, a selection of several
+/// options as a selection of one, and display names in a list of their own.
 #[cfg(feature = "derive")]
 fn downgrade_field(field: RawJson<'_>, to: &mut Encoder<'_>) {
     let kind = FieldKind::of(field);
@@ -235,7 +234,18 @@ fn downgrade_field(field: RawJson<'_>, to: &mut Encoder<'_>) {
     to.begin_object();
     let items = items.unwrap_or(RawJson::EMPTY).members();
     for (key, value) in items.chain(field.members().filter(|(key, _)| is_kept(key))) {
-        if Text::from_json(key).encode_key(to) {
+        let column = |part: &'static str| {
+            With(move |to: &mut Encoder<'_>| {
+                to.array(value.elements().filter_map(|option| option.get(part)));
+            })
+        };
+        if key == "anyOf" || key == "oneOf" {
+            if key == "anyOf" {
+                to.member("type", "string");
+            }
+            to.member("enum", &column("const"));
+            to.member("enumNames", &column("title"));
+        } else if Text::from_json(key).encode_key(to) {
             to.raw(value);
         }
     }

@@ -136,9 +136,9 @@ impl Context {
     ///
     /// # Errors
     /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
-    /// because it could not read the result. As [`request`](Self::request). In debug builds it gets -32603 in place of a tool's
+    /// because it could not read the result. In debug builds it gets -32603 in place of a tool's
     /// result that breaks its output schema, too:
-    /// [`Entry::check_result`](mcp_sansio::Entry::check_result).
+    /// [`Entry::check_result`](mcp_sansio::Entry::check_result). As [`request`](Self::request).
     pub fn reply<T: Encode + ?Sized>(&self, result: &T) -> HandlerResult {
         Reply::new(&self.request()?, result)
     }
