@@ -20,20 +20,24 @@ pub(crate) struct TypeOptions {
     pub(crate) open: Option<Ident>,
     pub(crate) rename_all: Option<Case>,
     pub(crate) tag: Option<LitStr>,
+    pub(crate) schema: Option<Expr>,
+    pub(crate) untagged: Option<Ident>,
 }
 
 impl TypeOptions {
     pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
-        each(attributes, "input", "`open`, `rename_all = \"..\"`, `tag = \"..\"`", |key, meta| {
-            match key {
-                "open" => once(&mut options.open, meta, flag),
-                "rename_all" => {
-                    once(&mut options.rename_all, meta, |meta| Case::parse(&string(meta)?))
-                }
-                "tag" => once(&mut options.tag, meta, name),
-                _ => Ok(false),
-            }
+        let known = "`open`, `rename_all = \"..\"`, `tag = \"..\"`, `schema = CONSTANT`";
+        each(attributes, "input", known, |key, meta| match key {
+            "open" => once(&mut options.open, meta, flag),
+            "rename_all" => once(&mut options.rename_all, meta, |meta| Case::parse(&string(meta)?)),
+            "tag" => once(&mut options.tag, meta, name),
+            "schema" => once(&mut options.schema, meta, value),
+            _ => Ok(false),
+        })?;
+        each(attributes, "output", "`untagged`", |key, meta| match key {
+            "untagged" => once(&mut options.untagged, meta, flag),
+            _ => Ok(false),
         })?;
         Ok(options)
     }

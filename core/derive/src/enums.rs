@@ -12,6 +12,9 @@ use crate::members::{Members, Trait};
 
 pub(crate) fn input(item: &DeriveInput, data: &DataEnum, target: &Target) -> Result<TokenStream> {
     let options = TypeOptions::parse(&item.attrs)?;
+    if let Some(schema) = &options.schema {
+        return Err(Error::new_spanned(schema, "`schema` is for the arguments of a tool"));
+    }
     let variants = variants(item, data, &options)?;
     match &options.tag {
         Some(tag) => tagged(&options, tag, &variants, target),

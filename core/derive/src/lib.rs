@@ -21,9 +21,9 @@ pub fn input(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), expand_input)
 }
 
-/// Implements `Output`, `Encode` and, unless it is an enum of names or a newtype, `OutputObject`:
-/// see the trait `mcp_sansio::typed::Output`.
-#[proc_macro_derive(Output, attributes(input, arg))]
+/// Implements `Output`, `Encode` and, unless it is an enum of names or a newtype, `OutputObject`;
+/// for an `untagged` enum only `Encode` and `From`: see the trait `mcp_sansio::typed::Output`.
+#[proc_macro_derive(Output, attributes(input, output, arg))]
 pub fn output(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand(&parse_macro_input!(item as DeriveInput), output::output)
 }

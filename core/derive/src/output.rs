@@ -1,8 +1,9 @@
 //! `#[derive(Output)]`: types that are written as JSON, with a schema.
 
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Data, DataEnum, DeriveInput, Error, LitStr, Result};
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
+use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Result};
 
 use crate::Target;
 use crate::attributes::TypeOptions;
@@ -128,6 +129,9 @@ fn one_of(
     target: &Target,
 ) -> Result<TokenStream> {
     let variants = variants(item, data, options)?;
+    if let Some(untagged) = &options.untagged {
+        return any_of(options, untagged, &variants, target);
+    }
     if let Some(tag) = &options.tag {
         return tagged(options, tag, &variants, target);
     }
@@ -145,6 +149,57 @@ fn one_of(
     });
     let encode = quote!(to.string(match self { #(#arms),* }));
     Ok(value(&rule, &docs, &encode, &TokenStream::new(), &target.generics, &target.ty))
+}
+
+/// Implements `Encode` for an enum that is written as the object in it, and makes it of each.
+fn any_of(
+    options: &TypeOptions,
+    untagged: &Ident,
+    variants: &[Variant<'_>],
+    target: &Target,
+) -> Result<TokenStream> {
+    if options.tag.is_some() || options.open.is_some() || options.rename_all.is_some() {
+        return Err(Error::new(untagged.span(), "`untagged` stands alone"));
+    }
+    let Target { generics, ty, .. } = target;
+    let (mut arms, mut types, mut conversions) = (vec![], vec![], vec![]);
+    for Variant { variant, .. } in variants {
+        let ident = &variant.ident;
+        let inner = match &variant.fields {
+            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => &fields.unnamed[0].ty,
+            _ => {
+                let message = "a variant of an untagged enum has one struct that derives Output";
+                return Err(Error::new_spanned(variant, message));
+            }
+        };
+        let name = quote!(#inner).to_string();
+        if types.contains(&name) {
+            return Err(Error::new_spanned(inner, "another variant has this type"));
+        }
+        types.push(name);
+        arms.push(quote_spanned!(inner.span()=>
+            Self::#ident(object) => ::mcp_sansio::typed::OutputObject::encode_members(object, to)
+        ));
+        conversions.push(quote! {
+            #[automatically_derived]
+            impl #generics ::core::convert::From<#inner> for #ty {
+                fn from(object: #inner) -> Self {
+                    Self::#ident(object)
+                }
+            }
+        });
+    }
+    Ok(quote! {
+        #[automatically_derived]
+        impl #generics ::mcp_sansio::Encode for #ty {
+            fn encode(&self, to: &mut ::mcp_sansio::Encoder<'_>) {
+                to.begin_object();
+                match self { #(#arms),* }
+                to.end_object();
+            }
+        }
+        #(#conversions)*
+    })
 }
 
 /// Implements the traits for an enum of objects.

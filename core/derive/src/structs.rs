@@ -1,7 +1,7 @@
 //! `#[derive(Input)]` on structs.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens as _, quote};
 use syn::{DeriveInput, Error, Fields, Result};
 
 use crate::Target;
@@ -31,6 +31,13 @@ impl<'f> Contents<'f> {
     ) -> Result<Self> {
         if let Some(tag) = &options.tag {
             return Err(Error::new(tag.span(), "`tag` is for enums"));
+        }
+        if let Some(untagged) = &options.untagged {
+            return Err(Error::new(untagged.span(), "`untagged` is for enums"));
+        }
+        let is_arguments = matches!((derived, fields), (Trait::Input(_), Fields::Named(_)));
+        if let (Some(schema), false) = (&options.schema, is_arguments) {
+            return Err(Error::new_spanned(schema, "`schema` is for the arguments of a tool"));
         }
         match fields {
             Fields::Named(fields) => {
@@ -67,6 +74,16 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
     let object = members.object(options.open.is_some());
     let docs = members.docs();
     let build = members.build(&quote!(Self));
+    let (schema, bytes) = match &options.schema {
+        Some(schema) => (schema.to_token_stream(), None),
+        None => (
+            quote!(::mcp_sansio::typed::schema(&SCHEMA)),
+            Some(quote! {
+                const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
+                    ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+            }),
+        ),
+    };
     quote! {
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::Input<#lifetime> for #ty {
@@ -88,8 +105,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
         }
         #[automatically_derived]
         impl<#lifetime> ::mcp_sansio::typed::InputObject<#lifetime> for #ty {
-            const SCHEMA: ::mcp_sansio::RawJson<'static> =
-                ::mcp_sansio::typed::schema(&SCHEMA);
+            const SCHEMA: ::mcp_sansio::RawJson<'static> = #schema;
             const FORM: ::mcp_sansio::RawJson<'static> = ::mcp_sansio::typed::schema(
                 &const { ::mcp_sansio::typed::form_bytes::<FORM_LEN>(&RULE, &DOCS) },
             );
@@ -110,8 +126,7 @@ fn object(options: &TypeOptions, members: &Members, target: &Target) -> TokenStr
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::RULE;
         const DOCS: ::mcp_sansio::typed::Docs =
             <#ty_static as ::mcp_sansio::typed::Input<'static>>::DOCS;
-        const SCHEMA: [u8; ::mcp_sansio::typed::schema_len(&RULE, &DOCS)] =
-            ::mcp_sansio::typed::schema_bytes(&RULE, &DOCS);
+        #bytes
         const FORM_LEN: usize = ::mcp_sansio::typed::form_len(&RULE, &DOCS);
     }
 }

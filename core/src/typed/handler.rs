@@ -75,8 +75,7 @@ pub trait ToolHandler {
     type Tools: ToolSet;
 
     /// The structured content of the results: a type that derives [`Output`](super::Output), an
-    /// enum of several, or [`NoOutput`](crate::NoOutput) if there is none, or all are
-    /// boxed (`ToolOutput::boxed`).
+    /// untagged enum of several, or [`NoOutput`](crate::NoOutput) if there is none.
     type Output<'a>: Encode;
 
     /// Calls a tool. The arguments are valid. Other messages wait meanwhile.

@@ -68,6 +68,7 @@
 //! | struct with one field without a name | the schema of that field |
 //! | enum without fields | `string` with `enum` |
 //! | enum with a tag | `object` with `oneOf`, each with the tag as `const` |
+//! | `#[output(untagged)]` enum of results | the object in it; each tool names the one that it [returns](Output) |
 //! | [`RawJson`](crate::RawJson) | any value, unchecked |
 //!
 //! The documentation of a field is the `description` of the member; without one, that of its type
@@ -94,6 +95,7 @@
 //! | --- | --- |
 //! | `open` | unknown members are ignored |
 //! | `rename_all = "camelCase"` | keys of members and names of variants, which are `snake_case` otherwise; or `kebab-case` |
+//! | `schema = SCHEMA` | of the arguments of a tool: a constant [`RawJson`](crate::RawJson) that is listed in place of the schema of the type, for keywords that types do not have. What is checked is the type |
 //! | `tag = "kind"` | of an enum with fields: the member whose value is the name of the variant |
 //!
 //! On a variant, `#[input(name = "..")]`: its name on the wire; `title = ".."`: its name for

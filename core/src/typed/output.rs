@@ -49,6 +49,51 @@ use crate::types::{Number, Text};
 /// `&str`, arrays also slices and arrays of Rust; `None` is left out. `range`, `length` and
 /// `format` are written into the schema, not checked.
 ///
+/// Tools of several result types return an enum of them, each variant with one type, which is
+/// written as the object in it. It has no schema of its own: `returns` of each tool names the type.
+///
+/// ```
+/// # use mcp_sansio::typed::{Output, Tools};
+/// # use mcp_sansio::{Revision, ToolOutput, ToolResult, to_slice};
+/// #[derive(Tools)]
+/// enum Call {
+///     /// Reads the sensor.
+///     #[tool(returns = Light)]
+///     Light,
+///     /// Time since the start.
+///     #[tool(returns = Uptime)]
+///     Uptime,
+/// }
+///
+/// #[derive(Output)]
+/// struct Light {
+///     lux: u16,
+/// }
+///
+/// #[derive(Output)]
+/// struct Uptime {
+///     seconds: u32,
+/// }
+///
+/// #[derive(Output)]
+/// #[output(untagged)]
+/// enum Data {
+///     Light(Light),
+///     Uptime(Uptime),
+/// }
+///
+/// fn call<'a>(call: Call) -> ToolResult<'a, Data> {
+///     Ok(ToolOutput::Structured(match call {
+///         Call::Light => Light { lux: 412 }.into(),
+///         Call::Uptime => Uptime { seconds: 7 }.into(),
+///     }))
+/// }
+/// let mut buffer = [0; 64];
+/// let json = to_slice(&Data::from(Uptime { seconds: 7 }), Revision::LATEST, &mut buffer).unwrap();
+/// assert_eq!(json.as_str(), r#"{"seconds":7}"#);
+/// # assert!(call(Call::Light).is_ok() && call(Call::Uptime).is_ok());
+/// ```
+///
 /// A type of your own that is written as another one can implement it, with the rule of that type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written with a schema",

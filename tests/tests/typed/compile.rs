@@ -185,6 +185,37 @@ const SNIPPETS: &[(&str, &str)] = &[
     ),
     ("struct N; #[derive(Output)] struct A { a: «N» }", "`N` cannot be written with a schema"),
     ("#[derive(Output)] «union» A { a: u8 }", "`Output` is for structs and enums"),
+    ("#[derive(Output)] #[output(«untaged»)] enum A { B }", "unknown option; known are `untagged`"),
+    ("#[derive(Output)] #[output(«untagged»)] struct A;", "`untagged` is for enums"),
+    (
+        "#[derive(Output)] #[input(tag = \"a\")] #[output(«untagged»)] enum A { B }",
+        "`untagged` stands alone",
+    ),
+    (
+        "#[derive(Output)] #[output(untagged)] enum A { «B { b: u8 }» }",
+        "a variant of an untagged enum has one struct that derives Output",
+    ),
+    (
+        "#[derive(Output)] struct N; #[derive(Output)] #[output(untagged)] enum A { B(N), C(«N») }",
+        "another variant has this type",
+    ),
+    (
+        "struct N; #[derive(Output)] #[output(untagged)] enum A { B(«N») }",
+        "`N` cannot be the structured content of a tool's result",
+    ),
+    (
+        "#[derive(Output)] struct N; #[derive(Output)] #[output(untagged)] enum A { B(N) } \
+         #[derive(Tools)] enum T { /** T */ #[tool(returns = «A»)] T }",
+        "`A` cannot be the structured content of a tool's result",
+    ),
+    (
+        "#[derive(Input)] #[input(schema = «S»)] enum A { B }",
+        "`schema` is for the arguments of a tool",
+    ),
+    (
+        "#[derive(Output)] #[input(schema = «S»)] struct A { a: u8 }",
+        "`schema` is for the arguments of a tool",
+    ),
 ];
 
 #[test]

@@ -164,6 +164,26 @@ enum Call {
     Nothing,
 }
 
+#[derive(Output)]
+#[output(untagged)]
+enum Told<'a> {
+    Report(Report<'a>),
+    State(State<'a>),
+}
+
+#[test]
+fn an_untagged_enum_is_written_as_the_object_in_it() {
+    let report = || report(&[LINE], State::Good, None);
+    let state = r#"{"kind":"bad","to":"us","code":7}"#.to_owned();
+    for (told, expected) in [
+        (Told::from(report()), write(&report())),
+        (State::Bad { to: "us", code: Some(7) }.into(), state),
+    ] {
+        let mut buffer = [0; 1024];
+        assert_eq!(to_slice(&told, Revision::LATEST, &mut buffer).unwrap().as_str(), expected);
+    }
+}
+
 #[test]
 fn a_tool_lists_the_schema_of_its_results() {
     Catalog::new().tools(Call::TOOLS).check().unwrap();

@@ -1,8 +1,8 @@
 //! The tools, and the structured content of their results.
 
+use mcp_sansio::JsonStr;
 use mcp_sansio::typed::{Output, Tools};
 use mcp_sansio::types::Text;
-use mcp_sansio::{Encode, Encoder, JsonStr};
 
 use crate::board::{OUTPUTS, Quantity};
 use crate::outputs::Switch;
@@ -55,48 +55,66 @@ pub(crate) enum Call<'a> {
     Switch(Switch),
 }
 
-/// Defines the types of structured content, and one type for all of them.
-macro_rules! data {
-    ($($name:ident { $($(#[$doc:meta])* $member:ident: $type:ty),* })*) => {
-        $(
-            #[derive(Output, Clone, Copy, Debug)]
-            pub(crate) struct $name { $($(#[$doc])* pub(crate) $member: $type),* }
-
-            impl From<$name> for Data {
-                fn from(data: $name) -> Self {
-                    Self::$name(data)
-                }
-            }
-        )*
-
-        /// Structured content.
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) enum Data { $($name($name)),* }
-
-        impl Encode for Data {
-            fn encode(&self, to: &mut Encoder<'_>) {
-                match self {
-                    $(Self::$name(data) => data.encode(to)),*
-                }
-            }
-        }
-    };
+/// Structured content of any tool.
+#[derive(Output, Clone, Copy, Debug)]
+#[output(untagged)]
+pub(crate) enum Data {
+    Measured(Measured),
+    Pin(Pin),
+    Outputs(Outputs),
+    Switched(Switched),
+    Swept(Swept),
+    Line(Line),
+    Stack(Stack),
+    Uptime(Uptime),
 }
 
-data! {
-    Measured { quantity: Quantity, value: i32, unit: &'static str }
-    Pin { number: u8, high: bool }
-    Outputs { mask: u32 }
-    Switched {
-        output: u8,
-        on: bool,
-        /// Before the call
-        was: bool
-    }
-    Swept { steps: u16 }
-    Line { refused: u32, faults: u32 }
-    Stack { size: u32, deepest: u32 }
-    Uptime { milliseconds: u64 }
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) quantity: Quantity,
+    pub(crate) value: i32,
+    pub(crate) unit: &'static str,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Pin {
+    pub(crate) number: u8,
+    pub(crate) high: bool,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Outputs {
+    pub(crate) mask: u32,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Switched {
+    pub(crate) output: u8,
+    pub(crate) on: bool,
+    /// Before the call
+    pub(crate) was: bool,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Swept {
+    pub(crate) steps: u16,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) refused: u32,
+    pub(crate) faults: u32,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Stack {
+    pub(crate) size: u32,
+    pub(crate) deepest: u32,
+}
+
+#[derive(Output, Clone, Copy, Debug)]
+pub(crate) struct Uptime {
+    pub(crate) milliseconds: u64,
 }
 
 /// Number of the last output and pin.

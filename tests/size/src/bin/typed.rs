@@ -8,7 +8,7 @@ use core::time::Duration;
 use mcp_sansio::typed::{Called, Output, Tools};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Connection, Encode, Encoder, Instant, Outcome as _, Request, RequestHandle, RxBuffer,
+    Catalog, Connection, Instant, Outcome as _, Request, RequestHandle, RxBuffer,
     Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, ToolOutput, ToolResult,
     Turn, TxBuffer,
 };
@@ -67,18 +67,11 @@ struct Uptime {
 }
 
 /// The structured results.
+#[derive(Output)]
+#[output(untagged)]
 enum Data {
     Pin(Pin),
     Uptime(Uptime),
-}
-
-impl Encode for Data {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        match self {
-            Self::Pin(data) => data.encode(to),
-            Self::Uptime(data) => data.encode(to),
-        }
-    }
 }
 
 /// A `blink` call in progress.
@@ -119,12 +112,12 @@ impl Board {
                 Ok(if on { "The lamp is on" } else { "The lamp is off" }.into())
             }
             Call::Pin { number } => match board::pin(number) {
-                Some(high) => Ok(ToolOutput::Structured(Data::Pin(Pin { number, high }))),
+                Some(high) => Ok(ToolOutput::Structured(Pin { number, high }.into())),
                 None => Err("There is no such pin".into()),
             },
             Call::Uptime => {
                 let milliseconds = board::now().as_millis();
-                Ok(ToolOutput::Structured(Data::Uptime(Uptime { milliseconds })))
+                Ok(ToolOutput::Structured(Uptime { milliseconds }.into()))
             }
             Call::Blink { times, period } => {
                 let job = Blinking {
