@@ -21,7 +21,7 @@ use crate::storage::Storage;
 use crate::time::Instant;
 use crate::tx::{Tx, TxBuffer};
 use outcome::{Kept, Outcomes};
-use pace::Pace;
+pub(crate) use pace::Pace;
 
 /// A server or a client on a stream, without the I/O: reads frames, writes frames, and says what is
 /// to be done next.

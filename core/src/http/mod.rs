@@ -8,6 +8,8 @@ pub mod client;
 pub mod codec;
 pub mod param_headers;
 pub mod server;
+#[cfg(feature = "alloc")]
+pub mod site;
 pub mod sse;
 
 pub use crate::head::{Fields, RequestHead, ResponseHead, SingleValue};

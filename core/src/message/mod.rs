@@ -135,10 +135,26 @@ impl<'f> Messages<'f> {
     #[must_use]
     pub fn over_http(
         body: Frame<'f>,
-        head: &'f crate::head::RequestHead<'f>,
+        head: &crate::head::RequestHead<'f>,
         exchange: crate::ExchangeId,
     ) -> Self {
-        Self { transport: TransportContext::http(head, exchange), ..Self::new(body) }
+        Self { transport: TransportContext::http(head.fields, exchange), ..Self::new(body) }
+    }
+
+    /// Creates a cursor over the messages in a body, whose position is kept in `kept`.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) fn of_body(
+        body: &'f [u8],
+        kept: &'f mut Cursor,
+        http: Option<(&'f dyn crate::head::Fields, crate::ExchangeId)>,
+    ) -> Self {
+        let messages = Self::of_buffer(Frame::Complete(body), kept);
+        match http {
+            Some((fields, exchange)) => {
+                Self { transport: TransportContext::http(fields, exchange), ..messages }
+            }
+            None => messages,
+        }
     }
 
     /// Returns the frame, without a byte order mark.

@@ -1,18 +1,19 @@
 //! The transport that a message came with: a stream, or an HTTP request whose head repeats some of
 //! its members.
 
+use core::fmt;
 use core::marker::PhantomData;
 
 use crate::handle::ExchangeId;
 #[cfg(feature = "http")]
-use crate::head::RequestHead;
+use crate::head::Fields;
 
 /// The transport of one frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct TransportContext<'f> {
-    /// The head of the HTTP request, and the id of its exchange.
+    /// The fields of the HTTP request, and the id of its exchange.
     #[cfg(feature = "http")]
-    http: Option<(&'f RequestHead<'f>, ExchangeId)>,
+    http: Option<(&'f dyn Fields, ExchangeId)>,
     lent: PhantomData<&'f ()>,
 }
 
@@ -24,13 +25,13 @@ impl<'f> TransportContext<'f> {
     };
 
     #[cfg(feature = "http")]
-    pub(crate) const fn http(head: &'f RequestHead<'f>, exchange: ExchangeId) -> Self {
-        Self { http: Some((head, exchange)), lent: PhantomData }
+    pub(crate) const fn http(fields: &'f dyn Fields, exchange: ExchangeId) -> Self {
+        Self { http: Some((fields, exchange)), lent: PhantomData }
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn head(&self) -> Option<&'f RequestHead<'f>> {
-        self.http.map(|(head, _)| head)
+    pub(crate) fn fields(&self) -> Option<&'f dyn Fields> {
+        self.http.map(|(fields, _)| fields)
     }
 
     pub(crate) fn exchange(&self) -> ExchangeId {
@@ -38,5 +39,11 @@ impl<'f> TransportContext<'f> {
         return self.http.map_or(ExchangeId::SESSION, |(_, exchange)| exchange);
         #[cfg(not(feature = "http"))]
         ExchangeId::SESSION
+    }
+}
+
+impl fmt::Debug for TransportContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TransportContext").field(&self.exchange()).finish()
     }
 }

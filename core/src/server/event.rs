@@ -112,12 +112,12 @@ pub struct Request<'f> {
 }
 
 impl<'f> Request<'f> {
-    /// Returns the head of the HTTP request that contained this request. `None` for a copy
+    /// Returns the header fields of the HTTP request that contained this request. `None` for a copy
     /// ([`OwnedRequest`](crate::OwnedRequest)).
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn http_head(&self) -> Option<&'f crate::head::RequestHead<'f>> {
-        self.transport.head()
+    pub fn http_fields(&self) -> Option<&'f dyn crate::head::Fields> {
+        self.transport.fields()
     }
 
     /// Returns `params.name`. For `tools/call` and `prompts/get` it is `Some`: requests without it

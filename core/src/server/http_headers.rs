@@ -39,12 +39,12 @@ mod http {
     impl<'f> TransportContext<'f> {
         /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
         pub(in crate::server) fn declares_modern_version(&self) -> bool {
-            let version = self.head().and_then(|head| head.fields.get(VERSION));
+            let version = self.fields().and_then(|fields| fields.get(VERSION));
             version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
         }
 
         pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal> {
-            match self.head().map(|head| head.fields.single(VERSION)) {
+            match self.fields().map(|fields| fields.single(VERSION)) {
                 None | Some(SingleValue::Value(_)) => Ok(()),
                 Some(SingleValue::Absent) => Err(Refusal::VERSION_HEADER_MISSING),
                 Some(SingleValue::Repeated | SingleValue::NotUtf8) => {
@@ -57,7 +57,7 @@ mod http {
             &self,
             version: JsonStr<'f>,
         ) -> Result<(), Refusal> {
-            match self.head().and_then(|head| head.fields.get(VERSION)) {
+            match self.fields().and_then(|fields| fields.get(VERSION)) {
                 Some(repeated) if version != *repeated => Err(Refusal::VERSION_HEADER),
                 _ => Ok(()),
             }
@@ -71,14 +71,14 @@ mod http {
             method: Method<'f>,
             envelope: &Envelope<'f>,
         ) -> Result<(), Refusal> {
-            let Some(head) = self.head() else { return Ok(()) };
+            let Some(fields) = self.fields() else { return Ok(()) };
             let is_method = |repeated: &str| {
                 envelope
                     .value(Member::Method)
                     .and_then(|m| m.as_string())
                     .is_some_and(|m| m == *repeated)
             };
-            match head.fields.single("mcp-method") {
+            match fields.single("mcp-method") {
                 SingleValue::Value(repeated) if is_method(repeated) => {}
                 SingleValue::Absent => {
                     return Err(Refusal::METHOD_HEADER_MISSING);
@@ -94,7 +94,7 @@ mod http {
             let Some(name) = envelope.params().get(name).and_then(|name| name.as_string()) else {
                 return Ok(());
             };
-            match head.fields.single("mcp-name") {
+            match fields.single("mcp-name") {
                 SingleValue::Value(repeated)
                     if FieldValue::text(name).matches(repeated.as_bytes()) =>
                 {
@@ -113,7 +113,7 @@ mod http {
             &self,
             input_schema: RawJson<'_>,
         ) -> Result<(), RpcError<'static>> {
-            let Some(head) = self.http_head().filter(|_| self.revision.is_modern()) else {
+            let Some(fields) = self.http_fields().filter(|_| self.revision.is_modern()) else {
                 return Ok(());
             };
             let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
@@ -129,7 +129,7 @@ mod http {
                         );
                     }
                 };
-                match (head.fields.single(name.as_str()), value) {
+                match (fields.single(name.as_str()), value) {
                     (SingleValue::Absent, None) => {}
                     (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {
                     }

@@ -98,6 +98,12 @@ impl<'a> Change<'a> {
         Self { next: position, ..self }
     }
 
+    /// Returns the same change with the URI in other memory.
+    #[cfg(all(feature = "http", feature = "alloc"))]
+    pub(crate) const fn with_uri<'b>(&self, uri: &'b str) -> Change<'b> {
+        Change { kind: self.kind, uri, hash: self.hash, next: self.next }
+    }
+
     fn method(self) -> &'static str {
         match self.kind {
             Kinds::TOOLS => "notifications/tools/list_changed",

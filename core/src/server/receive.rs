@@ -176,12 +176,7 @@ impl<'c> Server<'c> {
     /// that limit the number of open requests.
     #[must_use]
     pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
-        let mut envelope = messages.envelope();
-        let Some((Item::Message(Kind::Request { method, .. }), _)) = messages.peek(&mut envelope)
-        else {
-            return false;
-        };
-        method.is_for_application() || matches!(method, Method::SubscriptionsListen)
+        messages.is_request_next()
     }
 
     /// Handles the requests that need no application.
@@ -349,5 +344,16 @@ impl<'c> Server<'c> {
         // An error with an id that is in use would end the request that uses it.
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
         refuse(self.config, id, self.fallback_revision(), violation.into(), None, tx)
+    }
+}
+
+impl Messages<'_> {
+    pub(crate) fn is_request_next(&self) -> bool {
+        let mut envelope = self.envelope();
+        let Some((Item::Message(Kind::Request { method, .. }), _)) = self.peek(&mut envelope)
+        else {
+            return false;
+        };
+        method.is_for_application() || matches!(method, Method::SubscriptionsListen)
     }
 }

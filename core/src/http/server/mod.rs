@@ -69,7 +69,8 @@
 //! | a body is [truncated](crate::TxBuffer::is_truncated) | close the connection without ending the body |
 //! | a session is unused for long | drop it; later requests with its id get 404 |
 //!
-//! `HttpServer` of the crate `mcp-sansio-adapters` implements all of this on asynchronous streams.
+//! With `alloc`, [`Site`](super::site::Site) does all of this for any HTTP library. `HttpServer` of
+//! the crate `mcp-sansio-adapters` implements it on asynchronous streams.
 
 mod endpoint;
 mod host_policy;
@@ -81,6 +82,8 @@ mod tx_buffer;
 pub use crate::framing::{EventId, InvalidEventId};
 pub use endpoint::{Endpoint, HttpMethod, Route};
 pub use host_policy::HostPolicy;
+#[cfg(feature = "alloc")]
+pub(crate) use replay::RecordedPart;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};
 pub use response::{BodyKind, OutgoingResponse, Rejection};
 pub use session_id::SessionId;

@@ -57,6 +57,13 @@ pub struct ReplayCursor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overwritten;
 
+/// The place of a recorded part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedPart {
+    start: u64,
+    pub(crate) len: usize,
+}
+
 /// The header of a recorded part.
 #[derive(Clone, Copy)]
 struct PartHead {
@@ -136,6 +143,17 @@ impl<S: Storage> ReplayBuffer<S> {
     /// # Errors
     /// [`Overwritten`] if the current event was overwritten while it was replayed.
     pub fn next_part(&self, cursor: &mut ReplayCursor) -> Result<Option<[&[u8]; 2]>, Overwritten> {
+        match self.find_part(cursor)? {
+            Some(part) => self.bytes_of(part).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns where the next part is, for a reader that sends it by and by.
+    pub(crate) fn find_part(
+        &self,
+        cursor: &mut ReplayCursor,
+    ) -> Result<Option<RecordedPart>, Overwritten> {
         if cursor.at < self.oldest {
             if cursor.is_mid_event {
                 return Err(Overwritten);
@@ -149,10 +167,19 @@ impl<S: Storage> ReplayBuffer<S> {
             let is_wanted = head.event.stream == cursor.stream && head.event.number >= cursor.from;
             if is_wanted && (head.is_first || cursor.is_mid_event) {
                 cursor.is_mid_event = !head.is_last;
-                return Ok(Some(self.slices(start, head.len)));
+                return Ok(Some(RecordedPart { start, len: head.len }));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the bytes of a part, unless it has been overwritten.
+    pub(crate) fn bytes_of(&self, part: RecordedPart) -> Result<[&[u8]; 2], Overwritten> {
+        if part.start < self.oldest {
+            Err(Overwritten)
+        } else {
+            Ok(self.slices(part.start, part.len))
+        }
     }
 
     fn push(&mut self, head: PartHead, part: &[u8]) {

@@ -106,7 +106,7 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_req
             assert!(!answer.body.contains("\"id\""));
         }
     }
-    assert_eq!(host.sessions.len(), 1, "no session was opened");
+    assert_eq!(host.site.sessions(), 1, "no session was opened");
     assert_eq!(
         host.send(&post(
             &[("Origin", "http://localhost:3000"), ("Mcp-Session-Id", &session)],
@@ -116,9 +116,9 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_for_every_req
         200
     );
 
-    let mut public = Host::of(&CONFIG, |endpoint| {
-        endpoint
-            .host_policy(HostPolicy::hosts(&["mcp.example.com"]).origins(&["https://a.example"]))
+    let mut public = Host::of(&CONFIG, |options| {
+        options.host_policy =
+            HostPolicy::hosts(&["mcp.example.com"]).origins(&["https://a.example"]);
     });
     assert_eq!(public.send(&initialize("2025-11-25")).status, 403);
     for (origin, status) in

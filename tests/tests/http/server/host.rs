@@ -1,25 +1,21 @@
-//! A server behind an endpoint: an adapter without sockets.
+//! A site without sockets: bytes of requests in, bytes of responses out.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use mcp_sansio::http::Fields;
 use mcp_sansio::http::codec::{Part, RequestReader};
-use mcp_sansio::http::server::{
-    BodyKind, Endpoint, OutgoingResponse, Rejection, ReplayBuffer, ReplayCursor, Route, SessionId,
-    StreamRecorder,
+use mcp_sansio::http::site::{
+    Denied, ExchangeKey, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest, SiteStep,
+    SiteTurn, bearer_token,
 };
-use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, ClientFeatures, ClientRequest, ExchangeId, Frame, Instant, LogMessage,
-    Messages, Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, entries,
-    types::LoggingLevel,
+    Call, Catalog, ClientFeatures, ClientRequest, Instant, LogMessage, Outcome, OwnedRequest,
+    Progress, RawJson, Request, RequestHandle, Revisions, RpcError, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries, types::LoggingLevel,
 };
-use mcp_sansio_tests::memory::new_server;
 
-pub(crate) const NOW: Instant = Instant::from_millis(0);
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
@@ -51,37 +47,14 @@ pub(crate) static CATALOG: Catalog<'static> = Catalog::new().tools(entries![
     ),
 ]);
 
-pub(crate) struct Host {
-    pub(crate) endpoint: Endpoint<'static>,
-    pub(crate) config: &'static ServerConfig<'static>,
-    pub(crate) sessions: BTreeMap<String, Session>,
-    /// Number of request bytes read at once.
-    pub(crate) chunk: usize,
-    /// Size of the buffers for responses.
-    pub(crate) room: usize,
-    /// A stateless request that is still open.
-    pub(crate) waiting: Option<(Server<'static>, TxBuffer<Vec<u8>>, RequestHandle)>,
-}
-
-pub(crate) struct Session {
-    pub(crate) server: Server<'static>,
-    pub(crate) own: TxBuffer<Vec<u8>>,
-    own_recording: StreamRecorder,
-    pub(crate) own_cursor: ReplayCursor,
-    exchanges: BTreeMap<ExchangeId, (TxBuffer<Vec<u8>>, StreamRecorder)>,
-    pub(crate) replay: ReplayBuffer<Vec<u8>>,
-    made: u32,
-    /// Open requests.
-    pub(crate) open: Vec<RequestHandle>,
-    asked: Vec<(mcp_sansio::Call, RequestHandle)>,
-}
-
 /// The response to a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: String,
+    /// The exchange, if it is still open.
+    pub(crate) exchange: Option<ExchangeKey>,
 }
 
 impl Answer {
@@ -175,23 +148,182 @@ pub(crate) fn initialize(version: &str) -> String {
     )
 }
 
+/// The outcome of a tool.
+pub(crate) enum Reply {
+    Text(String),
+    Error(RpcError<'static>),
+    /// What the catalog answers itself.
+    Listed(Box<OwnedRequest>),
+}
+
+impl Outcome<Server<'_>> for Reply {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match self {
+            Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+            Self::Error(error) => server.respond_error(request, error, tx),
+            Self::Listed(request) => CATALOG.respond(server, &request.as_request(), tx).map(|_| ()),
+        }
+    }
+}
+
+/// A site with its handlers and its clock.
+pub(crate) struct Host {
+    pub(crate) site: Site<'static, Reply>,
+    pub(crate) now: Instant,
+    /// Number of request bytes read at once.
+    pub(crate) chunk: usize,
+    /// Open requests of the tool `slow`.
+    pub(crate) open: Vec<SiteRequest>,
+    /// Servers that ended early.
+    pub(crate) ended: Vec<ServerKey>,
+    /// Exchanges that wait for their authorization, with their tokens.
+    pub(crate) asked: Vec<(ExchangeKey, Option<String>)>,
+    /// Whether tokens are checked at once: the token is the subject.
+    pub(crate) authorizes_at_once: bool,
+    /// The principals of handled requests.
+    pub(crate) principals: Vec<Option<String>>,
+    calls: Vec<(Call, RequestHandle)>,
+}
+
+/// A connection with one request.
+pub(crate) struct Connection {
+    reader: RequestReader<Vec<u8>>,
+    /// The bytes of the request that are not read yet.
+    rest: Vec<u8>,
+    /// A part of the body for which there is no room yet.
+    piece: Vec<u8>,
+    pub(crate) exchange: Option<ExchangeKey>,
+    has_ended: bool,
+    /// The bytes of the response.
+    pub(crate) answer: Answer,
+    /// Whether the response is complete.
+    pub(crate) is_done: bool,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.answer)
+    }
+}
+
+impl Connection {
+    pub(crate) fn new(request: &str) -> Self {
+        Self {
+            reader: RequestReader::with_limit(Vec::new(), 1 << 14),
+            rest: request.into(),
+            piece: Vec::new(),
+            exchange: None,
+            has_ended: false,
+            answer: Answer::default(),
+            is_done: false,
+        }
+    }
+
+    /// Moves at most `chunk` bytes in, and at most `chunk` bytes out. Returns whether anything has
+    /// moved.
+    pub(crate) fn step(&mut self, host: &mut Host, chunk: usize) -> bool {
+        self.read(host, chunk) | self.write(host, chunk)
+    }
+
+    fn read(&mut self, host: &mut Host, chunk: usize) -> bool {
+        if self.has_ended || self.is_done || self.exchange.is_some_and(|key| !host.takes_body(key))
+        {
+            return false;
+        }
+        if !self.piece.is_empty() {
+            let taken = host.site.feed_body(self.exchange.unwrap(), &self.piece);
+            self.piece.drain(..taken);
+            return taken > 0;
+        }
+        let had = self.rest.len();
+        match self.reader.next_part().unwrap() {
+            Some(Part::Head(head)) => {
+                let fields = head.fields.iter().map(|(name, value)| (name.into(), value.into()));
+                let fields = Owned(fields.collect());
+                self.exchange = Some(host.site.open(host.now, head.method, head.target, fields));
+            }
+            Some(Part::Body(piece)) => self.piece = piece.into(),
+            Some(Part::End) => {
+                host.site.end_of_body(host.now, self.exchange.unwrap());
+                self.has_ended = true;
+            }
+            None => {
+                let n = self.rest.len().min(chunk).min(self.reader.spare().len());
+                self.reader.spare()[..n].copy_from_slice(&self.rest[..n]);
+                self.reader.commit(n);
+                self.rest.drain(..n);
+                return self.rest.len() < had;
+            }
+        }
+        true
+    }
+
+    fn write(&mut self, host: &mut Host, chunk: usize) -> bool {
+        let Some(key) = self.exchange.filter(|_| !self.is_done) else { return false };
+        let Some(head) = host.site.response(key) else { return false };
+        if self.answer.status == 0 {
+            self.answer.status = head.status();
+            self.answer.fields =
+                head.fields().map(|(name, value)| (name.into(), value.into())).collect();
+        }
+        match host.site.body(key) {
+            SiteBody::Pending => return false,
+            SiteBody::Piece(piece) => {
+                let piece = &piece[..piece.len().min(chunk)];
+                // Chunks of one byte may split a character.
+                self.answer.body.extend(piece.iter().map(|byte| char::from(*byte)));
+                let n = piece.len();
+                host.site.wrote(host.now, key, n);
+                return true;
+            }
+            SiteBody::End => {}
+            SiteBody::Cut => self.answer.body.push_str("(cut)"),
+        }
+        self.close(host);
+        true
+    }
+
+    /// The response is complete, or the connection is lost.
+    pub(crate) fn close(&mut self, host: &mut Host) {
+        self.is_done = true;
+        if let Some(key) = self.exchange.take() {
+            host.site.close(host.now, key);
+        }
+    }
+}
+
 impl Host {
     pub(crate) fn new() -> Self {
-        Self::of(&CONFIG, |endpoint| endpoint)
+        Self::of(&CONFIG, |_| {})
     }
 
     pub(crate) fn of(
         config: &'static ServerConfig<'static>,
-        with: impl Fn(Endpoint<'static>) -> Endpoint<'static>,
+        set: impl Fn(&mut SiteOptions<'static>),
     ) -> Self {
-        let endpoint = with(Endpoint::new(config.revisions));
+        let mut options = SiteOptions::new();
+        options.retry = Duration::from_millis(500);
+        set(&mut options);
+        let mut made = 0_u8;
+        let random = move || {
+            made += 1;
+            [made; 16]
+        };
         Self {
-            endpoint,
-            config,
-            sessions: BTreeMap::new(),
+            site: Site::new(config, options, random),
+            now: Instant::from_millis(0),
             chunk: usize::MAX,
-            room: 1 << 16,
-            waiting: None,
+            open: Vec::new(),
+            ended: Vec::new(),
+            asked: Vec::new(),
+            authorizes_at_once: true,
+            principals: Vec::new(),
+            calls: Vec::new(),
         }
     }
 
@@ -199,7 +331,7 @@ impl Host {
         static MODERN: ServerConfig<'static> =
             ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
                 .revisions(Revisions::MODERN);
-        Self::of(&MODERN, |endpoint| endpoint)
+        Self::of(&MODERN, |_| {})
     }
 
     /// Opens a session and returns its id.
@@ -220,345 +352,175 @@ impl Host {
     }
 
     pub(crate) fn tool(&mut self, session: &str, id: u32, name: &str) -> Answer {
-        self.call(session, &format!(
-            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","_meta":{{"progressToken":"p"}}}}}}"#
-        ))
+        self.call(session, &tool_call(id, name))
     }
 
-    /// Reads a request chunk by chunk, and returns the response.
+    /// Sends a request, and returns the response as far as there is one. If it is not complete, its
+    /// body ends in `(open)`; a stream that was opened with GET is closed.
     pub(crate) fn send(&mut self, request: &str) -> Answer {
-        let mut reader = RequestReader::with_limit(Vec::new(), 1 << 14);
-        let mut rest = request.as_bytes();
-        let mut head: Option<(String, String, Owned)> = None;
-        let mut body = Vec::new();
-        loop {
-            match reader.next_part() {
-                Ok(Some(Part::Head(request))) => {
-                    let fields = request
-                        .fields
-                        .iter()
-                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                        .collect();
-                    head =
-                        Some((request.method.to_owned(), request.target.to_owned(), Owned(fields)));
-                }
-                Ok(Some(Part::Body(piece))) => body.extend_from_slice(piece),
-                Ok(Some(Part::End)) => break,
-                Ok(None) => {
-                    let n = rest.len().min(self.chunk).min(reader.spare().len());
-                    assert!(n > 0, "the request is not complete");
-                    reader.spare()[..n].copy_from_slice(&rest[..n]);
-                    reader.commit(n);
-                    rest = &rest[n..];
-                }
-                Err(fault) => panic!("{fault}"),
-            }
+        let mut connection = Connection::new(request);
+        self.serve(&mut [&mut connection]);
+        let is_open = !connection.is_done;
+        if is_open && request.starts_with("GET") {
+            connection.close(self);
+        } else if is_open {
+            connection.answer.body.push_str("(open)");
         }
-        let (method, target, fields) = head.unwrap();
-        self.answer(&RequestHead::new(&method, &target, &fields), &body)
-    }
-
-    fn answer(&mut self, head: &RequestHead<'_>, body: &[u8]) -> Answer {
-        let messages = Messages::over_http(Frame::Complete(body), head, ExchangeId::new(1));
-        match self.endpoint.route(head, &messages) {
-            Route::Stateless => self.alone(messages, None),
-            Route::StatelessRevision(revision) => self.alone(messages, Some(revision)),
-            Route::NewSession => {
-                let mut session = Session::new(self.config, self.room);
-                let mut answer = session.take_in(head, body, self.room);
-                if session.server.legacy_revision().is_some() {
-                    let number = u8::try_from(self.sessions.len()).unwrap();
-                    let id = SessionId::from_random([number; 16]).as_str().to_owned();
-                    answer.fields.push(("mcp-session-id".into(), id.clone()));
-                    self.sessions.insert(id, session);
-                }
-                answer
-            }
-            Route::Session(id) => match self.sessions.get_mut(id) {
-                Some(session) => session.take_in(head, body, self.room),
-                None => self.refuse(&Rejection::session_not_found()),
-            },
-            Route::Stream { session, last_event_id } => match self.sessions.get_mut(session) {
-                Some(session) => {
-                    session.record();
-                    let mut cursor = last_event_id
-                        .map_or(session.own_cursor, |after| session.replay.read_after(after));
-                    let body = session.read(&mut cursor);
-                    if last_event_id.is_none() {
-                        session.own_cursor = cursor;
-                    }
-                    answer_of(OutgoingResponse::EVENT_STREAM, body)
-                }
-                None => self.refuse(&Rejection::session_not_found()),
-            },
-            Route::DeleteSession(id) => match self.sessions.remove(id) {
-                Some(_) => answer_of(OutgoingResponse::empty(204), String::new()),
-                None => self.refuse(&Rejection::session_not_found()),
-            },
-            Route::Options => {
-                let mut answer = answer_of(OutgoingResponse::empty(204), String::new());
-                answer.fields.push(("allow".into(), self.endpoint.allowed_methods().into()));
-                answer
-            }
-            Route::Rejected(refused) => self.refuse(&refused),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn refuse(&self, refused: &Rejection<'_>) -> Answer {
-        let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
-        refused.write(&mut tx).unwrap();
-        let mut answer = answer_of(
-            tx.http_response().unwrap(),
-            String::from_utf8(tx.pending().to_vec()).unwrap(),
-        );
-        if refused.status() == 405 {
-            answer.fields.push(("allow".into(), self.endpoint.allowed_methods().into()));
-        }
-        answer
-    }
-
-    fn alone(&mut self, mut messages: Messages<'_>, assumed: Option<Revision>) -> Answer {
-        let mut server = new_server::<1, 4>(self.config);
-        if let Some(revision) = assumed {
-            server.start_legacy(revision);
-        }
-        let mut tx = TxBuffer::for_http_response(Vec::new(), self.room);
-        let mut body = Vec::new();
-        let mut open = None;
-        let mut is_faulty = false;
-        while let Some(event) =
-            send(&mut tx, &mut body, |tx| server.next_event(NOW, &mut messages, tx)).unwrap()
-        {
-            match event {
-                ServerEvent::Request(request) => {
-                    open = handle(&mut server, &request, &mut tx, &mut body)
-                }
-                ServerEvent::Listening { request } => {
-                    let mut change = Change::tools();
-                    while send(&mut tx, &mut body, |tx| server.publish(&mut change, tx))
-                        .unwrap()
-                        .is_more()
-                    {}
-                    while send(&mut tx, &mut body, |tx| server.end_listen(request, tx))
-                        .unwrap()
-                        .is_more()
-                    {}
-                }
-                ServerEvent::Violation(_) => is_faulty = true,
-                _ => {}
-            }
-        }
-        drain(&mut tx, &mut body);
-        let reply = tx.http_response().unwrap_or(if is_faulty {
-            OutgoingResponse::empty(400)
-        } else {
-            OutgoingResponse::ACCEPTED
-        });
-        let is_cut = tx.is_truncated();
-        if let Some(open) = open {
-            self.waiting = Some((server, tx, open));
-        }
-        let mut answer = answer_of(reply, String::from_utf8(body).unwrap());
-        if is_cut {
-            answer.body.push_str("(cut)");
-        }
-        answer
-    }
-}
-
-impl Session {
-    fn new(config: &'static ServerConfig<'static>, room: usize) -> Self {
-        let replay = ReplayBuffer::new(vec![0; 1 << 14]);
-        Self {
-            server: new_server::<4, 4>(config),
-            own: TxBuffer::for_http_response(Vec::new(), room).with_event_ids(0),
-            own_recording: StreamRecorder::new(0),
-            own_cursor: replay.read_stream(0),
-            exchanges: BTreeMap::new(),
-            replay,
-            made: 0,
-            open: Vec::new(),
-            asked: Vec::new(),
-        }
-    }
-
-    /// Handles the messages of a POST. The rest of the response follows later: see
-    /// [`Session::finish`].
-    fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
-        self.made += 1;
-        let exchange = ExchangeId::new(self.made);
-        let tx = TxBuffer::for_http_response(Vec::new(), room);
-        let tx = match self.server.legacy_revision() {
-            Some(Revision::V2025_11_25) => {
-                tx.with_priming_event(self.made, Duration::from_millis(500))
-            }
-            _ => tx.with_event_ids(self.made),
-        };
-        self.exchanges.insert(exchange, (tx, StreamRecorder::new(self.made)));
-        let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
-        let mut out = Vec::new();
-        let mut is_faulty = false;
-        loop {
-            let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
-            let event =
-                send(tx, &mut out, |tx| self.server.next_event(NOW, &mut messages, tx)).unwrap();
-            match event {
-                None => break,
-                Some(ServerEvent::Request(request))
-                    if request.name().is_some_and(|name| name == "ask") =>
-                {
-                    let schema = RequestedSchema::new(&[]);
-                    let question = ElicitParams::form("Who?", schema);
-                    let asking = ClientRequest::from(&question).parent(request.handle);
-                    let call =
-                        send(tx, &mut out, |tx| self.server.request(NOW, asking, tx)).unwrap();
-                    self.asked.push((call, request.handle));
-                }
-                Some(ServerEvent::Request(request)) => {
-                    self.open.extend(handle(&mut self.server, &request, tx, &mut out));
-                }
-                Some(ServerEvent::CallFinished { call, .. }) => {
-                    let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
-                    // The response belongs to the exchange of the request, not to the current one.
-                    let (tx, _) = self.exchanges.get_mut(&self.server.exchange(parent)).unwrap();
-                    self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
-                }
-                Some(ServerEvent::Violation(_)) => is_faulty = true,
-                Some(_) => {}
-            }
-        }
-        let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
-        drain(tx, &mut out);
-        let reply = tx.http_response();
-        if reply == Some(OutgoingResponse::EVENT_STREAM) {
-            self.replay.record(recording, &out);
-        }
-        let is_open = self.server.open_requests_of(exchange) > 0;
-        let reply = reply.unwrap_or(if is_faulty {
-            OutgoingResponse::empty(400)
-        } else {
-            OutgoingResponse::ACCEPTED
-        });
-        let mut answer = answer_of(reply, String::from_utf8(out).unwrap());
-        if is_open {
-            answer.body.push_str("(open)");
-        }
-        answer
-    }
-
-    /// Responds to an open request; returns the new output of its exchange.
-    pub(crate) fn finish(&mut self, request: RequestHandle) -> Answer {
-        let exchange = self.server.exchange(request);
-        let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
-        self.server.respond(request, &TextResult::new("done"), tx).unwrap();
-        self.rest(exchange)
+        connection.answer.exchange = connection.exchange;
+        connection.answer
     }
 
     /// Returns the new output of an exchange.
-    pub(crate) fn rest(&mut self, exchange: ExchangeId) -> Answer {
-        let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
-        let mut out = Vec::new();
-        drain(tx, &mut out);
-        if tx.http_response() == Some(OutgoingResponse::EVENT_STREAM) {
-            self.replay.record(recording, &out);
+    pub(crate) fn rest(&mut self, exchange: ExchangeKey) -> Answer {
+        let mut connection = Connection::new("");
+        (connection.exchange, connection.has_ended) = (Some(exchange), true);
+        self.serve(&mut [&mut connection]);
+        connection.answer.exchange = connection.exchange;
+        connection.answer
+    }
+
+    /// Serves connections in turns until nothing moves.
+    pub(crate) fn serve(&mut self, connections: &mut [&mut Connection]) {
+        let chunk = self.chunk;
+        loop {
+            let mut has_moved = self.run();
+            for connection in &mut *connections {
+                has_moved |= connection.step(self, chunk);
+            }
+            if !has_moved {
+                return;
+            }
         }
-        answer_of(tx.http_response().unwrap(), String::from_utf8(out).unwrap())
     }
 
-    pub(crate) fn tx(
-        &mut self,
-        exchange: ExchangeId,
-    ) -> (&mut Server<'static>, &mut TxBuffer<Vec<u8>>) {
-        (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
+    /// Lets the clock go on.
+    pub(crate) fn wait(&mut self, time: Duration) {
+        self.now = self.now.saturating_add(time);
+        self.run();
     }
 
-    /// Records output that belongs to no exchange.
-    pub(crate) fn record(&mut self) {
-        self.replay.record(&mut self.own_recording, self.own.pending());
-        self.own.advance(usize::MAX);
+    fn takes_body(&self, exchange: ExchangeKey) -> bool {
+        self.site.wants_body(exchange)
     }
 
-    fn read(&self, cursor: &mut ReplayCursor) -> String {
-        let mut body = Vec::new();
-        while let Some(parts) = self.replay.next_part(cursor).unwrap() {
-            body.extend(parts.concat());
+    /// Takes steps until there is nothing to do. Returns whether there was anything.
+    pub(crate) fn run(&mut self) -> bool {
+        let mut has_moved = false;
+        loop {
+            match self.site.next(self.now) {
+                SiteStep::Wait(until) => {
+                    assert!(until.is_none_or(|until| until > self.now), "{until:?}");
+                    return has_moved;
+                }
+                SiteStep::Event(event, mut turn) => match event {
+                    ServerEvent::Request(request) => {
+                        let principal = turn.principal().map(|found| found.subject.clone());
+                        self.principals.push(principal);
+                        let is_call = request.name().is_some_and(|name| name == "ask");
+                        if is_call {
+                            let schema = RequestedSchema::new(&[]);
+                            let question = ElicitParams::form("Who?", schema);
+                            let asking = ClientRequest::from(&question).parent(request.handle);
+                            let (now, (mut server, tx)) = (turn.now(), turn.parts(request.handle));
+                            let call = server.request(now, asking, tx).unwrap();
+                            self.calls.push((call, request.handle));
+                        } else {
+                            self.open.extend(handle(&mut turn, &request));
+                        }
+                    }
+                    ServerEvent::CallFinished { call, .. } => {
+                        let (_, parent) =
+                            self.calls.iter().find(|(asked, _)| *asked == call).unwrap();
+                        turn.answer(*parent, Reply::Text("answered".into()));
+                    }
+                    _ => {}
+                },
+                SiteStep::Authorize { exchange, head } => {
+                    let token = bearer_token(&head).map(str::to_owned);
+                    if self.authorizes_at_once {
+                        self.authorize(exchange, token);
+                    } else {
+                        self.asked.push((exchange, token));
+                    }
+                }
+                SiteStep::Ended(server) => self.ended.push(server),
+                _ => {}
+            }
+            has_moved = true;
         }
-        String::from_utf8(body).unwrap()
     }
+
+    pub(crate) fn authorize(&mut self, exchange: ExchangeKey, token: Option<String>) {
+        let result = match token {
+            Some(token) if token == "expired" => {
+                Err(Denied { status: 401, challenge: "Bearer error=\"invalid_token\"".into() })
+            }
+            Some(token) => {
+                let expires = token.strip_prefix("short-").map(|_| Instant::from_millis(5000));
+                Ok(Principal { expires, ..Principal::new("https://issuer.example", token) })
+            }
+            None => Err(Denied { status: 401, challenge: "Bearer".into() }),
+        };
+        self.site.authorized(self.now, exchange, result);
+    }
+
+    /// Responds to an open request.
+    pub(crate) fn finish(&mut self, request: SiteRequest) {
+        self.site.answer(request, Reply::Text("done".into()));
+    }
+
+    /// Sends progress of an open request.
+    pub(crate) fn progress(&mut self, request: SiteRequest, step: u32) {
+        let mut turn = self.site.turn(self.now, request.server).unwrap();
+        let (mut server, tx) = turn.parts(request.request);
+        let _ = server.progress(self.now, request.request, &Progress::of(step), tx).unwrap();
+    }
+}
+
+pub(crate) fn tool_call(id: u32, name: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","_meta":{{"progressToken":"p"}}}}}}"#
+    )
 }
 
 /// Runs a tool. Returns the request if it stays open.
-fn handle(
-    server: &mut Server<'static>,
-    request: &Request<'_>,
-    tx: &mut TxBuffer<Vec<u8>>,
-    out: &mut Vec<u8>,
-) -> Option<RequestHandle> {
-    let target = send(tx, out, |tx| CATALOG.respond(server, request, tx)).unwrap();
-    let handle = request.handle;
-    let tool = match target {
-        Target::Tool(tool) => tool,
-        Target::Responded => return None,
-        _ => panic!("{target:?}"),
+fn handle(turn: &mut SiteTurn<'_, Reply>, request: &Request<'_>) -> Option<SiteRequest> {
+    let (now, handle, key) = (turn.now(), request.handle, turn.request_key(request.handle));
+    let (mut server, tx) = turn.parts(handle);
+    let tool = match CATALOG.respond(&mut server, request, tx) {
+        Ok(Target::Responded) => return None,
+        Ok(Target::Tool(tool)) => tool,
+        Ok(target) => panic!("{target:?}"),
+        Err(SendError::Full) => {
+            turn.answer(handle, Reply::Listed(Box::new(OwnedRequest::from(request))));
+            return None;
+        }
+        Err(error) => panic!("{error}"),
     };
-    let done = TextResult::new("done");
-    let answered = match tool.key.as_plain().unwrap() {
-        "slow" => return Some(handle),
+    let reply = match tool.key.as_plain().unwrap() {
+        "slow" => return Some(key),
         "progress" => {
-            let _ = server.progress(NOW, handle, &Progress::of(1), tx).unwrap();
+            let _ = server.progress(now, handle, &Progress::of(1), tx).unwrap();
             let _ = server.log(handle, &LogMessage::new(LoggingLevel::Info, "half"), tx).unwrap();
-            send(tx, out, |tx| server.respond(handle, &done, tx))
+            Reply::Text("done".into())
         }
-        "needs" => {
-            let error = RpcError::missing_capability(ClientFeatures::SAMPLING);
-            send(tx, out, |tx| server.respond_error(handle, &error, tx))
-        }
-        "fails" => send(tx, out, |tx| server.respond_error(handle, &RpcError::internal("no"), tx)),
-        "long" => {
-            let text = "0123456789\n".repeat(1000);
-            send(tx, out, |tx| server.respond(handle, &TextResult::new(&text), tx))
-        }
+        "needs" => Reply::Error(RpcError::missing_capability(ClientFeatures::SAMPLING)),
+        "fails" => Reply::Error(RpcError::internal("no")),
+        "long" => Reply::Text("0123456789\n".repeat(1000)),
         "broken" => {
-            send(tx, out, |tx| server.begin_response(handle, tx)).unwrap();
-            let _ =
-                send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
+            server.begin_response(handle, tx).unwrap();
+            let _ = server.write_response(handle, br#""content":["#, tx).unwrap();
             match server.fail(handle, &RpcError::internal("the source failed"), tx) {
                 // A body that has begun cannot be replaced.
-                Err(SendError::NotAllowed(_)) if tx.is_truncated() => return None,
-                answered => answered,
+                Err(SendError::NotAllowed(_)) if tx.is_truncated() => {}
+                answered => answered.unwrap(),
             }
+            return None;
         }
-        _ => send(tx, out, |tx| server.respond(handle, &done, tx)),
+        _ => Reply::Text("done".into()),
     };
-    answered.unwrap();
+    turn.answer(handle, reply);
     None
-}
-
-/// Repeats a call until it succeeds, draining the buffer while it is full.
-fn send<R>(
-    tx: &mut TxBuffer<Vec<u8>>,
-    out: &mut Vec<u8>,
-    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
-) -> Result<R, SendError> {
-    loop {
-        match call(tx) {
-            Err(SendError::Full) => drain(tx, out),
-            other => return other,
-        }
-    }
-}
-
-fn drain(tx: &mut TxBuffer<Vec<u8>>, out: &mut Vec<u8>) {
-    out.extend_from_slice(tx.pending());
-    tx.advance(usize::MAX);
-}
-
-fn answer_of(reply: OutgoingResponse, body: String) -> Answer {
-    assert!(reply.body != BodyKind::Empty || body.is_empty());
-    let fields =
-        reply.fields().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    Answer { status: reply.status, fields, body }
 }
 
 struct Owned(Vec<(String, Vec<u8>)>);

@@ -2,8 +2,12 @@
 //! Only the core is used.
 
 mod access;
+mod authorization;
+mod connections;
 mod headers;
 mod host;
+mod http_sse;
+mod limits;
 mod modern;
 mod replays;
 mod sessions;

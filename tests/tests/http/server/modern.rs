@@ -1,8 +1,8 @@
 //! Requests of 2026-07-28, which are stateless.
 
-use super::host::{Host, NOW, bare, modern, modern_of, post};
-use mcp_sansio::types::TextResult;
-use mcp_sansio::{Delivery, Progress};
+use mcp_sansio::Change;
+
+use super::host::{Host, bare, modern, modern_of, post};
 
 #[test]
 fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_the_kind_of_response() {
@@ -86,7 +86,7 @@ fn ver_18_ping_08_cap_20_removed_methods_are_not_found() {
         let answer = host.send(&modern(method, r#"{"uri":"u:x","level":"info"}"#, &[]));
         assert_eq!(answer.error(), (404, -32601), "{method}");
     }
-    assert!(host.sessions.is_empty());
+    assert_eq!(host.site.sessions(), 0);
 }
 
 #[test]
@@ -108,32 +108,41 @@ fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
 #[test]
 fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
     let mut host = Host::new();
-    host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
-    let (mut server, mut tx, request) = host.waiting.take().unwrap();
-    assert!(server.forget_request(request));
-    assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Delivery::Gone)));
-    assert!(!server.is_request_open(request));
-    assert_eq!(server.respond(request, &TextResult::new("late"), &mut tx), Ok(()));
-    assert!(tx.is_idle() && tx.http_response().is_none());
+    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let request = host.open.remove(0);
+    host.site.close(host.now, answer.exchange.unwrap());
+    host.run();
+    assert_eq!(host.ended, [request.server]);
+    assert!(host.site.turn(host.now, request.server).is_none());
+    // A late response goes nowhere, and the place may be taken by another request.
+    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    host.finish(request);
+    assert_eq!(host.rest(answer.exchange.unwrap()).body, "");
 }
 
 #[test]
 fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
     let mut host = Host::new();
-    let answer = host.send(&modern(
-        "subscriptions/listen",
-        r#"{"notifications":{"toolsListChanged":true}}"#,
-        &[],
-    ));
+    let listen =
+        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
+    let begun = host.send(&listen);
+    host.site.publish(&Change::prompts());
+    host.site.publish(&Change::tools());
+    host.site.publish(&Change::tools());
+    let told = host.rest(begun.exchange.unwrap());
+    host.site.shut_down(host.now.saturating_add(std::time::Duration::from_secs(1)));
+    let last = host.rest(begun.exchange.unwrap());
     let id = "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":7}";
     assert_eq!(
-        answer.body,
+        format!("{}{}{}", begun.body.trim_end_matches("(open)"), told.body, last.body),
         format!(
             "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{{\"notifications\":{{\"toolsListChanged\":true}},{id}}}}}\n\n\
              data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{{{id}}}}}\n\n\
              data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"resultType\":\"complete\",{id}}}}}\n\n"
         )
     );
+    assert!(last.exchange.is_none() && host.site.is_over() && host.site.exchanges() == 0);
+    let mut host = Host::new();
     // An invalid filter gets an error, not a stream.
     let answer = host.send(&modern("subscriptions/listen", r#"{"notifications":1}"#, &[]));
     assert_eq!(answer.error(), (200, -32602));
@@ -143,14 +152,13 @@ fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
 fn two_clients_may_use_one_id_at_once() {
     let mut host = Host::new();
     let request = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
-    host.send(&request);
-    let first = host.waiting.take().unwrap();
-    host.send(&request);
-    let second = host.waiting.take().unwrap();
-    for (mut server, mut tx, handle) in [second, first] {
-        assert!(matches!(server.respond(handle, &TextResult::new("done"), &mut tx), Ok(())));
-        assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":7,"));
+    let first = host.send(&request).exchange.unwrap();
+    let second = host.send(&request).exchange.unwrap();
+    for (exchange, request) in [(second, host.open[1]), (first, host.open[0])] {
+        host.finish(request);
+        assert!(host.rest(exchange).body.starts_with("{\"jsonrpc\":\"2.0\",\"id\":7,"));
     }
+    assert_eq!(host.site.exchanges(), 0);
 }
 
 #[test]

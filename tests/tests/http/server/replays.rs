@@ -1,8 +1,8 @@
 //! Lost connections, and replayed events.
 
-use mcp_sansio::{Change, Progress};
+use mcp_sansio::Change;
 
-use super::host::{Host, NOW, bare};
+use super::host::{Host, bare};
 
 #[test]
 fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_ids_of_their_stream()
@@ -38,9 +38,7 @@ fn sse_04_only_missed_events_of_the_same_stream_are_replayed() {
     let id = host.open("2025-11-25");
     let whole = host.tool(&id, 2, "progress").body;
     host.tool(&id, 3, "progress");
-    let session = host.sessions.get_mut(&id).unwrap();
-    let mut change = Change::tools();
-    while session.server.publish(&mut change, &mut session.own).unwrap().is_more() {}
+    host.site.publish(&Change::tools());
     let events: Vec<_> = whole.split_inclusive("\n\n").collect();
     for (number, _) in events.iter().enumerate() {
         let after = format!("3-{number}");
@@ -60,17 +58,14 @@ fn a_stream_can_be_resumed_after_a_loss_at_any_byte() {
     let id = host.open("2025-11-25");
     let answer = host.tool(&id, 2, "slow");
     assert_eq!(answer.body, "(open)");
-    // The request goes on without a connection.
-    let session = host.sessions.get_mut(&id).unwrap();
-    let open = session.open.remove(0);
-    let exchange = session.server.exchange(open);
+    let (exchange, open) = (answer.exchange.unwrap(), host.open.remove(0));
     let mut whole = String::new();
     for step in 1..5 {
-        let (server, tx) = session.tx(exchange);
-        let _ = server.progress(NOW, open, &Progress::of(step), tx).unwrap();
-        whole += &session.rest(exchange).body;
+        host.progress(open, step);
+        whole += &host.rest(exchange).body;
     }
-    whole += &session.finish(open).body;
+    host.finish(open);
+    whole += &host.rest(exchange).body;
     for cut in 0..=whole.len() {
         let seen = &whole[..cut];
         // The client has received the complete events.

@@ -1,6 +1,6 @@
 //! Sessions of legacy clients.
 
-use mcp_sansio::{Change, ExchangeId, Revision};
+use mcp_sansio::Change;
 
 use super::host::{CONFIG, Host, bare, initialize, post};
 
@@ -19,7 +19,7 @@ fn sess_01_sess_02_sess_12_only_the_response_to_initialize_issues_an_id() {
     // A failed `initialize` opens no session.
     let answer =
         host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#));
-    assert_eq!((answer.field("mcp-session-id"), host.sessions.len()), (None, 1));
+    assert_eq!((answer.field("mcp-session-id"), host.site.sessions()), (None, 1));
     // An `initialize` with the id of another session opens a new one.
     let stale =
         initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
@@ -74,7 +74,7 @@ fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
     }
     // The session knows its revision.
     assert_eq!(host.call(&id, PING).status, 200);
-    let mut without = Host::of(&CONFIG, |endpoint| endpoint.without_sessions());
+    let mut without = Host::of(&CONFIG, |options| options.has_sessions = false);
     let answer = without.send(&initialize("2025-06-18"));
     assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
     // Only 2025-03-26, which is assumed without a version field, has batches.
@@ -123,14 +123,13 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
     assert_eq!(host.tool(&id, 3, "echo").field("content-type"), Some("application/json"));
     let answered = host.call(&id, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
     assert_eq!(answered.trace(), "202\n\n");
-    let session = host.sessions.get_mut(&id).unwrap();
-    let rest = session.rest(ExchangeId::new(3));
+    let rest = host.rest(asked.exchange.unwrap());
     assert!(
         rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
         "{rest:?}"
     );
-    assert_eq!(session.server.open_requests_of(ExchangeId::new(3)), 0);
-    assert!(session.own.is_idle());
+    assert!(rest.exchange.is_none());
+    assert_eq!(host.send(&bare("GET", &[("Mcp-Session-Id", &id)])).body, "");
 }
 
 #[test]
@@ -139,10 +138,8 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
     let id = host.open("2025-11-25");
     let get = bare("GET", &[("Mcp-Session-Id", &id)]);
     assert_eq!(host.send(&get).trace().split("\n\n").nth(1), Some(""));
-    host.tool(&id, 2, "slow");
-    let session = host.sessions.get_mut(&id).unwrap();
-    let mut change = Change::tools();
-    while session.server.publish(&mut change, &mut session.own).unwrap().is_more() {}
+    let slow = host.tool(&id, 2, "slow");
+    host.site.publish(&Change::tools());
     // No stream was open: the message waits.
     let told = host.send(&get);
     assert_eq!(
@@ -151,9 +148,9 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
          id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{}}\n\n"
     );
     assert_eq!(host.send(&get).body, "", "the message is sent once");
-    let session = host.sessions.get_mut(&id).unwrap();
-    let open = session.open.remove(0);
-    assert_eq!(session.finish(open).json()["result"]["content"][0]["text"], "done");
+    host.finish(host.open[0]);
+    let done = host.rest(slow.exchange.unwrap());
+    assert_eq!(done.json()["result"]["content"][0]["text"], "done");
     assert_eq!(host.send(&get).body, "", "responses belong to the request's stream");
 }
 
@@ -161,18 +158,23 @@ fn http_22_http_23_http_24_messages_unrelated_to_a_request_go_to_the_get_stream(
 fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     let mut host = Host::new();
     let id = host.open("2025-11-25");
-    host.tool(&id, 2, "slow");
-    host.tool(&id, 3, "slow");
-    // The connections are lost, and the session is not told.
-    let session = host.sessions.get_mut(&id).unwrap();
-    assert_eq!(session.server.open_requests(), 2);
+    let (first, second) = (host.tool(&id, 2, "slow"), host.tool(&id, 3, "slow"));
+    let open = |host: &mut Host| {
+        let server = host.open[0].server;
+        host.site.turn(host.now, server).unwrap().unrelated_parts().0.open_requests()
+    };
+    host.site.close(host.now, first.exchange.unwrap());
+    assert_eq!(open(&mut host), 2);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
     assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
-    let session = host.sessions.get_mut(&id).unwrap();
-    assert_eq!(session.server.open_requests(), 1);
-    let (first, second) = (session.open[0], session.open[1]);
-    assert!(session.server.is_request_open(first) && !session.server.is_request_open(second));
-    assert_eq!(session.finish(first).json()["id"], 2);
+    assert_eq!(open(&mut host), 1);
+    // The other connection ends without a response.
+    let rest = host.rest(second.exchange.unwrap());
+    assert_eq!((rest.status, rest.body.as_str(), rest.exchange), (202, "", None));
+    host.finish(host.open[0]);
+    host.run();
+    assert_eq!(open(&mut host), 0);
+    assert!(host.ended.is_empty());
 }
 
 #[test]
@@ -205,7 +207,5 @@ fn errors_of_legacy_requests_have_status_200() {
             host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#).error(),
             (200, -32601)
         );
-        let revision = Revision::parse(version).unwrap();
-        assert_eq!(host.sessions[&id].server.legacy_revision(), Some(revision));
     }
 }

@@ -1,6 +1,6 @@
 //! Responses that are longer than their buffer.
 
-use super::host::{Host, modern};
+use super::host::{CONFIG, Host, modern};
 
 #[test]
 fn a_response_of_any_length_fits_through_a_buffer_of_any_size() {
@@ -15,8 +15,7 @@ fn a_response_of_any_length_fits_through_a_buffer_of_any_size() {
     );
     let list = Host::new().send(&modern("tools/list", "{}", &[]));
     for room in [64, 65, 100, 255, 256, 1000, 4096] {
-        let mut host = Host::new();
-        host.room = room;
+        let mut host = Host::of(&CONFIG, |options| options.max_pending = room);
         let answer =
             host.send(&modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]));
         assert_eq!(answer.trace(), whole.trace(), "{room}");

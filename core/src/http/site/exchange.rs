@@ -1,0 +1,136 @@
+//! One request and its response, as a connection sees it.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::head::OwnedHead;
+use super::instance::Reader;
+use super::principal::Principal;
+use super::slab::Key;
+use crate::handle::ExchangeId;
+use crate::http::server::{BodyKind, OutgoingResponse};
+use crate::message::Cursor;
+use crate::time::Instant;
+
+pub(super) struct Exchange {
+    pub(super) stage: Stage,
+    pub(super) head: OwnedHead,
+    pub(super) body: Vec<u8>,
+    /// Number of bytes of the body that count in the budget.
+    pub(super) counted: usize,
+    /// The next message of the body.
+    pub(super) cursor: Cursor,
+    /// Taken by the instance that the request creates.
+    pub(super) principal: Option<Box<Principal>>,
+    /// Fields of the response beside those of its content.
+    pub(super) fields: Vec<(&'static str, String)>,
+    /// Whether a message violated the protocol.
+    pub(super) has_fault: bool,
+    /// Whether the body waits for room.
+    pub(super) waits: bool,
+    pub(super) is_queued: bool,
+    pub(super) is_ready: bool,
+    /// The head of the response and the length of its body, once they were given out.
+    pub(super) sent: Option<(OutgoingResponse, Option<usize>)>,
+    /// An event without a message, which is sent first.
+    pub(super) control: Vec<u8>,
+    /// When the body must be complete, later when the stream gets a comment.
+    pub(super) silent_until: Instant,
+    /// When the token expires.
+    pub(super) expires: Option<Instant>,
+    pub(super) due: Option<Instant>,
+}
+
+pub(super) enum Stage {
+    /// To be reported for authorization.
+    Unauthorized,
+    /// Waits for the result of the authorization.
+    Authorizing,
+    /// The body is being read.
+    Body,
+    /// The messages of the body are being handled by an instance. `None`: their responses belong to
+    /// another exchange (HTTP+SSE).
+    Messages(Key, Option<ExchangeId>),
+    /// All messages have been handled; the stream may go on.
+    Stream(Key, ExchangeId),
+    /// Recorded events are sent.
+    Replay(Key, Reader),
+    /// A response of the site itself, and the part of its body that is not sent.
+    Reply(OutgoingResponse, Vec<u8>),
+    /// Nothing more is sent.
+    Ended,
+}
+
+impl Exchange {
+    pub(super) fn new(head: OwnedHead, now: Instant) -> Self {
+        Self {
+            stage: Stage::Unauthorized,
+            head,
+            body: Vec::new(),
+            counted: 0,
+            cursor: Cursor::Start,
+            principal: None,
+            fields: Vec::new(),
+            has_fault: false,
+            waits: false,
+            is_queued: false,
+            is_ready: false,
+            sent: None,
+            control: Vec::new(),
+            silent_until: now,
+            expires: None,
+            due: None,
+        }
+    }
+}
+
+/// The head of a response: [`Site::response`](super::Site::response).
+#[derive(Clone, Copy, Debug)]
+pub struct SiteResponse<'s> {
+    pub(super) head: OutgoingResponse,
+    pub(super) length: Option<usize>,
+    pub(super) fields: &'s [(&'static str, String)],
+}
+
+impl<'s> SiteResponse<'s> {
+    /// The HTTP status.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        self.head.status
+    }
+
+    /// The kind of the body.
+    #[must_use]
+    pub const fn kind(&self) -> BodyKind {
+        self.head.body
+    }
+
+    /// The length of the body in bytes, if all of it can be read already. Others are chunked.
+    #[must_use]
+    pub const fn length(&self) -> Option<usize> {
+        self.length
+    }
+
+    /// Returns the header fields, with names in lower case; those that frame the body are not
+    /// included.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &'s str)> {
+        let own = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
+        self.head.fields().map(|(name, value)| (name, value as &'s str)).chain(own)
+    }
+}
+
+/// The next part of a response's body: [`Site::body`](super::Site::body).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SiteBody<'s> {
+    /// Bytes to send; never empty. Report how many were sent with
+    /// [`Site::wrote`](super::Site::wrote).
+    Piece(&'s [u8]),
+    /// More may follow: wait for [`SiteStep::Ready`](super::SiteStep::Ready).
+    Pending,
+    /// The body is complete.
+    End,
+    /// The body cannot be completed: close the connection without ending the body, so that the
+    /// client notices.
+    Cut,
+}

@@ -1,0 +1,543 @@
+//! An HTTP site as a value: everything that a server over HTTP does between the socket and its
+//! handlers, for any HTTP library and any runtime.
+//!
+//! A [`Site`] holds the sessions, exchanges and streams of one endpoint, for all revisions:
+//! requests of 2026-07-28, sessions of 2025-03-26 to 2025-11-25 with streams that can be resumed,
+//! and HTTP+SSE (2024-11-05). It is a plain `&mut` value without lock, waker, socket or clock. Its
+//! tables grow on the heap up to the limits of [`SiteOptions`].
+//!
+//! | what happens | what the program calls |
+//! | --- | --- |
+//! | the head of a request has arrived | [`Site::open`], which names the exchange |
+//! | a piece of its body, its end | [`Site::feed_body`] while [`Site::wants_body`], [`Site::end_of_body`] (also without a body) |
+//! | anything of all this, or [`SiteStep::Wait`] is over | [`Site::next`], until it says `Wait` |
+//! | [`SiteStep::Authorize`] | [`Site::authorized`], at once or later |
+//! | [`SiteStep::Event`] | the handler; its outcome with [`SiteTurn::answer`], later with [`Site::answer`] |
+//! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
+//! | the response is sent, or the connection is lost | [`Site::close`] |
+//! | something has changed | [`Site::publish`] |
+//! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
+//!
+//! ```
+//! use mcp_sansio::http::site::{Site, SiteBody, SiteOptions, SiteStep};
+//! use mcp_sansio::types::{Implementation, TextResult};
+//! use mcp_sansio::*;
+//!
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
+//!
+//! /// Outcomes of requests: this program has one kind.
+//! struct Said(&'static str);
+//!
+//! impl Outcome<Server<'_>> for Said {
+//!     fn send(
+//!         &self,
+//!         server: &mut Server<'_>,
+//!         request: RequestHandle,
+//!         tx: &mut Tx<'_>,
+//!     ) -> Result<(), SendError> {
+//!         server.respond(request, &TextResult::new(self.0), tx)
+//!     }
+//! }
+//!
+//! # fn random() -> [u8; 16] { [7; 16] }
+//! let mut site = Site::new(&CONFIG, SiteOptions::new(), random);
+//! let now = Instant::from_millis(0);
+//! // As parsed by any HTTP library.
+//! let fields = [
+//!     ("Host", "localhost:8080"),
+//!     ("Accept", "application/json, text/event-stream"),
+//!     ("MCP-Protocol-Version", "2026-07-28"),
+//!     ("Mcp-Method", "tools/call"),
+//!     ("Mcp-Name", "say"),
+//! ];
+//! let exchange = site.open(now, "POST", "/mcp", fields);
+//! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{
+//!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+//! for piece in body.chunks(100) {
+//!     assert_eq!(site.feed_body(exchange, piece), piece.len());
+//! }
+//! site.end_of_body(now, exchange);
+//! let mut sent = Vec::new();
+//! loop {
+//!     match site.next(now) {
+//!         SiteStep::Event(ServerEvent::Request(request), mut turn) => {
+//!             turn.answer(request.handle, Said("hello"));
+//!         }
+//!         SiteStep::Ready(exchange) => {
+//!             let Some(head) = site.response(exchange) else { continue };
+//!             assert_eq!(head.status(), 200);
+//!             while let SiteBody::Piece(piece) = site.body(exchange) {
+//!                 sent.extend_from_slice(piece); // to the connection of this exchange
+//!                 let n = piece.len();
+//!                 site.wrote(now, exchange, n);
+//!             }
+//!             if site.body(exchange) == SiteBody::End {
+//!                 site.close(now, exchange);
+//!             }
+//!         }
+//!         SiteStep::Wait(_) => break, // for a connection, a handler, or this time
+//!         _ => {}
+//!     }
+//! }
+//! assert!(sent.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":"));
+//! ```
+//!
+//! # Threads
+//!
+//! A site can be put behind a mutex that is locked for one call, never while something is awaited;
+//! `now` is read while it is locked. Handlers do not run inside: a program keeps those that take
+//! time, and hands in their outcomes. [`SiteStep::Ready`] names the exchange whose connection to
+//! wake.
+//!
+//! # Connections that are lost
+//!
+//! [`Site::close`] ends a request that stands alone, and its stream of HTTP+SSE: its server is
+//! reported as [`SiteStep::Ended`], and its handlers should be dropped. In a session, requests go
+//! on; what they send is recorded, and a GET with `Last-Event-ID` resumes it. Without a stream that
+//! was begun, a response is lost; [`SiteTurn::release`] begins one.
+//!
+//! # Work
+//!
+//! A step costs as much as the message that it handles. Responses longer than
+//! [`SiteOptions::max_pending`] are written in parts as the connection takes them. Linear in the
+//! size of a table are [`Site::publish`] and opening a session (all servers), and finding out that
+//! a response is complete (the open requests of its session).
+
+mod bodies;
+mod exchange;
+mod head;
+mod instance;
+mod options;
+mod output;
+mod principal;
+mod route;
+mod slab;
+mod turn;
+
+pub use exchange::{SiteBody, SiteResponse};
+pub use options::SiteOptions;
+pub use principal::{Denied, Principal, bearer_token};
+pub use turn::SiteTurn;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::fmt;
+
+use crate::connection::Outcome;
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::http::RequestHead;
+use crate::http::server::{Endpoint, OutgoingResponse};
+use crate::message::Messages;
+use crate::server::{Change, Server, ServerConfig, ServerEvent};
+use crate::time::Instant;
+use bodies::Bodies;
+use exchange::{Exchange, Stage};
+use instance::{Instance, Kind};
+use slab::{Key, Slab};
+
+/// All sessions, exchanges and streams of one MCP endpoint.
+///
+/// `O` is the type of the [outcomes](Outcome) that are handed in to be sent when there is room.
+pub struct Site<'c, O = Infallible> {
+    config: &'c ServerConfig<'c>,
+    options: SiteOptions<'c>,
+    endpoint: Endpoint<'c>,
+    random: Box<dyn FnMut() -> [u8; 16] + Send + 'c>,
+    exchanges: Slab<Exchange>,
+    instances: Slab<Instance<O>>,
+    /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
+    /// compared in constant time.
+    by_id: BTreeMap<u32, Key>,
+    /// Number of sessions opened so far.
+    opened: u64,
+    bodies: Bodies,
+    tasks: VecDeque<Task>,
+    ready: VecDeque<Key>,
+    /// Instances that have ended, to be reported.
+    ended: VecDeque<Key>,
+    timers: BTreeSet<(Instant, Task)>,
+    /// Set by [`shut_down`](Self::shut_down).
+    closing: Option<Instant>,
+}
+
+/// Something that is to be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Task {
+    Exchange(Key),
+    Instance(Key),
+}
+
+/// The key of an exchange: a request and its response.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ExchangeKey(Key);
+
+/// The key of a server: that of a session, of a stream of HTTP+SSE, or of one request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ServerKey(Key);
+
+/// A request of a client, unique in its site: [`SiteTurn::request_key`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SiteRequest {
+    /// The server of the request.
+    pub server: ServerKey,
+    /// The handle of the request at this server.
+    pub request: RequestHandle,
+}
+
+/// What is to be done next: [`Site::next`].
+#[derive(Debug)]
+#[must_use]
+#[non_exhaustive]
+pub enum SiteStep<'p, O> {
+    /// An event of a server, and that server.
+    Event(ServerEvent<'p>, SiteTurn<'p, O>),
+    /// A request has to be authorized, at once or later: [`Site::authorized`].
+    Authorize {
+        /// The exchange of the request.
+        exchange: ExchangeKey,
+        /// Its head; see [`bearer_token`].
+        head: RequestHead<'p>,
+    },
+    /// There is something to do for the connection of this exchange: its response can be read
+    /// ([`Site::response`], [`Site::body`]), or more of its body ([`Site::wants_body`]).
+    Ready(ExchangeKey),
+    /// A session, or a request without one, has ended before its requests had a response. Drop what
+    /// belongs to it; outcomes of its requests are ignored.
+    Ended(ServerKey),
+    /// Something was done without the application: call [`Site::next`] again.
+    Again,
+    /// Nothing is left to do until this time, or until one of the other functions was called.
+    Wait(Option<Instant>),
+}
+
+impl<'c, O> Site<'c, O> {
+    /// Creates a site. `random` returns bytes for the ids of sessions that cannot be guessed: from
+    /// the operating system or from hardware, not from an ordinary generator.
+    #[must_use]
+    pub fn new(
+        config: &'c ServerConfig<'c>,
+        options: SiteOptions<'c>,
+        random: impl FnMut() -> [u8; 16] + Send + 'c,
+    ) -> Self {
+        let endpoint = Endpoint::new(config.revisions).host_policy(options.host_policy);
+        Self {
+            config,
+            options,
+            endpoint: if options.has_sessions { endpoint } else { endpoint.without_sessions() },
+            random: Box::new(random),
+            exchanges: Slab::new(),
+            instances: Slab::new(),
+            by_id: BTreeMap::new(),
+            opened: 0,
+            bodies: Bodies::new(options.body_budget, options.max_body),
+            tasks: VecDeque::new(),
+            ready: VecDeque::new(),
+            ended: VecDeque::new(),
+            timers: BTreeSet::new(),
+            closing: None,
+        }
+    }
+
+    /// Returns what is to be done next. Exchanges and servers are served in turns, one message at a
+    /// time.
+    pub fn next(&mut self, now: Instant) -> SiteStep<'_, O>
+    where
+        O: for<'m> Outcome<Server<'m>>,
+    {
+        if let Some(ended) = self.ended.pop_front() {
+            return SiteStep::Ended(ServerKey(ended));
+        }
+        while let Some(key) = self.ready.pop_front() {
+            if let Some(exchange) = self.exchanges.get_mut(key) {
+                exchange.is_ready = false;
+                return SiteStep::Ready(ExchangeKey(key));
+            }
+        }
+        while let Some((due, task)) = self.timers.first().copied().filter(|(due, _)| *due <= now) {
+            self.timers.remove(&(due, task));
+            match task {
+                Task::Exchange(key) => self.exchanges.get_mut(key).map(|found| found.due = None),
+                Task::Instance(key) => self.instances.get_mut(key).map(|found| found.due = None),
+            };
+            self.queue(task);
+        }
+        match self.tasks.pop_front() {
+            Some(Task::Exchange(key)) => self.run_exchange(key, now),
+            Some(Task::Instance(key)) => self.run_instance(key, now),
+            None => SiteStep::Wait(self.timers.first().map(|(due, _)| *due)),
+        }
+    }
+
+    /// Returns a server, for what no event has caused. `None` if it has ended.
+    pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
+        self.queue(Task::Instance(server.0));
+        let instance = self.instances.get_mut(server.0)?;
+        Some(SiteTurn { config: self.config, instance, key: server.0, now })
+    }
+
+    /// Hands in the outcome of a request, which is sent as its client takes it. If it is not valid,
+    /// the request gets an internal error (-32603). Nothing happens if the request has ended.
+    pub fn answer(&mut self, request: SiteRequest, outcome: O) {
+        let key = request.server.0;
+        if let Some(instance) = self.instances.get_mut(key) {
+            instance.answer(self.config, request.request, outcome);
+            self.queue(Task::Instance(key));
+        }
+    }
+
+    /// Tells all subscribers of all servers about a change. What a client has not read yet is not
+    /// repeated. Looks at each open session and `subscriptions/listen`.
+    pub fn publish(&mut self, change: &Change<'_>) {
+        for (key, instance) in self.instances.iter_mut() {
+            if instance.change(self.config, change) && !instance.is_queued {
+                instance.is_queued = true;
+                self.tasks.push_back(Task::Instance(key));
+            }
+        }
+    }
+
+    /// Shuts the site down: requests that come later get 503, subscriptions and streams end, open
+    /// requests go on until `until`. [`is_over`](Self::is_over) says when all of it has ended.
+    pub fn shut_down(&mut self, until: Instant) {
+        self.closing = Some(until);
+        let all: Vec<_> = self.instances.iter_mut().map(|(key, _)| key).collect();
+        all.into_iter().for_each(|key| self.queue(Task::Instance(key)));
+    }
+
+    /// Returns whether the site was shut down, and no request is open any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.closing.is_some() && self.instances.len() == 0
+    }
+
+    /// Returns the number of exchanges that are not closed.
+    #[must_use]
+    pub fn exchanges(&self) -> usize {
+        self.exchanges.len()
+    }
+
+    /// Returns the number of sessions and streams of HTTP+SSE.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.by_id.len()
+    }
+
+    fn queue(&mut self, task: Task) {
+        let is_queued = match task {
+            Task::Exchange(key) => self.exchanges.get_mut(key).map(|found| &mut found.is_queued),
+            Task::Instance(key) => self.instances.get_mut(key).map(|found| &mut found.is_queued),
+        };
+        if let Some(is_queued) = is_queued
+            && !core::mem::replace(is_queued, true)
+        {
+            self.tasks.push_back(task);
+        }
+    }
+
+    fn ready(&mut self, key: Key) {
+        ready(&mut self.exchanges, &mut self.ready, key);
+    }
+
+    fn run_exchange(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
+        exchange.is_queued = false;
+        let (is_due, is_expired) =
+            (exchange.silent_until <= now, exchange.expires.is_some_and(|at| at <= now));
+        match exchange.stage {
+            _ if is_expired => {
+                exchange.expires = None;
+                self.leave(key, now);
+                self.ready(key);
+            }
+            Stage::Unauthorized => return self.ask(key),
+            Stage::Body | Stage::Messages(_, None) if is_due => self.time_out(key),
+            Stage::Messages(..) => return self.take_message(key, now),
+            Stage::Stream(..) | Stage::Replay(..) => {
+                self.settle(key);
+                self.keep_alive(key, now);
+            }
+            _ => {}
+        }
+        SiteStep::Again
+    }
+
+    fn ask(&mut self, key: Key) -> SiteStep<'_, O> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
+        exchange.stage = Stage::Authorizing;
+        SiteStep::Authorize { exchange: ExchangeKey(key), head: exchange.head.as_head() }
+    }
+
+    /// Handles one message of a body.
+    fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
+        let Self { config, exchanges, instances, tasks, ready: all, .. } = self;
+        let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
+        let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
+        let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
+        let Some(instance) = instances.get_mut(owner) else {
+            *stage = Stage::Ended;
+            return SiteStep::Again;
+        };
+        let stream = id.unwrap_or(crate::ExchangeId::SESSION);
+        let Instance { state, own, streams, .. } = instance;
+        let line = streams.get_mut(&stream).unwrap_or(own);
+        if !line.messages.is_worth_it(&line.tx) {
+            line.waiting.push(key);
+            return SiteStep::Again;
+        }
+        let http = id.map(|id| (head.as_head().fields, id));
+        let mut messages = Messages::of_body(body, cursor, http);
+        let event = state.server(config).next_event(now, &mut messages, &mut line.tx);
+        match &event {
+            Err(SendError::Full) => {
+                line.messages.found_no_room(&line.tx);
+                line.waiting.push(key);
+            }
+            _ => line.messages.done(),
+        }
+        line.is_taken |= matches!(event, Ok(None)) && id.is_some();
+        instance.touch(stream);
+        if !core::mem::replace(&mut instance.is_queued, true) {
+            tasks.push_back(Task::Instance(owner));
+        }
+        match event {
+            Ok(Some(event)) => {
+                match &event {
+                    ServerEvent::Request(request) => instance.opened(request.handle, stream),
+                    ServerEvent::Listening { request } => {
+                        instance.opened(*request, stream);
+                        instance.listens.push(*request);
+                    }
+                    ServerEvent::RequestCancelled { request, .. } => instance.ended(*request),
+                    ServerEvent::Initialized => instance.is_initialized = true,
+                    ServerEvent::Violation(_) => *has_fault = true,
+                    _ => {}
+                }
+                if !core::mem::replace(is_queued, true) {
+                    tasks.push_back(Task::Exchange(key));
+                }
+                return SiteStep::Event(event, SiteTurn { config, instance, key: owner, now });
+            }
+            Ok(None) => {
+                *stage = match id {
+                    Some(id) => Stage::Stream(owner, id),
+                    None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
+                };
+                if !core::mem::replace(is_queued, true) {
+                    tasks.push_back(Task::Exchange(key));
+                }
+            }
+            Err(SendError::Full) => {}
+            // Nothing can be written, not even in parts.
+            Err(_) => *stage = Stage::Ended,
+        }
+        if !core::mem::replace(is_ready, true) {
+            all.push_back(key);
+        }
+        SiteStep::Again
+    }
+
+    fn run_instance(&mut self, key: Key, now: Instant) -> SiteStep<'_, O>
+    where
+        O: for<'m> Outcome<Server<'m>>,
+    {
+        let Self { config, options, exchanges, instances, timers, closing, ready: all, .. } = self;
+        let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
+        instance.is_queued = false;
+        let event = instance.run(config, now, closing.is_some());
+        let has_room = instance.distribute(config, |key| ready(exchanges, all, key));
+        let is_unused = instance.is_unused(config);
+        let ends_at = match &instance.kind {
+            Kind::Session(session) if is_unused => {
+                Some(session.active.saturating_add(options.idle_timeout))
+            }
+            _ => None,
+        };
+        let is_over = is_unused && closing.is_some()
+            || instance.is_unresponsive
+            || [ends_at, *closing].into_iter().flatten().any(|at| at <= now);
+        if let (Kind::Session(session), true) = (&instance.kind, closing.is_some()) {
+            session.readers.iter().for_each(|reader| ready(exchanges, all, *reader));
+        }
+        let timeout = instance.state.server(config).poll_timeout().filter(|_| !instance.is_blocked);
+        let due = [timeout, ends_at, *closing].into_iter().flatten().min();
+        set_timer(timers, Task::Instance(key), &mut instance.due, due);
+        if has_room || event.is_some() {
+            self.queue(Task::Instance(key));
+        }
+        if is_over && event.is_none() {
+            self.end_instance(key);
+            return SiteStep::Again;
+        }
+        match (event, self.instances.get_mut(key)) {
+            (Some(event), Some(instance)) => {
+                SiteStep::Event(event, SiteTurn { config: self.config, instance, key, now })
+            }
+            _ => SiteStep::Again,
+        }
+    }
+
+    /// Ends a session, or the server of one request.
+    fn end_instance(&mut self, key: Key) {
+        let Some(mut instance) = self.instances.remove(key) else { return };
+        if let Some(due) = instance.due {
+            self.timers.remove(&(due, Task::Instance(key)));
+        }
+        let id = match &instance.kind {
+            Kind::Alone => None,
+            Kind::Sse(id) => Some(*id),
+            Kind::Session(session) => {
+                session.readers.iter().for_each(|reader| self.ready(*reader));
+                session.id
+            }
+        };
+        if let Some(id) = id {
+            self.by_id.remove(&route::first_digits(id.as_str()));
+        }
+        for stream in instance.streams.values().chain([&instance.own]) {
+            if let Some(exchange) = stream.exchange {
+                self.ready(exchange);
+            }
+        }
+        if id.is_some() || instance.state.server(self.config).open_requests() > 0 {
+            self.ended.push_back(key);
+        }
+    }
+}
+
+fn ready(exchanges: &mut Slab<Exchange>, ready: &mut VecDeque<Key>, key: Key) {
+    if let Some(exchange) = exchanges.get_mut(key)
+        && !core::mem::replace(&mut exchange.is_ready, true)
+    {
+        ready.push_back(key);
+    }
+}
+
+/// Replaces the timer of a task.
+fn set_timer(
+    timers: &mut BTreeSet<(Instant, Task)>,
+    task: Task,
+    old: &mut Option<Instant>,
+    new: Option<Instant>,
+) {
+    if *old == new {
+        return;
+    }
+    if let Some(due) = core::mem::replace(old, new) {
+        timers.remove(&(due, task));
+    }
+    timers.extend(new.map(|due| (due, task)));
+}
+
+impl<O> fmt::Debug for Site<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site")
+            .field("exchanges", &self.exchanges())
+            .field("sessions", &self.sessions())
+            .finish_non_exhaustive()
+    }
+}

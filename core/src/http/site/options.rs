@@ -1,0 +1,94 @@
+//! The limits of a site.
+
+use core::time::Duration;
+
+use crate::http::server::HostPolicy;
+
+/// Access rules and limits of a [`Site`](super::Site). Fields can be changed after
+/// [`new`](Self::new).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SiteOptions<'c> {
+    /// The accepted hosts and origins. Default: [`HostPolicy::LOOPBACK`].
+    pub host_policy: HostPolicy<'c>,
+    /// The path; 404 for others. Default: none, every path is served.
+    pub path: Option<&'c str>,
+    /// The path on which HTTP+SSE is served for clients that know only 2024-11-05. Default: none.
+    pub sse_path: Option<&'c str>,
+    /// Whether legacy clients get sessions. Without, no state is kept between their requests, so
+    /// nothing can be requested from them. Default: true.
+    pub has_sessions: bool,
+    /// Whether each request is reported as [`SiteStep::Authorize`](super::SiteStep::Authorize).
+    /// Default: false.
+    pub authorizes: bool,
+    /// Maximum number of exchanges at a time; further requests get 503. Each takes about 1 KiB
+    /// beside its head, its body and its output. Default: 10,000.
+    pub max_exchanges: usize,
+    /// Maximum number of sessions and of streams of HTTP+SSE together. At the limit, a new one
+    /// replaces the oldest whose client has not sent `notifications/initialized`; if there is none,
+    /// the request gets 503. Each takes about 1 KiB, and up to [`replay`](Self::replay). Opening a
+    /// session looks at all of them. Default: 1,000.
+    pub max_sessions: usize,
+    /// The same for the sessions of one principal. Default: 100.
+    pub max_sessions_per_principal: usize,
+    /// Maximum number of open requests of one session, and of one request body (a batch). Each
+    /// takes about 300 bytes. Default: 1,024.
+    pub in_flight: u16,
+    /// Maximum number of URIs to which one session, or one `subscriptions/listen`, subscribes; 8
+    /// bytes each. Default: 64.
+    pub subscriptions: usize,
+    /// Maximum number of bytes of a request body; 413 for longer ones. Default: 4 MiB.
+    pub max_body: usize,
+    /// Maximum number of bytes of all bodies longer than 4 KiB together, from their first byte
+    /// until their messages are handled. Without room, a body is not read further. Default: 64 MiB.
+    pub body_budget: usize,
+    /// Maximum number of bytes that wait to be sent in one response; longer messages are written in
+    /// parts. Default: 64 KiB.
+    pub max_pending: usize,
+    /// Maximum number of bytes of sent events that a session keeps for
+    /// [replay](crate::http::server::ReplayBuffer). Default: 64 KiB.
+    pub replay: usize,
+    /// Time after which an unused session ends. Default: 30 minutes.
+    pub idle_timeout: Duration,
+    /// Time after which a body that is not complete gets 408, or 503 if it waits for room. Default:
+    /// 30 seconds.
+    pub read_timeout: Duration,
+    /// Time without output after which an event stream gets a comment, so that proxies keep it
+    /// open. Default: 15 seconds.
+    pub keep_alive: Duration,
+    /// The time that clients of 2025-11-25 wait before they resume a stream. Default: 1 second.
+    pub retry: Duration,
+}
+
+impl SiteOptions<'_> {
+    /// Creates options with the defaults.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            host_policy: HostPolicy::LOOPBACK,
+            path: None,
+            sse_path: None,
+            has_sessions: true,
+            authorizes: false,
+            max_exchanges: 10_000,
+            max_sessions: 1000,
+            max_sessions_per_principal: 100,
+            in_flight: 1024,
+            subscriptions: 64,
+            max_body: 4 << 20,
+            body_budget: 64 << 20,
+            max_pending: 64 << 10,
+            replay: 64 << 10,
+            idle_timeout: Duration::from_secs(30 * 60),
+            read_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(15),
+            retry: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Default for SiteOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,68 @@
+//! Who makes a request.
+
+use alloc::string::String;
+
+use crate::http::{RequestHead, SingleValue};
+use crate::time::Instant;
+
+/// An authenticated user or client. Sessions belong to the principal that opened them, and are
+/// found by it only.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Principal {
+    /// The authorization server that issued the token.
+    pub issuer: String,
+    /// The user or client, unique at its issuer.
+    pub subject: String,
+    /// The granted scopes, separated by spaces.
+    pub scopes: String,
+    /// When the token expires. Responses that are still open then are cut off: the client of a
+    /// session resumes them with a new token.
+    pub expires: Option<Instant>,
+    /// All claims of the token as a JSON object; may be empty.
+    pub claims: String,
+}
+
+impl Principal {
+    /// Creates a principal without scopes, whose token does not expire.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self { issuer: issuer.into(), subject: subject.into(), ..Self::default() }
+    }
+
+    /// Returns whether a scope was granted.
+    #[must_use]
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.split(' ').any(|granted| granted == scope)
+    }
+
+    /// Returns whether two requests come from the same principal.
+    pub(super) fn is_same(one: Option<&Self>, other: Option<&Self>) -> bool {
+        match (one, other) {
+            (Some(one), Some(other)) => {
+                (&one.issuer, &one.subject) == (&other.issuer, &other.subject)
+            }
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The response to a request that is not authorized.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Denied {
+    /// 401 without a valid token, 403 for a missing scope, 400 for malformed credentials.
+    pub status: u16,
+    /// The value of `WWW-Authenticate` (RFC 9110, 11.6.1), without line breaks: for example
+    /// `Bearer error="invalid_token"`.
+    pub challenge: String,
+}
+
+/// Returns the bearer token of a request, if it has exactly one `Authorization` field with one
+/// (RFC 6750, 2.1).
+#[must_use]
+pub fn bearer_token<'h>(head: &RequestHead<'h>) -> Option<&'h str> {
+    let SingleValue::Value(value) = head.fields.single("authorization") else { return None };
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim_matches(' ');
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

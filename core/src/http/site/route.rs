@@ -1,0 +1,511 @@
+//! From the head of a request to the server that handles it.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::exchange::{Exchange, Stage};
+use super::head::OwnedHead;
+use super::instance::{Instance, Kind, Session, Stream, response_buffer};
+use super::output::control;
+use super::principal::{Denied, Principal};
+use super::slab::Key;
+use super::{ExchangeKey, Site, Task, set_timer};
+use crate::handle::ExchangeId;
+use crate::http::server::{EventId, OutgoingResponse, Rejection, Route, SessionId};
+use crate::http::sse::ControlEvent;
+use crate::http::{Fields, SingleValue};
+use crate::lifecycle::Revision;
+use crate::message::Messages;
+use crate::rpc::ErrorCode;
+use crate::rx::Frame;
+use crate::time::Instant;
+use crate::tx::TxBuffer;
+
+/// A [`Route`] that borrows nothing.
+enum Decision {
+    Alone(Option<Revision>),
+    NewSession,
+    Post(Key),
+    Get(Key, Option<EventId>),
+    Delete(Key),
+    /// POST to a stream of HTTP+SSE.
+    Message(Key),
+    /// GET of HTTP+SSE.
+    NewStream,
+    Reply(OutgoingResponse, Vec<u8>),
+}
+
+impl<O> Site<'_, O> {
+    /// Begins an exchange with the head of its request. Never fails: a request that is not accepted
+    /// has a response at once.
+    ///
+    /// Feed the body while the site [wants](Self::wants_body) it, then call
+    /// [`end_of_body`](Self::end_of_body); also without a body.
+    pub fn open(
+        &mut self,
+        now: Instant,
+        method: &str,
+        target: &str,
+        fields: impl Fields + Send + 'static,
+    ) -> ExchangeKey {
+        let exchange = Exchange::new(OwnedHead::new(method, target, fields), now);
+        let is_full = self.exchanges.len() >= self.options.max_exchanges;
+        let key = self.exchanges.insert(exchange);
+        if is_full {
+            self.reject(key, &Rejection::service_unavailable());
+        } else if let Err(rejected) = self.admit(key, now) {
+            self.reject(key, &rejected);
+        }
+        ExchangeKey(key)
+    }
+
+    /// Checks what needs neither credentials nor a body.
+    fn admit(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
+        let head = exchange.head.as_head();
+        self.options.host_policy.check(&head)?;
+        let fields = &mut exchange.fields;
+        let origin = match head.fields.single("origin") {
+            // The origin was checked.
+            SingleValue::Value(origin) => Some(origin),
+            _ => None,
+        };
+        if let Some(origin) = origin {
+            fields.push(("access-control-allow-origin", origin.to_owned()));
+            let exposed = "mcp-session-id, www-authenticate";
+            fields.push(("access-control-expose-headers", exposed.to_owned()));
+            fields.push(("vary", "origin".to_owned()));
+        }
+        let is_served = [self.options.path, self.options.sse_path]
+            .into_iter()
+            .flatten()
+            .any(|path| path == head.path());
+        if self.options.path.is_some() && !is_served {
+            return Err(Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
+        }
+        if head.method == "OPTIONS" {
+            // A preflight: browsers send it without credentials.
+            let allow = self.endpoint.allowed_methods();
+            fields.push(("allow", allow.to_owned()));
+            if origin.is_some() {
+                fields.push(("access-control-allow-methods", allow.to_owned()));
+                if let SingleValue::Value(wanted) =
+                    head.fields.single("access-control-request-headers")
+                {
+                    fields.push(("access-control-allow-headers", wanted.to_owned()));
+                }
+                fields.push(("access-control-max-age", "86400".to_owned()));
+            }
+            self.reply(key, OutgoingResponse::empty(204), Vec::new());
+        } else if self.options.authorizes {
+            self.queue(Task::Exchange(key));
+        } else {
+            self.read_body(key, now)?;
+        }
+        Ok(())
+    }
+
+    /// Reports the result of [`SiteStep::Authorize`](super::SiteStep::Authorize). Nothing happens
+    /// if the exchange does not wait for it.
+    pub fn authorized(
+        &mut self,
+        now: Instant,
+        exchange: ExchangeKey,
+        result: Result<Principal, Denied>,
+    ) {
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        if !matches!(exchange.stage, Stage::Authorizing) {
+            return;
+        }
+        match result {
+            Ok(principal) => {
+                exchange.expires = principal.expires;
+                exchange.principal = Some(Box::new(principal));
+                if let Err(rejected) = self.read_body(key, now) {
+                    self.reject(key, &rejected);
+                }
+            }
+            Err(denied) => {
+                exchange.fields.push(("www-authenticate", denied.challenge));
+                let message = if denied.status == 403 {
+                    "Insufficient scope"
+                } else {
+                    "Authentication required"
+                };
+                let code = ErrorCode::InvalidRequest;
+                self.reject(key, &Rejection::new(denied.status, code, message));
+            }
+        }
+    }
+
+    /// Checks the rest of the head, and begins to read the body.
+    fn read_body(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
+        let head = exchange.head.as_head();
+        if self.options.sse_path != Some(head.path()) {
+            self.endpoint.check_head(&head)?;
+        } else if !matches!(head.method, "GET" | "POST") {
+            return Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+        }
+        exchange.stage = Stage::Body;
+        exchange.silent_until = now.saturating_add(self.options.read_timeout);
+        let due = Some(exchange.silent_until);
+        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
+        self.ready(key);
+        Ok(())
+    }
+
+    /// Returns whether more of the body can be fed. If not, and there is no response, the request
+    /// waits for authorization or for room.
+    #[must_use]
+    pub fn wants_body(&self, exchange: ExchangeKey) -> bool {
+        self.exchanges
+            .get(exchange.0)
+            .is_some_and(|exchange| matches!(exchange.stage, Stage::Body) && !exchange.waits)
+    }
+
+    /// Feeds a piece of the body. Returns how many bytes were taken: all of them, also if they are
+    /// not wanted any more, or none if there is no room. Then feed it again after
+    /// [`SiteStep::Ready`](super::SiteStep::Ready).
+    pub fn feed_body(&mut self, exchange: ExchangeKey, piece: &[u8]) -> usize {
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return piece.len() };
+        match exchange.stage {
+            Stage::Body => {}
+            Stage::Unauthorized | Stage::Authorizing => return 0,
+            _ => return piece.len(),
+        }
+        let len = exchange.body.len().saturating_add(piece.len());
+        if len > self.bodies.max_body() {
+            self.reject(key, &Rejection::content_too_large());
+            return piece.len();
+        }
+        let room = self.bodies.take(key, exchange.counted, len);
+        exchange.waits = room.is_none();
+        let Some((counted, next)) = room else { return 0 };
+        exchange.counted = counted;
+        exchange.body.extend_from_slice(piece);
+        self.wake_body(next);
+        piece.len()
+    }
+
+    /// Ends the body: the request is handled. Call it when the site takes a body
+    /// ([`wants_body`](Self::wants_body)); otherwise nothing happens.
+    pub fn end_of_body(&mut self, now: Instant, exchange: ExchangeKey) {
+        let key = exchange.0;
+        let Some(decision) = self.decide(key) else { return };
+        let has_room = match decision {
+            Decision::NewSession | Decision::NewStream => self.make_room(key),
+            Decision::Alone(_) => self.closing.is_none(),
+            _ => true,
+        };
+        if !has_room {
+            return self.reject(key, &Rejection::service_unavailable());
+        }
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        exchange.silent_until = now.saturating_add(self.options.keep_alive);
+        let principal = match decision {
+            Decision::Alone(_) | Decision::NewSession | Decision::NewStream => {
+                exchange.principal.take()
+            }
+            _ => None,
+        };
+        match decision {
+            Decision::Reply(head, body) => self.reply(key, head, body),
+            Decision::Alone(revision) => {
+                let own = Stream::new(response_buffer(&self.options), 0, Some(key));
+                let mut instance = Instance::new(&self.options, Kind::Alone, own, principal);
+                if let Some(revision) = revision {
+                    instance.state.server(self.config).start_legacy(revision);
+                }
+                let owner = self.instances.insert(instance);
+                self.take_messages(key, owner, Some(ExchangeId::new(1)));
+            }
+            Decision::NewSession => {
+                let instance = Instance::new_session(&self.options, now, principal);
+                let owner = self.instances.insert(instance);
+                self.post(key, owner);
+            }
+            Decision::Post(owner) => self.post(key, owner),
+            Decision::Get(owner, after) => self.get(key, owner, after, now),
+            Decision::Delete(owner) => {
+                self.end_instance(owner);
+                self.reply(key, OutgoingResponse::empty(204), Vec::new());
+            }
+            Decision::Message(owner) => {
+                exchange.silent_until = now.saturating_add(self.options.read_timeout);
+                let due = Some(exchange.silent_until);
+                set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
+                self.take_messages(key, owner, None);
+            }
+            Decision::NewStream => {
+                let path = exchange.head.as_head().path().to_owned();
+                let id = self.new_id();
+                let tx = response_buffer(&self.options).event_stream_only();
+                let own = Stream::new(tx, 0, Some(key));
+                let instance = Instance::new(&self.options, Kind::Sse(id), own, principal);
+                let owner = self.instances.insert(instance);
+                self.by_id.insert(first_digits(id.as_str()), owner);
+                if let Some(exchange) = self.exchanges.get_mut(key) {
+                    let uri = format!("{path}?{PARAMETER}{}", id.as_str());
+                    exchange.control = control(ControlEvent::Endpoint(&uri));
+                    exchange.stage = Stage::Stream(owner, ExchangeId::SESSION);
+                }
+                self.queue(Task::Exchange(key));
+                self.queue(Task::Instance(owner));
+                self.ready(key);
+            }
+        }
+    }
+
+    fn post(&mut self, key: Key, owner: Key) {
+        let Some(instance) = self.instances.get_mut(owner) else { return };
+        let id = instance.open_stream(self.config, &self.options, key);
+        self.take_messages(key, owner, Some(id));
+    }
+
+    fn take_messages(&mut self, key: Key, owner: Key, id: Option<ExchangeId>) {
+        if let Some(exchange) = self.exchanges.get_mut(key) {
+            exchange.stage = Stage::Messages(owner, id);
+        }
+        self.queue(Task::Exchange(key));
+        self.queue(Task::Instance(owner));
+    }
+
+    fn get(&mut self, key: Key, owner: Key, after: Option<EventId>, now: Instant) {
+        let Some((reader, before)) =
+            self.instances.get_mut(owner).and_then(|instance| instance.read(key, after))
+        else {
+            return;
+        };
+        if let Some(before) = before {
+            if let Some(Exchange { stage: Stage::Replay(_, reader), .. }) =
+                self.exchanges.get_mut(before)
+            {
+                reader.is_ending = true;
+            }
+            self.ready(before);
+        }
+        if let Some(exchange) = self.exchanges.get_mut(key) {
+            exchange.stage = Stage::Replay(owner, reader);
+        }
+        self.queue(Task::Instance(owner));
+        self.keep_alive(key, now);
+        self.ready(key);
+    }
+
+    /// Decides where a request goes.
+    fn decide(&mut self, key: Key) -> Option<Decision> {
+        let exchange = self.exchanges.get(key)?;
+        if !matches!(exchange.stage, Stage::Body) || exchange.waits {
+            return None;
+        }
+        let (head, principal) = (exchange.head.as_head(), exchange.principal.as_deref());
+        if self.options.sse_path == Some(head.path()) {
+            let query = head.query().unwrap_or_default();
+            let id = query.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));
+            let found = id.and_then(|id| self.find(id, principal, true));
+            return Some(match (head.method, found) {
+                ("POST", Some(owner)) => Decision::Message(owner),
+                ("POST", None) => rejected(&Rejection::session_not_found()),
+                _ => Decision::NewStream,
+            });
+        }
+        let body = Frame::Complete(&exchange.body);
+        let messages = Messages::over_http(body, &head, ExchangeId::new(1));
+        let found = |id| self.find(id, principal, false);
+        let decision = match self.endpoint.route(&head, &messages) {
+            Route::Stateless => Decision::Alone(None),
+            Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
+            Route::NewSession => Decision::NewSession,
+            Route::Session(id) => match found(id) {
+                Some(owner) if self.closing.is_none() || !messages.is_request_next() => {
+                    Decision::Post(owner)
+                }
+                Some(_) => rejected(&Rejection::service_unavailable()),
+                None => rejected(&Rejection::session_not_found()),
+            },
+            Route::Stream { session, last_event_id } => match found(session) {
+                Some(owner) => Decision::Get(owner, last_event_id),
+                None => rejected(&Rejection::session_not_found()),
+            },
+            Route::DeleteSession(id) => match found(id) {
+                Some(owner) => Decision::Delete(owner),
+                None => rejected(&Rejection::session_not_found()),
+            },
+            Route::Rejected(rejection) => rejected(&rejection),
+            // Answered before the body was read.
+            Route::Options => Decision::Reply(OutgoingResponse::empty(204), Vec::new()),
+        };
+        Some(decision)
+    }
+
+    /// Finds a session, or a stream of HTTP+SSE, of a principal.
+    fn find(&self, id: &str, principal: Option<&Principal>, is_sse: bool) -> Option<Key> {
+        let key = *self.by_id.get(&first_digits(id))?;
+        let instance = self.instances.get(key)?;
+        let own = match &instance.kind {
+            Kind::Sse(own) if is_sse => *own,
+            Kind::Session(session) if !is_sse => session.id?,
+            _ => return None,
+        };
+        let is_own = Principal::is_same(instance.principal.as_deref(), principal);
+        (own.is(id) && is_own).then_some(key)
+    }
+
+    /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request.
+    /// Returns whether there is room.
+    fn make_room(&mut self, key: Key) -> bool {
+        if self.closing.is_some() {
+            return false;
+        }
+        let principal = self.exchanges.get(key).and_then(|exchange| exchange.principal.as_deref());
+        let (mut all, mut own, mut oldest, mut oldest_own) = (0, 0, None, None);
+        for (key, instance) in self.instances.iter_mut() {
+            if matches!(instance.kind, Kind::Alone) {
+                continue;
+            }
+            let is_own = Principal::is_same(instance.principal.as_deref(), principal);
+            all += 1;
+            own += usize::from(is_own);
+            let Kind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
+                continue;
+            };
+            let is_older = |than: Option<(u64, Key)>| than.is_none_or(|(than, _)| *number < than);
+            if !instance.is_initialized {
+                oldest = Some((*number, key)).filter(|_| is_older(oldest)).or(oldest);
+                let new = Some((*number, key)).filter(|_| is_own && is_older(oldest_own));
+                oldest_own = new.or(oldest_own);
+            }
+        }
+        let replaced = if principal.is_some() && own >= self.options.max_sessions_per_principal {
+            oldest_own
+        } else if all >= self.options.max_sessions {
+            oldest
+        } else {
+            return true;
+        };
+        let Some((_, replaced)) = replaced else { return false };
+        self.end_instance(replaced);
+        true
+    }
+
+    /// After all messages of a body have been handled: frees the body, and opens the session that
+    /// they have begun.
+    pub(super) fn settle(&mut self, key: Key) {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        let Stage::Stream(owner, _) = exchange.stage else { return };
+        if exchange.body.is_empty() {
+            return;
+        }
+        exchange.body = Vec::new();
+        let counted = core::mem::take(&mut exchange.counted);
+        self.release_body(key, counted);
+        let Some(Instance { kind: Kind::Session(session), state, .. }) =
+            self.instances.get_mut(owner)
+        else {
+            return;
+        };
+        if session.id.is_some() || state.server(self.config).legacy_revision().is_none() {
+            return;
+        }
+        let id = self.new_id();
+        self.opened += 1;
+        if let Some(Instance { kind: Kind::Session(session), .. }) = self.instances.get_mut(owner) {
+            (session.id, session.number) = (Some(id), self.opened);
+        }
+        self.by_id.insert(first_digits(id.as_str()), owner);
+        if let Some(exchange) = self.exchanges.get_mut(key) {
+            exchange.fields.push(("mcp-session-id", id.as_str().to_owned()));
+        }
+        self.ready(key);
+    }
+
+    pub(super) fn release_body(&mut self, key: Key, counted: usize) {
+        let next = self.bodies.release(key, counted);
+        self.wake_body(next);
+    }
+
+    fn wake_body(&mut self, next: Option<Key>) {
+        let Some(next) = next else { return };
+        if let Some(exchange) = self.exchanges.get_mut(next) {
+            exchange.waits = false;
+        }
+        self.ready(next);
+    }
+
+    /// Rejects a request whose body is not complete in time, or finds no room.
+    pub(super) fn time_out(&mut self, key: Key) {
+        let Some(exchange) = self.exchanges.get(key) else { return };
+        let is_slow = matches!(exchange.stage, Stage::Body) && !exchange.waits;
+        let rejection = if is_slow {
+            Rejection::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
+        } else {
+            Rejection::service_unavailable()
+        };
+        self.reject(key, &rejection);
+    }
+
+    fn reject(&mut self, key: Key, rejection: &Rejection<'_>) {
+        let (head, body) = rendered(rejection);
+        self.reply(key, head, body);
+    }
+
+    fn reply(&mut self, key: Key, head: OutgoingResponse, body: Vec<u8>) {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        match head.status {
+            405 => {
+                let is_sse = self.options.sse_path == Some(exchange.head.as_head().path());
+                let allow =
+                    if is_sse { "GET, POST, OPTIONS" } else { self.endpoint.allowed_methods() };
+                exchange.fields.push(("allow", allow.to_owned()));
+            }
+            503 => exchange.fields.push(("retry-after", RETRY_AFTER.to_owned())),
+            _ => {}
+        }
+        exchange.stage = Stage::Reply(head, body);
+        exchange.body = Vec::new();
+        let counted = core::mem::take(&mut exchange.counted);
+        self.release_body(key, counted);
+        self.ready(key);
+    }
+
+    /// Returns a new id.
+    fn new_id(&mut self) -> SessionId {
+        loop {
+            let id = SessionId::from_random((self.random)());
+            if !self.by_id.contains_key(&first_digits(id.as_str())) {
+                return id;
+            }
+        }
+    }
+}
+
+fn rejected(rejection: &Rejection<'_>) -> Decision {
+    let (head, body) = rendered(rejection);
+    Decision::Reply(head, body)
+}
+
+fn rendered(rejection: &Rejection<'_>) -> (OutgoingResponse, Vec<u8>) {
+    let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
+    match rejection.write(&mut tx) {
+        Ok(()) => (
+            tx.http_response().unwrap_or(OutgoingResponse::empty(rejection.status())),
+            tx.pending().to_vec(),
+        ),
+        Err(_) => (OutgoingResponse::empty(rejection.status()), Vec::new()),
+    }
+}
+
+/// Returns the number that the first eight digits of an id are.
+pub(super) fn first_digits(id: &str) -> u32 {
+    id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0)
+}
+
+/// The parameter of the URI for messages of HTTP+SSE.
+const PARAMETER: &str = "session=";
+/// `Retry-After` of requests that were rejected for lack of room, in seconds.
+const RETRY_AFTER: &str = "5";

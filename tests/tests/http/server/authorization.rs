@@ -1,0 +1,104 @@
+//! Authorization as a step, and what belongs to a principal.
+
+use std::time::Duration;
+
+use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+fn host() -> Host {
+    Host::of(&CONFIG, |options| options.authorizes = true)
+}
+
+fn with(token: &str, request: &str) -> String {
+    request.replacen("Host:", &format!("Authorization: Bearer {token}\r\nHost:"), 1)
+}
+
+#[test]
+fn a_request_without_a_valid_token_gets_a_challenge_whatever_else_is_wrong_with_it() {
+    let mut host = host();
+    for request in [modern("tools/list", "{}", &[]), initialize("2025-11-25"), bare("PUT", &[])] {
+        let answer = host.send(&request);
+        assert_eq!((answer.status, answer.field("www-authenticate")), (401, Some("Bearer")));
+        let answer = host.send(&with("expired", &request));
+        assert_eq!(answer.field("www-authenticate"), Some("Bearer error=\"invalid_token\""));
+    }
+    assert_eq!((host.site.sessions(), host.principals.len()), (0, 0));
+    // Browsers ask without credentials, and hosts are checked before.
+    let origin = ("Origin", "http://localhost:1");
+    let answer = host.send(&bare("OPTIONS", &[origin]));
+    assert_eq!(answer.status, 204);
+    assert_eq!(answer.field("access-control-allow-origin"), Some("http://localhost:1"));
+    assert_eq!(host.send(&bare("GET", &[("Host", "evil.example")])).status, 403);
+}
+
+#[test]
+fn a_request_waits_for_its_authorization_and_others_do_not() {
+    let mut host = host();
+    host.authorizes_at_once = false;
+    let call = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
+    let mut all = ["a", "b"].map(|token| Connection::new(&with(token, &call)));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(host.principals.is_empty());
+    let asked = std::mem::take(&mut host.asked);
+    for ((exchange, token), number) in asked.into_iter().rev().zip([1, 0]) {
+        assert_eq!(token.as_deref(), Some(["a", "b"][number]));
+        host.authorize(exchange, token);
+        host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+        assert_eq!(all[number].answer.status, 200);
+    }
+    assert_eq!(host.principals, [Some("b".to_owned()), Some("a".to_owned())]);
+    // A connection that is lost meanwhile is not served.
+    let mut lost = Connection::new(&with("c", &call));
+    host.serve(&mut [&mut lost]);
+    lost.close(&mut host);
+    let (exchange, token) = host.asked.remove(0);
+    host.authorize(exchange, token);
+    host.run();
+    assert_eq!((host.principals.len(), host.site.exchanges()), (2, 0));
+}
+
+#[test]
+fn sess_10_a_session_is_found_only_by_the_principal_that_opened_it() {
+    let mut host = host();
+    let answer = host.send(&with("a", &initialize("2025-11-25")));
+    let id = answer.field("mcp-session-id").unwrap().to_owned();
+    let own = [("Mcp-Session-Id", id.as_str())];
+    for (token, status) in [("b", 404), ("a", 200)] {
+        assert_eq!(host.send(&with(token, &post(&own, PING))).status, status);
+        assert_eq!(host.send(&with(token, &bare("GET", &own))).status, status);
+    }
+    assert_eq!(host.send(&with("b", &bare("DELETE", &own))).status, 404);
+    assert_eq!(host.send(&with("a", &bare("DELETE", &own))).status, 204);
+}
+
+#[test]
+fn a_stream_ends_when_its_token_expires_and_is_resumed_with_a_new_one() {
+    let mut host = host();
+    let answer = host.send(&with("short-a", &initialize("2025-11-25")));
+    let id = answer.field("mcp-session-id").unwrap().to_owned();
+    let own = [("Mcp-Session-Id", id.as_str())];
+    let slow = post(&own, &tool_call(2, "slow"));
+    let listen =
+        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
+    let mut all =
+        [bare("GET", &own), slow, listen].map(|text| Connection::new(&with("short-a", &text)));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    let open = host.open[0];
+    host.progress(open, 1);
+    host.wait(Duration::from_millis(4999));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(all.iter().all(|stream| !stream.is_done));
+    host.wait(Duration::from_millis(1));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(all.iter().all(|stream| stream.is_done), "{:?}", all[1].answer);
+    // The request of the session goes on, the subscription without one has ended.
+    assert_eq!((host.site.sessions(), host.ended.len()), (1, 1));
+    host.finish(open);
+    let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "2-1")];
+    let mut resumed = Connection::new(&with("short-a", &bare("GET", &fields)));
+    host.now = mcp_sansio::Instant::from_millis(4000);
+    host.serve(&mut [&mut resumed]);
+    assert!(resumed.answer.body.starts_with("id: 2-2\ndata: {"), "{:?}", resumed.answer);
+    assert!(resumed.is_done);
+}

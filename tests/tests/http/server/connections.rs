@@ -1,0 +1,189 @@
+//! Many connections at once, in any pieces, and lost at any byte.
+
+use mcp_sansio::Change;
+
+use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
+
+/// Returns the requests of a client of each era, in a session that is open.
+fn requests(host: &mut Host) -> Vec<String> {
+    let (old, new) = (host.open("2025-03-26"), host.open("2025-11-25"));
+    let in_session = |session: &str, body: &str| post(&[("Mcp-Session-Id", session)], body);
+    let batch = format!("[{},{}]", tool_call(8, "echo"), tool_call(9, "progress"));
+    vec![
+        modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]),
+        modern("tools/list", "{}", &[]),
+        modern("no/such", "{}", &[]),
+        initialize("2025-06-18"),
+        in_session(&old, &batch),
+        in_session(&old, &tool_call(2, "long")),
+        in_session(&new, &tool_call(3, "progress")),
+        in_session(&new, &tool_call(4, "long")),
+        in_session(&new, r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#),
+        in_session("unknown", r#"{"jsonrpc":"2.0","id":6,"method":"ping"}"#),
+        bare("OPTIONS", &[]),
+    ]
+}
+
+/// Removes what differs from run to run: the numbers of streams and sessions.
+fn comparable(answer: &super::host::Answer) -> String {
+    let lines = answer.body.lines().map(|line| match line.strip_prefix("id: ") {
+        Some(id) => format!("id: {}", id.split('-').next_back().unwrap()),
+        None => line.to_owned(),
+    });
+    format!("{} {}", answer.status, lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn connections_that_are_served_in_turns_get_what_they_would_get_alone() {
+    let mut host = Host::new();
+    let alone: Vec<_> =
+        requests(&mut host).iter().map(|request| comparable(&host.send(request))).collect();
+    for (chunk, room) in [(1, 1 << 16), (7, 400), (1000, 401), (usize::MAX, 500)] {
+        let mut host = Host::of(&CONFIG, |options| options.max_pending = room);
+        let requests = requests(&mut host);
+        host.chunk = chunk;
+        let mut connections: Vec<_> =
+            requests.iter().chain(&requests[..2]).map(|request| Connection::new(request)).collect();
+        host.serve(&mut connections.iter_mut().collect::<Vec<_>>());
+        for (connection, alone) in connections.iter().zip(alone.iter().chain(&alone[..2])) {
+            assert!(connection.is_done, "{chunk} {:?}", connection.answer);
+            assert_eq!(&comparable(&connection.answer), alone, "{chunk} {room}");
+        }
+        assert_eq!((host.site.exchanges(), host.site.sessions()), (0, 3));
+        assert!(host.ended.is_empty());
+    }
+}
+
+#[test]
+fn a_connection_that_is_lost_at_any_byte_leaves_nothing_behind() {
+    let count = requests(&mut Host::new()).len();
+    for number in 0..count {
+        for steps in (0..).step_by(3) {
+            let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
+            let request = requests(&mut host).remove(number);
+            let mut connection = Connection::new(&request);
+            let mut has_moved = true;
+            for _ in 0..steps {
+                has_moved = host.run() | connection.step(&mut host, 11);
+            }
+            connection.close(&mut host);
+            host.run();
+            assert_eq!(host.site.exchanges(), 0);
+            let next = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
+            assert_eq!(host.send(&next).status, 200);
+            // Sessions go on, and requests without one do not.
+            assert!((2..=3).contains(&host.site.sessions()), "{}", host.site.sessions());
+            host.site.shut_down(host.now.saturating_add(std::time::Duration::from_secs(1)));
+            host.run();
+            assert!(host.site.is_over(), "{request} {steps}");
+            if !has_moved {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_lost_at_any_byte_is_resumed_with_what_follows() {
+    for cut in 0.. {
+        let mut host = Host::of(&CONFIG, |options| options.max_pending = 400);
+        let id = host.open("2025-11-25");
+        let mut lost = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
+        host.serve(&mut [&mut lost]);
+        let open = host.open.remove(0);
+        host.progress(open, 1);
+        host.run();
+        while lost.answer.body.len() < cut && lost.step(&mut host, 1) {}
+        let is_whole = lost.answer.body.len() < cut;
+        lost.close(&mut host);
+        host.progress(open, 2);
+        host.finish(open);
+        host.run();
+        let seen = &lost.answer.body;
+        let complete = &seen[..seen.rfind("\n\n").map_or(0, |at| at + 2)];
+        let last = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back();
+        if let Some(last) = last {
+            let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", last)];
+            let mut resumed = Connection::new(&bare("GET", &fields));
+            host.chunk = 1 + cut % 7;
+            host.serve(&mut [&mut resumed]);
+            let whole = format!("{complete}{}", resumed.answer.body);
+            let events: Vec<_> =
+                whole.lines().filter_map(|line| line.strip_prefix("data: {")).collect();
+            assert_eq!(events.len(), 3, "{cut} {whole}");
+            let ids: Vec<_> = whole.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+            assert_eq!(ids, ["3-0", "3-1", "3-2", "3-3"], "{cut}");
+            // The stream ends with the response.
+            assert!(resumed.is_done);
+        }
+        if is_whole {
+            assert!(cut > 100, "{cut}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_standalone_stream_belongs_to_the_latest_connection() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    let (mut first, mut second) = (Connection::new(&get), Connection::new(&get));
+    host.serve(&mut [&mut first]);
+    host.site.publish(&Change::tools());
+    host.serve(&mut [&mut first]);
+    assert!(first.answer.body.starts_with("id: 0-0\ndata: {") && !first.is_done);
+    host.serve(&mut [&mut first, &mut second]);
+    assert!(first.is_done && first.answer.body.ends_with("\n\nretry: 500\n\n"), "{first:?}");
+    host.site.publish(&Change::tools());
+    host.serve(&mut [&mut second]);
+    assert!(second.answer.body.starts_with("id: 0-1\ndata: {"), "{second:?}");
+    // The end of the first connection does not take the stream from the second.
+    assert!(!second.is_done);
+    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    host.serve(&mut [&mut second]);
+    assert!(second.is_done);
+    assert_eq!((host.site.exchanges(), host.site.sessions(), host.ended.len()), (0, 0, 1));
+}
+
+#[test]
+fn an_event_that_was_cut_off_is_sent_again_to_the_next_connection() {
+    let mut host = Host::new();
+    let id = host.open("2025-06-18");
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    host.site.publish(&Change::tools());
+    let mut first = Connection::new(&get);
+    while first.answer.body.len() < 20 {
+        host.run();
+        first.step(&mut host, 5);
+    }
+    first.close(&mut host);
+    assert!(host.send(&get).body.starts_with("id: 0-0\ndata: {"));
+    assert_eq!(host.send(&get).body, "");
+}
+
+#[test]
+fn a_request_goes_on_while_its_connection_is_released() {
+    for (version, is_possible) in [("2025-11-25", true), ("2025-06-18", false)] {
+        let mut host = Host::new();
+        let id = host.open(version);
+        let mut slow = Connection::new(&post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow")));
+        host.serve(&mut [&mut slow]);
+        let open = host.open.remove(0);
+        let mut turn = host.site.turn(host.now, open.server).unwrap();
+        assert_eq!(turn.release(open.request), is_possible);
+        host.serve(&mut [&mut slow]);
+        assert_eq!(slow.is_done, is_possible);
+        host.finish(open);
+        if is_possible {
+            assert_eq!(slow.answer.body, "id: 3-0\nretry: 500\ndata:\n\n");
+            let fields = [("Mcp-Session-Id", id.as_str()), ("Last-Event-ID", "3-0")];
+            let mut resumed = Connection::new(&bare("GET", &fields));
+            host.serve(&mut [&mut resumed]);
+            assert!(resumed.is_done && resumed.answer.body.starts_with("id: 3-1\ndata: {"));
+        } else {
+            host.serve(&mut [&mut slow]);
+            assert_eq!(slow.answer.json()["id"], 2);
+        }
+    }
+}

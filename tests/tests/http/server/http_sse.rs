@@ -1,0 +1,90 @@
+//! HTTP+SSE, the transport of 2024-11-05.
+
+use std::time::Duration;
+
+use super::host::{CONFIG, Connection, Host, bare, initialize, post, tool_call};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+fn host(room: usize) -> Host {
+    Host::of(&CONFIG, |options| {
+        (options.path, options.sse_path) = (Some("/mcp"), Some("/sse"));
+        options.max_pending = room;
+    })
+}
+
+fn to(target: &str, request: &str) -> String {
+    request.replacen("/mcp", target, 1)
+}
+
+/// Opens a stream, and returns it with the target for messages.
+fn open(host: &mut Host) -> (Connection, String) {
+    let mut stream = Connection::new(&to("/sse", &bare("GET", &[])));
+    host.serve(&mut [&mut stream]);
+    let body = &stream.answer.body;
+    let target = body.strip_prefix("event: endpoint\ndata: ").unwrap().trim().to_owned();
+    assert!(target.starts_with("/sse?session=") && body.ends_with("\n\n"));
+    stream.answer.body.clear();
+    (stream, target)
+}
+
+#[test]
+fn old_01_old_02_old_08_messages_are_accepted_and_their_responses_are_events() {
+    for (chunk, room) in [(usize::MAX, 1 << 16), (1, 400)] {
+        let mut host = host(room);
+        host.chunk = chunk;
+        let (mut stream, target) = open(&mut host);
+        for (body, count) in [
+            (initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned(), 1),
+            (INITIALIZED.to_owned(), 0),
+            (tool_call(2, "progress"), 3),
+            (tool_call(3, "long"), 1),
+        ] {
+            let mut message = Connection::new(&to(&target, &post(&[], &body)));
+            host.serve(&mut [&mut message, &mut stream]);
+            assert_eq!(message.answer.trace(), "202\n\n", "{body}");
+            let events = std::mem::take(&mut stream.answer.body);
+            assert_eq!(events.matches("data: {").count(), count, "{events}");
+            assert!(!events.contains("id: ") && !stream.is_done);
+        }
+        stream.close(&mut host);
+        assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 404);
+        assert_eq!((host.site.sessions(), host.site.exchanges(), host.ended.len()), (0, 0, 1));
+    }
+}
+
+#[test]
+fn only_its_own_path_and_id_lead_to_a_stream() {
+    let mut host = host(1 << 16);
+    let (mut stream, target) = open(&mut host);
+    let session = host.open("2025-11-25");
+    for target in ["/sse", "/sse?session=", "/sse?session=x", &format!("/sse?session={session}")] {
+        assert_eq!(host.send(&to(target, &post(&[], INITIALIZED))).error(), (404, -32001));
+    }
+    let id = target.split_once('=').unwrap().1.to_owned();
+    assert_eq!(host.call(&id, INITIALIZED).status, 404);
+    assert_eq!(host.send(&to("/other", &post(&[], INITIALIZED))).status, 404);
+    let answer = host.send(&to("/sse", &bare("DELETE", &[])));
+    assert_eq!((answer.status, answer.field("allow")), (405, Some("GET, POST, OPTIONS")));
+    host.serve(&mut [&mut stream]);
+    assert_eq!((stream.answer.body.as_str(), stream.is_done), ("", false));
+}
+
+#[test]
+fn a_message_waits_while_the_stream_is_not_read() {
+    let mut host = host(100);
+    let (mut stream, target) = open(&mut host);
+    let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
+    let mut messages: Vec<_> = (0..4)
+        .map(|_| Connection::new(&to(&target, &post(&[], &body.replace("elicitation", "roots")))))
+        .collect();
+    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
+    assert!(messages.iter().any(|message| message.answer.status == 0));
+    let waiting = messages.iter().filter(|message| message.answer.status == 0).count();
+    host.wait(Duration::from_secs(30));
+    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
+    let refused = messages.iter().filter(|message| message.answer.status == 503).count();
+    assert_eq!(refused, waiting);
+    host.serve(&mut [&mut stream]);
+    assert!(stream.answer.body.contains("\"id\":1,\"result\""), "{:?}", stream.answer);
+}

@@ -1,0 +1,246 @@
+//! Limits, deadlines, and the end of a site.
+
+use std::time::Duration;
+
+use mcp_sansio::http::site::{Principal, SiteBody, SiteStep};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{Change, ServerConfig, ServerFeatures};
+
+use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+#[test]
+fn at_the_limit_a_session_replaces_the_oldest_that_was_not_initialized() {
+    let mut host = Host::of(&CONFIG, |options| options.max_sessions = 3);
+    let used = host.open("2025-11-25");
+    let session = |host: &mut Host| {
+        let answer = host.send(&initialize("2025-11-25"));
+        (answer.status, answer.field("mcp-session-id").map(str::to_owned))
+    };
+    let (_, first) = session(&mut host);
+    let (_, second) = session(&mut host);
+    let (_, third) = session(&mut host);
+    assert_eq!((host.site.sessions(), host.ended.len()), (3, 1));
+    assert_eq!(host.call(&first.unwrap(), PING).status, 404);
+    for id in [second.unwrap(), third.unwrap()] {
+        assert_eq!(host.call(&id, INITIALIZED).status, 202);
+    }
+    assert_eq!(host.call(&used, PING).status, 200);
+    let refused = host.send(&initialize("2025-11-25"));
+    assert_eq!((refused.status, refused.field("retry-after")), (503, Some("5")));
+    // Requests without a session are not limited.
+    assert_eq!(host.send(&modern("tools/list", "{}", &[])).status, 200);
+    // Sessions that are about to be opened count as well.
+    let mut host = Host::of(&CONFIG, |options| options.max_sessions = 2);
+    let request = initialize("2025-11-25");
+    let mut all: Vec<_> = (0..5).map(|_| Connection::new(&request)).collect();
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(host.site.sessions() <= 2, "{:?}", host.site);
+}
+
+#[test]
+fn s3_a_principal_has_a_limit_of_its_own() {
+    let mut host = Host::of(&CONFIG, |options| {
+        options.authorizes = true;
+        options.max_sessions_per_principal = 1;
+    });
+    let mut open = |token: &str| {
+        let request = initialize("2025-11-25")
+            .replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"));
+        let answer = host.send(&request);
+        let id = answer.field("mcp-session-id").map(str::to_owned);
+        if let Some(id) = &id {
+            let token = format!("Bearer {token}");
+            let fields = [("Mcp-Session-Id", id.as_str()), ("Authorization", token.as_str())];
+            assert_eq!(host.send(&post(&fields, INITIALIZED)).status, 202);
+        }
+        answer.status
+    };
+    assert_eq!([open("a"), open("a"), open("b"), open("b")], [200, 503, 200, 503]);
+}
+
+#[test]
+fn exchanges_and_bodies_have_limits() {
+    let mut host = Host::of(&CONFIG, |options| options.max_exchanges = 2);
+    let slow = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let first = host.send(&slow);
+    host.send(&slow);
+    assert_eq!(host.send(&slow).status, 503);
+    host.finish(host.open[0]);
+    assert_eq!(host.rest(first.exchange.unwrap()).status, 200);
+    assert_eq!(host.send(&modern("tools/list", "{}", &[])).status, 200);
+
+    let mut host = Host::of(&CONFIG, |options| options.max_body = 1000);
+    assert_eq!(host.send(&post(&[], &" ".repeat(1001))).error(), (413, -32600));
+    assert_eq!(host.send(&post(&[], &" ".repeat(1000))).error(), (400, -32700));
+}
+
+#[test]
+fn s5_bodies_wait_for_room_and_never_for_each_other() {
+    let mut host = Host::of(&CONFIG, |options| {
+        (options.max_body, options.body_budget) = (16 << 10, 40 << 10);
+    });
+    // Each body is allowed; all together are not. They arrive in small pieces at the same time.
+    let request = modern(
+        "tools/call",
+        &format!(r#"{{"name":"echo","arguments":{{"x":"{}"}}}}"#, "x".repeat(12_000)),
+        &[("Mcp-Name", "echo")],
+    );
+    host.chunk = 512;
+    let mut all: Vec<_> = (0..20).map(|_| Connection::new(&request)).collect();
+    // Some of them are lost on the way.
+    for _ in 0..30 {
+        for connection in &mut all {
+            connection.step(&mut host, 512);
+        }
+        host.run();
+    }
+    for lost in all.drain(3..8) {
+        { lost }.close(&mut host);
+    }
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    for connection in &all {
+        assert!(connection.is_done, "{:?}", connection.answer);
+        assert_eq!(connection.answer.status, 200);
+    }
+    assert_eq!(host.site.exchanges(), 0);
+}
+
+#[test]
+fn a_body_that_is_not_complete_in_time_is_refused() {
+    let mut host = Host::new();
+    let request = modern("tools/list", "{}", &[]);
+    let mut slow = Connection::new(&request[..request.len() - 1]);
+    while host.run() | slow.step(&mut host, 100) {}
+    host.wait(Duration::from_millis(29_999));
+    assert!(!slow.step(&mut host, 100));
+    host.wait(Duration::from_millis(1));
+    while slow.step(&mut host, 1000) {}
+    assert_eq!((slow.answer.status, slow.is_done, host.site.exchanges()), (408, true, 0));
+}
+
+#[test]
+fn a_session_ends_when_it_is_not_used() {
+    let mut host = Host::new();
+    let minute = Duration::from_secs(60);
+    let id = host.open("2025-11-25");
+    host.wait(29 * minute);
+    assert_eq!(host.call(&id, PING).status, 200);
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    let mut stream = Connection::new(&get);
+    host.wait(29 * minute);
+    host.serve(&mut [&mut stream]);
+    host.wait(60 * minute);
+    stream.close(&mut host);
+    assert_eq!(host.site.sessions(), 1, "a stream was open");
+    let slow = host.tool(&id, 2, "slow");
+    host.site.close(host.now, slow.exchange.unwrap());
+    host.wait(60 * minute);
+    assert_eq!(host.site.sessions(), 1, "a request was open");
+    host.finish(host.open[0]);
+    host.run();
+    host.wait(30 * minute - Duration::from_millis(1));
+    assert_eq!(host.site.sessions(), 0, "the clock was running since the connection was lost");
+    assert_eq!((host.call(&id, PING).status, host.ended.len()), (404, 1));
+}
+
+#[test]
+fn silent_streams_get_comments_between_events() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let listen =
+        modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]);
+    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
+    let mut all = [&bare("GET", &[("Mcp-Session-Id", &id)]), &listen, &slow]
+        .map(|text| Connection::new(text));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.wait(Duration::from_secs(14));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(all.iter().all(|stream| !stream.answer.body.contains(":\n\n")));
+    for count in 1..4 {
+        host.wait(Duration::from_secs(15));
+        host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+        let counts: Vec<_> =
+            all.iter().map(|stream| stream.answer.body.matches(":\n\n").count()).collect();
+        // A response that has not begun may still be one JSON body.
+        assert_eq!(counts, [count, count, 0]);
+    }
+    host.site.publish(&Change::tools());
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(all[1].answer.body.ends_with("}}\n\n") && all[0].answer.body.ends_with("}}\n\n"));
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_answered_by_the_site() {
+    static CONFIG: ServerConfig<'static> =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_secs(10));
+    let mut host = Host::of(&CONFIG, |_| {});
+    let id = host.open("2025-11-25");
+    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
+    let call = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let mut all = [slow, call].map(|text| Connection::new(&text));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.wait(Duration::from_secs(10));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    for connection in &all {
+        assert!(connection.is_done);
+        assert_eq!(connection.answer.error(), (200, -32603), "{:?}", connection.answer);
+    }
+}
+
+#[test]
+fn shutting_down_ends_streams_and_lets_requests_finish_until_a_limit() {
+    let mut host = Host::of(&CONFIG, |options| options.sse_path = Some("/sse"));
+    let id = host.open("2025-11-25");
+    let idle = host.open("2025-06-18");
+    let slow = post(&[("Mcp-Session-Id", &id)], &tool_call(2, "slow"));
+    let call = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    let sse = bare("GET", &[]).replace("/mcp", "/sse");
+    let mut all = [slow, call, get, sse].map(|text| Connection::new(&text));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    host.site.shut_down(host.now.saturating_add(Duration::from_secs(10)));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert_eq!(all.each_ref().map(|connection| connection.is_done), [false, false, true, true]);
+    assert!(all[2].answer.body.ends_with("retry: 500\n\n"));
+    assert_eq!(host.call(&idle, PING).status, 404);
+    for late in [initialize("2025-11-25"), modern("tools/list", "{}", &[])] {
+        assert_eq!(host.send(&late).status, 503);
+    }
+    // A session with an open request still takes what that request needs.
+    assert_eq!(host.call(&id, &tool_call(3, "echo")).status, 503);
+    assert_eq!(host.call(&id, PING).status, 200);
+    host.finish(host.open[0]);
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert_eq!(all[0].answer.json()["id"], 2);
+    assert!(!host.site.is_over());
+    host.wait(Duration::from_secs(10));
+    host.serve(&mut all.iter_mut().collect::<Vec<_>>());
+    assert!(host.site.is_over() && all[1].is_done && host.site.exchanges() == 0);
+    assert_eq!(host.ended.last(), Some(&host.open[1].server));
+}
+
+#[test]
+fn keys_of_closed_exchanges_and_ended_servers_do_nothing() {
+    let mut host = Host::new();
+    let answer = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let (stale, request) = (answer.exchange.unwrap(), host.open[0]);
+    host.site.close(host.now, stale);
+    host.run();
+    let other = host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    host.site.close(host.now, stale);
+    host.site.wrote(host.now, stale, 100);
+    host.site.end_of_body(host.now, stale);
+    host.site.authorized(host.now, stale, Ok(Principal::new("i", "s")));
+    assert_eq!(host.site.feed_body(stale, b"{"), 1);
+    assert!(host.site.response(stale).is_none() && !host.site.wants_body(stale));
+    assert_eq!(host.site.body(stale), SiteBody::End);
+    host.finish(request);
+    assert!(matches!(host.site.next(host.now), SiteStep::Wait(Some(_))));
+    assert_eq!(host.site.exchanges(), 1);
+    host.finish(host.open[1]);
+    assert_eq!(host.rest(other.exchange.unwrap()).status, 200);
+}
