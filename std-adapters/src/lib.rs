@@ -4,7 +4,7 @@
 //! | module | feature | I/O |
 //! | --- | --- | --- |
 //! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
-//! | `asynchronous` | `smol` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
+//! | `asynchronous` | `smol`, `tokio` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
 //! | `asynchronous::http`, `asynchronous::client::http` | `http` | Streamable HTTP and HTTP+SSE |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
@@ -16,16 +16,16 @@
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
 
-#![cfg_attr(not(any(feature = "smol", feature = "blocking", feature = "schemars")), no_std)]
+#![cfg_attr(not(any(feature = "asynchronous", feature = "blocking", feature = "schemars")), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "smol")]
+#[cfg(any(feature = "smol", feature = "tokio"))]
 pub mod asynchronous;
 #[cfg(feature = "blocking")]
 pub mod blocking;
-#[cfg(any(feature = "smol", feature = "blocking"))]
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 mod client;
 #[cfg(feature = "embedded-io")]
 pub mod embedded;

@@ -10,7 +10,7 @@ use super::{App, Connection, Context, IntoReply, JoinedIo};
 impl<H> App<H> {
     /// Serves one client in memory until `work` is done: for tests of an application, without a
     /// socket. The bytes are those of a real connection, 64 KiB in each direction at most. Time is
-    /// that of the computer; [`blocking::Memory`](crate::blocking::Memory) has virtual time.
+    /// that of the computer; `blocking::Memory` has virtual time.
     ///
     /// ```
     /// # use mcp_sansio::types::{Implementation, TextResult, Tool};

@@ -50,6 +50,15 @@
 //! }
 //! ```
 //!
+//! On tokio, with the feature `tokio`: a listener of tokio is a [`Listener`], any stream of tokio
+//! becomes one of these in a `TokioStream`, `tokio_stdio` joins standard input and output, and
+//! `TokioChild` is a server as a child process.
+//!
+//! ```ignore
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! asynchronous::serve(&app, &listener).await
+//! ```
+//!
 //! # Handlers
 //!
 //! An [`App`] is a configuration and a handler, and serves any number of connections. The handler
@@ -72,6 +81,11 @@
 //! sends its request again with the input responses. So there the handler runs **from its start**
 //! in each round: everything before a `request_input` must be repeatable, or be kept with
 //! [`Context::set_request_state_as`]. Input responses of earlier rounds are kept.
+//!
+//! # Timers
+//!
+//! Timers are those of the runtime that polls a connection: tokio's in a tokio runtime, whose time
+//! must be enabled; otherwise async-io's. With the feature `tokio` alone there must be a runtime.
 //!
 //! # Threads
 //!
@@ -111,13 +125,21 @@ mod io;
 mod memory;
 mod panics;
 mod server;
+#[cfg(feature = "smol")]
+mod smol_streams;
 mod tasks;
 mod timer;
+#[cfg(feature = "tokio")]
+mod tokio_streams;
 
-pub use io::{JoinedIo, Socket};
+pub use io::JoinedIo;
 pub use server::{
     App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT,
     HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
     MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
     PanicReport, Reply, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };
+#[cfg(feature = "smol")]
+pub use smol_streams::Socket;
+#[cfg(feature = "tokio")]
+pub use tokio_streams::{TokioChild, TokioStream, tokio_stdio};

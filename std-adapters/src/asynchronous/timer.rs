@@ -1,13 +1,82 @@
-//! A timer whose deadline is usually postponed before it fires.
+//! Timers of the runtime that polls them.
 
-use std::future::Future as _;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-#[cfg(feature = "http")]
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use async_io::Timer;
+/// A timer of tokio, if it is polled in a tokio runtime; otherwise of async-io. It takes nothing
+/// before it is polled.
+pub(super) struct Timer {
+    at: Option<Instant>,
+    sleep: Sleep,
+}
+
+enum Sleep {
+    /// `at` is new.
+    Unset,
+    #[cfg(feature = "smol")]
+    AsyncIo(async_io::Timer),
+    #[cfg(feature = "tokio")]
+    Tokio(Pin<Box<tokio::time::Sleep>>),
+}
+
+impl Timer {
+    pub(super) const fn never() -> Self {
+        Self { at: None, sleep: Sleep::Unset }
+    }
+
+    pub(super) const fn at(at: Instant) -> Self {
+        Self { at: Some(at), sleep: Sleep::Unset }
+    }
+
+    /// A time beyond the range of the clock never comes.
+    pub(super) fn after(duration: Duration) -> Self {
+        Self { at: Instant::now().checked_add(duration), sleep: Sleep::Unset }
+    }
+
+    pub(super) fn set_at(&mut self, at: Instant) {
+        self.at = Some(at);
+        match &mut self.sleep {
+            Sleep::Unset => {}
+            #[cfg(feature = "smol")]
+            Sleep::AsyncIo(timer) => timer.set_at(at),
+            #[cfg(feature = "tokio")]
+            Sleep::Tokio(sleep) => sleep.as_mut().reset(at.into()),
+        }
+    }
+}
+
+impl Sleep {
+    fn until(at: Instant) -> Self {
+        #[cfg(all(feature = "smol", feature = "tokio"))]
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Self::AsyncIo(async_io::Timer::at(at));
+        }
+        #[cfg(feature = "tokio")]
+        return Self::Tokio(Box::pin(tokio::time::sleep_until(at.into())));
+        #[cfg(not(feature = "tokio"))]
+        Self::AsyncIo(async_io::Timer::at(at))
+    }
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(at) = self.at else { return Poll::Pending };
+        if let Sleep::Unset = self.sleep {
+            self.sleep = Sleep::until(at);
+        }
+        match &mut self.sleep {
+            Sleep::Unset => Poll::Pending,
+            #[cfg(feature = "smol")]
+            Sleep::AsyncIo(timer) => Pin::new(timer).poll(cx).map(|_| ()),
+            #[cfg(feature = "tokio")]
+            Sleep::Tokio(sleep) => sleep.as_mut().poll(cx),
+        }
+    }
+}
 
 /// Timer that is set to an earlier time at once, but to a later one only when it fires. A busy
 /// connection sets it once in half a minute, not once for each request.
@@ -18,7 +87,7 @@ pub(super) struct LazyTimer {
 }
 
 impl LazyTimer {
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { timer: Timer::never(), at: None }
     }
 
@@ -35,7 +104,7 @@ impl LazyTimer {
             self.at = Some(at);
             match Pin::new(&mut self.timer).poll(cx) {
                 Poll::Pending => return false,
-                Poll::Ready(_) => self.at = None,
+                Poll::Ready(()) => self.at = None,
             }
             if at == due {
                 return true;

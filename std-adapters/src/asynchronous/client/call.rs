@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use async_io::Timer;
 use mcp_sansio::{Call, Instant, SendError, Tx};
 
 use super::calls::CallEvent;
 use super::error::CallError;
 use super::handle::ClientInner;
 use super::inner::{ConnectionInner, State};
+use crate::asynchronous::timer::Timer;
 
 /// A call in flight.
 pub(super) struct PendingCall {

@@ -147,7 +147,7 @@ impl Connector {
     /// it is known.
     ///
     /// When the connection closes, the server must see the end of its input. Closing a
-    /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; [`Async`](async_io::Async)
+    /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; `Async`
     /// sockets over TCP and Unix sockets are shut down; any other stream must do so in its
     /// `poll_close`. A stream that only flushes there stays open until
     /// [`close_timeout`](Self::close_timeout) has passed.

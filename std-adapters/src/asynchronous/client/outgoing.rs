@@ -1,20 +1,16 @@
 //! Output of a connection: from the buffer to the stream.
 
-use std::any::Any;
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, TcpStream};
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use async_io::Async;
 use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
 use super::inner::ConnectionInner;
-use crate::asynchronous::Socket;
+#[cfg(feature = "smol")]
+use crate::asynchronous::smol_streams::shut_down;
 
 /// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {
@@ -100,6 +96,7 @@ impl Outgoing {
         cx: &mut Context<'_>,
     ) -> bool {
         if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
+            #[cfg(feature = "smol")]
             shut_down(stream);
             self.is_closed = true;
         }
@@ -113,24 +110,6 @@ impl Outgoing {
 
     pub(super) fn is_stalled(&self, timeout: Duration) -> bool {
         self.waits_since.is_some_and(|since| since.elapsed() >= timeout)
-    }
-}
-
-/// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
-/// so when they are closed; [`Async`] only flushes.
-fn shut_down<T: 'static>(stream: &mut T) {
-    let stream: &mut dyn Any = stream;
-    // A socket that is no longer connected need not be shut down.
-    if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
-    } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
-    }
-    #[cfg(unix)]
-    if let Some(socket) = stream.downcast_ref::<Async<UnixStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
-    } else if let Some(socket) = stream.downcast_ref::<Socket<UnixStream>>() {
-        let _ = socket.get_ref().shutdown(Shutdown::Write);
     }
 }
 

@@ -1,17 +1,13 @@
 //! The application: configuration and limits shared by all connections.
 
 use std::future::Future;
-use std::io;
 use std::time::Duration;
 
-use blocking::Unblock;
 use mcp_sansio::{Catalog, GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
 
 use super::broadcast::Broadcaster;
-use super::connection::Connection;
 use super::context::Context;
 use super::reply::{IntoReply, PanicReport};
-use crate::asynchronous::JoinedIo;
 use crate::asynchronous::panics::{Panic, caught};
 use crate::rounds::StateProtector;
 
@@ -194,20 +190,6 @@ impl<H> App<H> {
     #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
         &self.broadcaster
-    }
-
-    /// Serves standard input and output until the input ends. Both are read and written on
-    /// threads, since they may be files.
-    ///
-    /// # Errors
-    /// Errors of reading or writing.
-    pub fn serve_stdio<F>(&self) -> io::Result<()>
-    where
-        H: Fn(Context) -> F,
-        F: Future<Output: IntoReply>,
-    {
-        let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
-        async_io::block_on(Connection::new(self, stdio)).map(|_| ())
     }
 
     pub(super) fn observe(&self, event: &ServerEvent<'_>) {

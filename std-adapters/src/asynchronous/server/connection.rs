@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{ExchangeId, RxBuffer, TxBuffer};
 
@@ -18,6 +17,7 @@ use super::context::Context;
 use super::dispatcher::Dispatcher;
 use super::inner::ConnectionInner;
 use super::reply::IntoReply;
+use crate::asynchronous::timer::Timer;
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.

@@ -2,15 +2,11 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::TcpListener;
 use std::ops::Deref;
-#[cfg(unix)]
-use std::os::unix::net::UnixListener;
 use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use async_io::{Async, Timer};
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::app::App;
@@ -18,7 +14,7 @@ use super::connection::Connection;
 use super::context::Context;
 use super::reply::IntoReply;
 use super::tasks::Tasks;
-use crate::asynchronous::io::Socket;
+use crate::asynchronous::timer::Timer;
 
 /// A source of connections.
 pub trait Listener {
@@ -37,50 +33,6 @@ impl<L: Listener> Listener for &L {
 
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
         (**self).poll_accept(cx)
-    }
-}
-
-impl Listener for Async<TcpListener> {
-    type Stream = Socket<std::net::TcpStream>;
-
-    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        poll_accept(self, cx, |listener| {
-            let (stream, _) = listener.accept()?;
-            // Responses are small and awaited by the client. A connection that is closed already is
-            // detected by the next read.
-            let _ = stream.set_nodelay(true);
-            Async::new(stream).map(Socket::new)
-        })
-    }
-}
-
-#[cfg(unix)]
-impl Listener for Async<UnixListener> {
-    type Stream = Socket<std::os::unix::net::UnixStream>;
-
-    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0).map(Socket::new))
-    }
-}
-
-fn poll_accept<L, T>(
-    listener: &Async<L>,
-    cx: &mut task::Context<'_>,
-    accept: impl Fn(&L) -> io::Result<T>,
-) -> Poll<io::Result<T>> {
-    loop {
-        match accept(listener.get_ref()) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // The client closed the connection while it was in the queue.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-            accepted => return Poll::Ready(accepted),
-        }
-        match listener.poll_readable(cx) {
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Pending => return Poll::Pending,
-        }
     }
 }
 

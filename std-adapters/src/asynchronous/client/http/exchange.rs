@@ -2,7 +2,6 @@
 
 use std::io;
 
-use async_io::Timer;
 use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
 use mcp_sansio::http::client::{Exchange, HttpFailure, NextStep, ResponseKind};
@@ -12,6 +11,7 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use super::connector::Connect;
 use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
+use crate::asynchronous::timer::Timer;
 
 /// Destination of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]

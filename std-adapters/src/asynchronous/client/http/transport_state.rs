@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
-use async_io::Timer;
 use mcp_sansio::Printable;
 use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
@@ -20,6 +19,7 @@ use super::queue::Queue;
 use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::panics::{caught, caught_future};
+use crate::asynchronous::timer::Timer;
 
 /// The part of the transport that the byte stream and its exchanges share.
 pub(super) struct TransportState<D: Connect> {

@@ -1,0 +1,176 @@
+//! Sockets and listeners of async-io, which smol uses.
+
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::io::{self, ErrorKind, Read};
+use std::net::{Shutdown, TcpListener, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use async_io::Async;
+use blocking::Unblock;
+use futures_lite::{AsyncRead, AsyncWrite};
+
+use super::{App, Connection, Context as RequestContext, IntoReply, JoinedIo, Listener};
+
+/// An accepted connection. It reads as [`Async`] does, with fewer system calls: a read that did not
+/// fill the buffer has emptied the socket, so the next one waits for readiness first.
+pub struct Socket<T> {
+    stream: Async<T>,
+    /// Whether there may be data to read.
+    is_readable: bool,
+}
+
+impl<T> Socket<T> {
+    pub(super) fn new(stream: Async<T>) -> Self {
+        // Most clients send right after they connect.
+        Self { stream, is_readable: true }
+    }
+
+    /// Returns the socket itself.
+    pub fn get_ref(&self) -> &T {
+        self.stream.get_ref()
+    }
+}
+
+impl<T> AsyncRead for Socket<T>
+where
+    for<'s> &'s T: Read,
+    T: Unpin,
+{
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            if !self.is_readable {
+                match self.stream.poll_readable(cx) {
+                    Poll::Ready(ready) => ready?,
+                    Poll::Pending => return Poll::Pending,
+                }
+                self.is_readable = true;
+            }
+            let read = self.stream.get_ref().read(buf);
+            match read {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.is_readable = false,
+                // End of input and errors are returned again by the next read.
+                Ok(read) if read > 0 && read < buf.len() => {
+                    self.is_readable = false;
+                    return Poll::Ready(Ok(read));
+                }
+                other => return Poll::Ready(other),
+            }
+        }
+    }
+}
+
+impl<T> AsyncWrite for Socket<T>
+where
+    T: Unpin,
+    Async<T>: AsyncWrite + Unpin,
+{
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_close(cx)
+    }
+}
+
+impl<T> fmt::Debug for Socket<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket").finish_non_exhaustive()
+    }
+}
+
+impl Listener for Async<TcpListener> {
+    type Stream = Socket<TcpStream>;
+
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        poll_accept(self, cx, |listener| {
+            let (stream, _) = listener.accept()?;
+            // Responses are small and awaited by the client. A connection that is closed already is
+            // detected by the next read.
+            let _ = stream.set_nodelay(true);
+            Async::new(stream).map(Socket::new)
+        })
+    }
+}
+
+#[cfg(unix)]
+impl Listener for Async<UnixListener> {
+    type Stream = Socket<UnixStream>;
+
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0).map(Socket::new))
+    }
+}
+
+fn poll_accept<L, T>(
+    listener: &Async<L>,
+    cx: &mut Context<'_>,
+    accept: impl Fn(&L) -> io::Result<T>,
+) -> Poll<io::Result<T>> {
+    loop {
+        match accept(listener.get_ref()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // The client closed the connection while it was in the queue.
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+            accepted => return Poll::Ready(accepted),
+        }
+        match listener.poll_readable(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Pending => return Poll::Pending,
+        }
+    }
+}
+
+impl<H> App<H> {
+    /// Serves standard input and output until the input ends. Both are read and written on
+    /// threads, since they may be files. In a program on tokio make a [`Connection`] of
+    /// `tokio_stdio` instead.
+    ///
+    /// # Errors
+    /// Errors of reading or writing.
+    pub fn serve_stdio<F>(&self) -> io::Result<()>
+    where
+        H: Fn(RequestContext) -> F,
+        F: Future<Output: IntoReply>,
+    {
+        let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
+        async_io::block_on(Connection::new(self, stdio)).map(|_| ())
+    }
+}
+
+/// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
+/// so when they are closed; [`Async`] only flushes.
+pub(super) fn shut_down<T: 'static>(stream: &mut T) {
+    let stream: &mut dyn Any = stream;
+    // A socket that is no longer connected need not be shut down.
+    if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+    #[cfg(unix)]
+    if let Some(socket) = stream.downcast_ref::<Async<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+}
