@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use mcp_sansio::Json;
+use mcp_sansio::typed::Output;
 use serde::Serialize;
 
 /// Tables of two kinds: small ones, and one that is large enough for slow queries.
@@ -27,11 +29,11 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// What a query has found.
+#[derive(Output)]
 pub(super) struct Found {
     pub(super) columns: Vec<&'static str>,
-    pub(super) rows: Vec<Vec<Value>>,
-    /// Whether there are more rows.
+    pub(super) rows: Vec<Json<Vec<Value>>>,
+    /// Whether there are more rows than the limit
     pub(super) truncated: bool,
 }
 
@@ -122,7 +124,7 @@ impl Database {
                 found.truncated = true;
                 break;
             }
-            found.rows.push(selected.iter().map(|at| row[*at].clone()).collect());
+            found.rows.push(Json(selected.iter().map(|at| row[*at].clone()).collect()));
         }
         Ok(found)
     }

@@ -7,12 +7,12 @@ mod tests;
 use mcp_sansio::typed::{AsyncToolHandler, Output, Prompts, Tools};
 use mcp_sansio::types::{Implementation, LoggingLevel, ResourceTemplate};
 use mcp_sansio::{
-    Catalog, Json, LogMessage, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures,
+    Catalog, LogMessage, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures,
     Target, ToolContext, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 
-use database::{Database, Found, Value};
+use database::{Database, Found};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("database-server", env!("CARGO_PKG_VERSION")),
@@ -28,7 +28,7 @@ static CATALOG: Catalog<'_> =
 #[derive(Tools)]
 pub enum Call {
     /// Runs a query.
-    #[tool(read_only, returns = Rows)]
+    #[tool(read_only, returns = Found)]
     Query {
         /// `SELECT columns FROM tables [WHERE column = value]`
         #[arg(length = 1..=2000)]
@@ -43,14 +43,6 @@ pub enum Call {
     /// Lists the columns of a table.
     #[tool(read_only, returns = Names)]
     Describe { table: String },
-}
-
-#[derive(Output)]
-struct Rows {
-    columns: Vec<&'static str>,
-    rows: Vec<Json<Vec<Value>>>,
-    /// Whether there are more rows than the limit
-    truncated: bool,
 }
 
 #[derive(Output)]
@@ -79,9 +71,7 @@ impl AsyncToolHandler for Database {
                 while let Ok(done) = steps.recv().await {
                     ctx.progress(&Progress::of(done)).await?;
                 }
-                let Found { columns, rows, truncated } = query.await?;
-                let rows = rows.into_iter().map(Json).collect();
-                return Ok(ToolOutput::boxed(Rows { columns, rows, truncated }));
+                return Ok(ToolOutput::boxed(query.await?));
             }
             Call::Tables => self.tables(),
             Call::Describe { table } => self.columns(&table).ok_or("There is no such table")?,

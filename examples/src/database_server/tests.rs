@@ -1,12 +1,12 @@
 //! Tests of the tools, in both eras, without a process or a pipe.
 
 use mcp_sansio::types::{CallToolResult, Implementation};
-use mcp_sansio::{ClientConfig, ClientFeatures, Era};
+use mcp_sansio::{ClientConfig, ClientFeatures, Era, Json};
 use mcp_sansio_adapters::blocking;
 use mcp_sansio_adapters::blocking::client::Client;
 use serde_json::{Value, json};
 
-use super::{CATALOG, CONFIG, Database, Json};
+use super::{CATALOG, CONFIG, Database};
 
 static CLIENT: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("test", "1"), ClientFeatures::NONE);

@@ -120,6 +120,7 @@ pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
     target: Target<'r>,
     /// The catalog, until the arguments are known to be valid.
+    #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only those of types"))]
     unread: Cell<Option<&'r Catalog<'r>>>,
     #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
     pub(super) protector: Protector<'r>,
