@@ -66,8 +66,8 @@ pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 pub use server::{
-    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, Server, ServerConfig, ServerEvent,
-    ServerMemory, ServerState,
+    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,
+    ServerConfig, ServerEvent, ServerMemory, ServerState,
 };
 #[cfg(feature = "alloc")]
 pub use server::{GrowingServerState, OwnedRequest};

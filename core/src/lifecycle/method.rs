@@ -82,7 +82,6 @@ macro_rules! table {
             }
 
             /// Returns the method without its lifetime, or the name of an unknown one.
-            #[cfg(feature = "alloc")]
             pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
                 Ok(match self {
                     $(Self::$variant => Method::$variant,)*

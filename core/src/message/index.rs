@@ -38,7 +38,6 @@ impl Index {
     }
 
     /// Returns the index for a text whose first `by` bytes were removed.
-    #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
         let by = by as u32;
         Self(self.0.map(|entry| Entry {

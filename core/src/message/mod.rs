@@ -32,11 +32,11 @@ pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::hash_lower_case;
 pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
 pub(crate) use member::Member;
-#[cfg(all(feature = "alloc", not(small)))]
-pub(crate) use recorded::OwnedParams;
+#[cfg(not(small))]
+pub(crate) use recorded::ParamPositions;
 pub(crate) use transport::TransportContext;
-#[cfg(all(feature = "alloc", small))]
-pub(crate) use walk::OwnedParams;
+#[cfg(small)]
+pub(crate) use walk::ParamPositions;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;

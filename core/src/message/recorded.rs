@@ -1,8 +1,5 @@
 //! Where the members of `params` are, as found in one pass over the message.
 
-#[cfg(feature = "alloc")]
-use alloc::{boxed::Box, string::String};
-
 use super::index::Index;
 use super::member::Member;
 use super::span::Span;
@@ -101,23 +98,20 @@ impl<'f> Arguments<'f> {
     }
 }
 
-/// A copy of [`Params`] that outlives the frame: their text, and the positions in it.
-#[cfg(feature = "alloc")]
+/// Where the members are in a copy of [`Params`].
 #[derive(Clone, Debug)]
-pub(crate) struct OwnedParams {
-    /// A leading space, since position 0 means "missing"; then the params.
-    text: Box<str>,
+pub(crate) struct ParamPositions {
     whole: Span,
     arguments: Span,
     starts: [u32; Member::STARTS],
     index: Index,
 }
 
-#[cfg(feature = "alloc")]
-impl OwnedParams {
-    pub(crate) fn as_params(&self) -> Params<'_> {
+impl ParamPositions {
+    /// Returns the parameters. The text has one byte before them.
+    pub(crate) const fn params<'a>(&self, text: &'a str) -> Params<'a> {
         Params {
-            text: &self.text,
+            text,
             whole: self.whole,
             arguments: self.arguments,
             starts: self.starts,
@@ -126,21 +120,16 @@ impl OwnedParams {
     }
 }
 
-#[cfg(feature = "alloc")]
-impl From<&Params<'_>> for OwnedParams {
-    fn from(params: &Params<'_>) -> Self {
-        // Copies `params` only: in a batch they are a small part of the frame.
-        let whole = params.whole.of(params.text).unwrap_or_default();
-        let mut text = String::with_capacity(whole.len() + 1);
-        text.push(' ');
-        text.push_str(whole);
-        let by = params.whole.start().saturating_sub(1);
-        Self {
-            text: text.into(),
-            whole: params.whole.moved_down(by),
-            arguments: params.arguments.moved_down(by),
-            starts: params.starts.map(|start| start.saturating_sub(by as u32)),
-            index: params.index.moved_down(by),
+impl Params<'_> {
+    /// Returns the positions in a text that has one byte before the parameters, since position 0
+    /// means "missing".
+    pub(crate) fn positions(&self) -> ParamPositions {
+        let by = self.whole.start().saturating_sub(1);
+        ParamPositions {
+            whole: self.whole.moved_down(by),
+            arguments: self.arguments.moved_down(by),
+            starts: self.starts.map(|start| start.saturating_sub(by as u32)),
+            index: self.index.moved_down(by),
         }
     }
 }

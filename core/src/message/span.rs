@@ -57,7 +57,6 @@ impl Span {
     }
 
     /// Returns the span for a text whose first `by` bytes were removed.
-    #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
         Self {
             start: self.start.saturating_sub(by as u32),

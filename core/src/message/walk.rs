@@ -144,22 +144,21 @@ impl<'f> Arguments<'f> {
     }
 }
 
-/// A copy of [`Params`] that outlives the frame.
-#[cfg(feature = "alloc")]
+/// What a copy of [`Params`] needs beside their text.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnedParams(Option<alloc::boxed::Box<str>>);
+pub(crate) struct ParamPositions;
 
-#[cfg(feature = "alloc")]
-impl OwnedParams {
-    pub(crate) fn as_params(&self) -> Params<'_> {
-        Params(self.0.as_deref().map(RawJson::scanned))
+impl ParamPositions {
+    /// Returns the parameters. The text has one byte before them.
+    pub(crate) fn params<'a>(&self, text: &'a str) -> Params<'a> {
+        Params(text.get(1..).filter(|params| !params.is_empty()).map(RawJson::scanned))
     }
 }
 
-#[cfg(feature = "alloc")]
-impl From<&Params<'_>> for OwnedParams {
-    fn from(params: &Params<'_>) -> Self {
-        Self(params.given().map(|params| params.as_str().into()))
+impl Params<'_> {
+    #[expect(clippy::unused_self, reason = "on large processors the positions are recorded")]
+    pub(crate) const fn positions(&self) -> ParamPositions {
+        ParamPositions
     }
 }
 

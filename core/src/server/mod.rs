@@ -13,7 +13,6 @@ mod http_headers;
 mod inflight;
 mod lifecycle;
 mod notify;
-#[cfg(feature = "alloc")]
 mod owned;
 mod params;
 mod receive;
@@ -29,6 +28,7 @@ pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
+pub use owned::RequestMemory;
 pub use requests::ClientRequest;
 pub(crate) use respond::is_response_open;
 #[cfg(feature = "alloc")]

@@ -1,5 +1,6 @@
 //! The functions behind the tools of a program.
 
+use core::cell::RefCell;
 use core::future::Future;
 use core::pin::pin;
 use core::task::{self, Poll, Waker};
@@ -13,7 +14,7 @@ use crate::rx::Spare;
 use crate::server::{Request, Server};
 use crate::time::Instant;
 use crate::tool_context::{ToolContext, TurnLink};
-use crate::tool_result::ToolResult;
+use crate::tool_result::{ToolError, ToolResult};
 
 /// The calls of a server's tools, without the lifetime of a message. [`Tools`] derives it: for
 /// `enum Call<'a>` it is implemented by `Call<'static>`.
@@ -135,6 +136,38 @@ pub trait AsyncToolHandler {
         call: CallOf<'a, Self::Tools>,
         ctx: ToolContext<'a>,
     ) -> impl Future<Output = ToolResult<'a, Self::Output<'a>>>;
+}
+
+/// Serves a [`ToolHandler`] where an [`AsyncToolHandler`] is expected.
+#[derive(Debug, Default)]
+pub struct SyncTools<H>(RefCell<H>);
+
+impl<H> SyncTools<H> {
+    /// Takes the handler.
+    #[must_use]
+    pub const fn new(handler: H) -> Self {
+        Self(RefCell::new(handler))
+    }
+}
+
+impl<H: ToolHandler> AsyncToolHandler for SyncTools<H> {
+    type Tools = H::Tools;
+    type Output<'a>
+        = H::Output<'a>
+    where
+        Self: 'a;
+
+    async fn call<'a>(
+        &'a self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, H::Output<'a>> {
+        // A call does not wait, so no other one is running.
+        let Ok(mut handler) = self.0.try_borrow_mut() else {
+            return Err(ToolError::internal("The tools are in use"));
+        };
+        handler.call(call, ctx)
+    }
 }
 
 /// Returns a result, or in debug builds with an allocator the error that it breaks the output

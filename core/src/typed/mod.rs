@@ -148,7 +148,7 @@ pub use call::{OutputError, ToolCall};
 pub use docs::{Default, Docs};
 pub use faults::{Faults, MAX_FAULTS};
 pub use format::Format;
-pub use handler::{AsyncToolHandler, CallOf, ToolHandler, ToolSet};
+pub use handler::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, ToolSet};
 pub use input::{Array, Input, InputObject};
 pub use output::{Output, OutputObject};
 pub use prompts::Prompts;

@@ -7,17 +7,18 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Catalog, Change, Connection as CoreConnection, Delivery, Instant, LogMessage, Progress,
-    RequestHandle, RxBuffer, SendError, Server, ServerConfig, ServerState, Spare, Turn, Tx,
-    TxBuffer,
+    Catalog, Change, Connection as CoreConnection, Instant, RxBuffer, ServerConfig, ServerState,
+    Spare, TxBuffer,
 };
 
-use super::chunk::{CHUNK, Chunk};
-use super::handler::{Context, ContextBackend, Handler};
+use super::chunk::Chunk;
+use super::handler::Handler;
+use super::slot::Slot;
 
 /// A server on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
 /// transmit buffer, in bytes, `N` the maximum number of requests in flight and of running handlers,
-/// `S` the maximum number of subscribed URIs.
+/// `S` the maximum number of subscribed URIs, `REQUEST` the memory for the parameters of a running
+/// request, in bytes.
 ///
 /// The value is large: build it in a `StaticCell`, or in a task that never ends. See the
 /// [module](super).
@@ -28,23 +29,23 @@ pub struct Connection<
     const TX: usize,
     const N: usize = 4,
     const S: usize = 4,
+    const REQUEST: usize = RX,
 > {
     pub(super) handler: H,
-    pub(super) catalog: Option<&'c Catalog<'c>>,
+    pub(super) catalog: Option<Catalog<'c>>,
     pub(super) line_timeout: Option<Duration>,
-    /// Borrowed for a call, or until a response that borrows from its request is sent.
-    pub(super) core: RefCell<Core<'c, H::Response<'static>, RX, TX, N, S>>,
+    /// Borrowed for a call.
+    pub(super) core: RefCell<Core<'c, RX, TX, N, S>>,
     /// The bytes read last. Borrowed while the driver reads.
     pub(super) input: RefCell<Chunk>,
     /// The bytes to write next. Borrowed while the driver writes.
     pub(super) output: RefCell<Chunk>,
-    /// A job that no handler runs yet.
-    pub(super) job: RefCell<Option<(RequestHandle, H::Job)>>,
+    pub(super) slots: [Slot<REQUEST>; N],
+    /// Number of responses so far.
+    pub(super) responses: Cell<u64>,
     pub(super) changes: RefCell<[Option<Change<'static>>; MAX_CHANGES]>,
     /// The change of which not all subscribers have been notified.
     pub(super) change: Cell<Option<Change<'static>>>,
-    /// Handlers that wait for room.
-    waiting: RefCell<[Option<Waker>; N]>,
     /// Waker of the task that serves.
     sleeper: RefCell<Option<Waker>>,
     pub(super) now: Cell<Instant>,
@@ -63,11 +64,18 @@ pub struct Connection<
 }
 
 /// The connection without the port.
-pub(super) type Core<'c, O, const RX: usize, const TX: usize, const N: usize, const S: usize> =
-    CoreConnection<'c, ServerState<N, S>, [u8; RX], [u8; TX], O, N>;
+pub(super) type Core<'c, const RX: usize, const TX: usize, const N: usize, const S: usize> =
+    CoreConnection<'c, ServerState<N, S>, [u8; RX], [u8; TX]>;
 
-impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Connection<'c, H, RX, TX, N, S>
+impl<
+    'c,
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Connection<'c, H, RX, TX, N, S, REQUEST>
 {
     /// Creates a server with this configuration and application.
     // Inlined, so that the value is built in place and not on the stack.
@@ -82,10 +90,10 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
             core: RefCell::new(CoreConnection::new(config, ServerState::new(), rx, tx)),
             input: RefCell::new(Chunk::new()),
             output: RefCell::new(Chunk::new()),
-            job: RefCell::new(None),
+            slots: [const { Slot::new() }; N],
+            responses: Cell::new(0),
             changes: RefCell::new([None; MAX_CHANGES]),
             change: Cell::new(None),
-            waiting: RefCell::new([const { None }; N]),
             sleeper: RefCell::new(None),
             now: Cell::new(Instant::from_millis(0)),
             last_read: Cell::new(Instant::from_millis(0)),
@@ -102,7 +110,9 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
     /// handler gets every request.
     #[must_use]
     pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
-        self.catalog = Some(catalog);
+        #[cfg(feature = "derive")]
+        let catalog = &catalog.checked_when_read();
+        self.catalog = Some(*catalog);
         self
     }
 
@@ -142,36 +152,6 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
         poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
     }
 
-    /// Repeats a call of the server until it finds room. Input is read meanwhile.
-    pub(super) fn send<'p, A>(
-        &self,
-        turn: &mut Turn<'p, Server<'p>, H::Response<'static>>,
-        mut call: impl FnMut(&mut Server<'p>, &mut Tx<'_>) -> Result<A, SendError>,
-    ) -> impl Future<Output = Result<A, SendError>> {
-        let mut is_blocked = false;
-        poll_fn(move |_| {
-            let (bytes, spare) = turn.io();
-            // Each attempt serializes the frame anew.
-            if is_blocked && bytes.len() > CHUNK {
-                let written = self.exchange(bytes, spare);
-                turn.wrote(written);
-                return Poll::Pending;
-            }
-            let pump = |bytes: &[u8], spare: &mut Spare<'p>| match self.exchange(bytes, spare) {
-                0 => Err(None),
-                written => Ok(written),
-            };
-            match turn.send(pump, &mut call) {
-                Err(None) => {
-                    is_blocked = true;
-                    Poll::Pending
-                }
-                Err(Some(error)) => Poll::Ready(Err(error)),
-                Ok(sent) => Poll::Ready(Ok(sent)),
-            }
-        })
-    }
-
     /// Moves bytes from and into the chunks. Returns how many of those to write it has taken.
     pub(super) fn exchange(&self, write: &[u8], read: &mut Spare<'_>) -> usize {
         if let Ok(mut input) = self.input.try_borrow_mut() {
@@ -200,13 +180,13 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
     pub(super) fn notifies(&self) -> bool {
         self.change.get().is_some()
             || self.changes.borrow().iter().any(Option::is_some)
-            || self.waiting.borrow().iter().any(Option::is_some)
+            || self.slots.iter().any(Slot::is_waiting)
     }
 
     /// Lets all futures be polled again.
     pub(super) fn touch(&self) {
         self.is_touched.set(true);
-        self.waiting.borrow().iter().flatten().for_each(Waker::wake_by_ref);
+        self.slots.iter().for_each(Slot::wake);
     }
 
     pub(super) fn is_polled_by(&self, waker: &Waker) {
@@ -221,67 +201,25 @@ impl<'c, H: Handler, const RX: usize, const TX: usize, const N: usize, const S: 
         self.core.borrow_mut().reset();
         *self.input.borrow_mut() = Chunk::new();
         *self.output.borrow_mut() = Chunk::new();
-        self.job.take();
+        self.slots.iter().for_each(Slot::reset);
         self.changes.replace([None; MAX_CHANGES]);
         self.change.set(None);
-        self.waiting.borrow_mut().fill(None);
         self.sleeper.take();
         self.due.set(None);
         self.is_in_use.set(false);
         self.input_ended.set(false);
         self.is_flushed.set(true);
     }
-
-    /// Makes one attempt to send a notification of a handler.
-    fn notify(
-        &self,
-        call: impl for<'p> FnOnce(
-            &mut Turn<'p, Server<'p>, H::Response<'static>>,
-        ) -> Result<Delivery, SendError>,
-    ) -> Result<Delivery, SendError> {
-        let Ok(mut core) = self.core.try_borrow_mut() else { return Err(SendError::Full) };
-        if core.waits_for_room() {
-            return Err(SendError::Full);
-        }
-        let sent = call(&mut core.turn(self.now.get()));
-        if !matches!(sent, Err(SendError::Full)) {
-            self.touch();
-        }
-        sent
-    }
 }
 
-impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> ContextBackend
-    for Connection<'_, H, RX, TX, N, S>
-{
-    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError> {
-        self.notify(|turn| turn.progress(ctx.request, progress))
-    }
-
-    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError> {
-        self.notify(|turn| turn.log(ctx.request, message))
-    }
-
-    fn publish(&self, change: Change<'static>) -> bool {
-        self.publish(change)
-    }
-
-    fn wait(&self, slot: usize, waker: Option<&Waker>) {
-        let mut waiting = self.waiting.borrow_mut();
-        let Some(waiting) = waiting.get_mut(slot) else { return };
-        let other = core::mem::replace(waiting, waker.cloned());
-        // Another future of the same handler waits, too, or the responses of others wait for this.
-        if let Some(other) = other
-            && waker.is_none_or(|waker| !other.will_wake(waker))
-        {
-            self.is_touched.set(true);
-            other.wake();
-        }
-    }
-}
-
-impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize> fmt::Debug
-    for Connection<'_, H, RX, TX, N, S>
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> fmt::Debug for Connection<'_, H, RX, TX, N, S, REQUEST>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("core", &self.core).finish_non_exhaustive()

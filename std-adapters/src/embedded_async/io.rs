@@ -13,8 +13,14 @@ use super::handler::Handler;
     clippy::await_holding_refcell_ref,
     reason = "who else uses a chunk takes it for empty, or full, while it is borrowed"
 )]
-impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Connection<'_, H, RX, TX, N, S>
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Connection<'_, H, RX, TX, N, S, REQUEST>
 {
     /// Reads. Never completes but with an error.
     pub(super) async fn read<R: Read>(&self, mut reader: R) -> Result<Infallible, R::Error> {
@@ -28,7 +34,7 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
             };
             match read {
                 Ok(0) => {
-                    Self::until(|| self.core.try_borrow_mut().ok()).await.end_of_input();
+                    self.core.borrow_mut().end_of_input();
                     self.input_ended.set(true);
                     self.touch();
                     return core::future::pending().await;
@@ -37,7 +43,7 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
                 Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
                 Err(error) if is_permanent(error.kind()) => return Err(error),
                 Err(error) => {
-                    Self::until(|| self.core.try_borrow_mut().ok()).await.rx().lost();
+                    self.core.borrow_mut().rx().lost();
                     self.touch();
                     self.handler.on_read_error(error.kind());
                     // A cut wire may fail at once, again and again: lets other tasks run.

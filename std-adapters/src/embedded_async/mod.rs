@@ -2,16 +2,13 @@
 //! [embedded-io-async](::embedded_io_async), under any executor.
 //!
 //! ```no_run
-//! use core::future::Future;
 //! use core::time::Duration;
 //!
 //! use embedded_io_async::{Read, Write};
-//! use mcp_sansio::typed::Tools;
+//! use mcp_sansio::typed::{AsyncToolHandler, Tools};
 //! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::*;
-//! use mcp_sansio_adapters::embedded_async::{
-//!     Action, Clock, Connection, Context, Handler,
-//! };
+//! use mcp_sansio_adapters::embedded_async::{Clock, Connection};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
@@ -28,19 +25,18 @@
 //!
 //! struct Kettle<C>(C);
 //!
-//! impl<C: Clock> Handler for Kettle<C> {
-//!     type Job = Call; // kept of a request
-//!     type Response<'f> = ToolResult<'f>;
+//! impl<C: Clock> AsyncToolHandler for Kettle<C> {
+//!     type Tools = Call;
+//!     type Output<'a>
+//!         = NoOutput
+//!     where
+//!         C: 'a;
 //!
-//!     fn on_request<'f>(
-//!         &self,
-//!         request: &Request<'f>,
-//!         _: Target<'f>,
-//!     ) -> Action<Call, ToolResult<'f>> {
-//!         Action::of_tool(request)
-//!     }
-//!
-//!     async fn run(&self, Call::Boil { cups }: Call, ctx: Context<'_>) -> ToolResult<'static> {
+//!     async fn call<'a>(
+//!         &'a self,
+//!         Call::Boil { cups }: Call,
+//!         ctx: ToolContext<'a>,
+//!     ) -> ToolResult<'a> {
 //!         for cup in 0..cups {
 //!             ctx.progress(&Progress::of(cup).total(cups)).await?;
 //!             self.0.sleep_until(self.0.now().saturating_add(Duration::from_secs(20))).await;
@@ -71,22 +67,23 @@
 //!
 //! # Handlers
 //!
-//! [`Handler::on_request`] gets a request while its line is in the receive buffer. It responds at
-//! once, or keeps what it needs as a [`Handler::Job`]. [`Handler::run`] is a future that may take
-//! any time; up to `N` of them run concurrently, beside ping, cancellation and other messages. A
-//! further request waits in the receive buffer until one of them ends. The future returns the
-//! [`Handler::Response`], an [`Outcome`](mcp_sansio::Outcome) that the connection then sends. **A
-//! future never sends its own response**, so it can be dropped at any time. That happens when its
-//! request is cancelled or times out
+//! The handler is an [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler), as above; a
+//! [`ToolHandler`](mcp_sansio::typed::ToolHandler) in
+//! [`SyncTools`](mcp_sansio::typed::SyncTools); or a [`Handler`], for a server that has more than
+//! tools.
+//!
+//! A request is copied out of the receive buffer, so its handler is a future that may take any time
+//! and borrow from the request. Up to `N` of them run concurrently, beside ping, cancellation and
+//! other messages; a further request waits in the receive buffer until one of them ends. The future
+//! returns the [`Handler::Response`], an [`Outcome`](mcp_sansio::Outcome) that the connection then
+//! sends. **A future never sends its own response**, so it can be dropped at any time. That happens
+//! when its request is cancelled or times out
 //! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and when the
 //! connection ends. Clean up in a `Drop`.
 //!
-//! Notifications leave before the response: progress and log messages that the future has awaited,
-//! and changes that it has published.
-//!
-//! The `ToolHandler` and `AsyncToolHandler` of the core are not served here: their results borrow
-//! from the request, and here its line is gone before the future runs. Read the call of an enum of
-//! tools in [`Handler::on_request`] (`Tools::from_request`), and keep what the job needs of it.
+//! What a future sends by its [`ToolContext`](mcp_sansio::ToolContext) leaves before its response,
+//! as do changes that it has [published](Connection::publish). Input cannot be requested: that
+//! needs an allocator.
 //!
 //! # The port
 //!
@@ -110,16 +107,16 @@
 //!
 //! A client that never reads blocks all output for as long as a write takes: the timeout of the
 //! port (e.g. of a socket) ends [`Connection::serve`] with [`Error::Write`]. Handlers,
-//! cancellations and timeouts continue meanwhile as long as they send nothing; while a response
-//! that borrows from its request waits, or a list, only handlers do.
+//! cancellations and timeouts continue meanwhile as long as they send nothing.
 //!
 //! # Memory
 //!
 //! A [`Connection`] contains the core's [`Connection`](mcp_sansio::Connection), which is both
-//! buffers and about a kilobyte for four requests in flight, a [`Handler::Job`], and `N`
-//! [responses](Handler::Response) that wait for room. The future of [`Connection::serve`] contains
-//! `N` futures of the handler. It is not `Send`, because it shares the connection through
-//! `RefCell`s: it stays on one executor.
+//! buffers and about a kilobyte for four requests in flight, and `N` copies of requests of
+//! `REQUEST` bytes each. The longest request fits if `REQUEST` is `RX`, the default; one that does
+//! not fit is rejected (-32600). The future of [`Connection::serve`] contains `N` futures of the
+//! handler. It is not `Send`, because it shares the connection through `RefCell`s: it stays on one
+//! executor.
 
 mod chunk;
 mod connection;
@@ -127,8 +124,9 @@ mod error;
 mod handler;
 mod io;
 mod serve;
+mod slot;
 
 pub use connection::Connection;
 pub use error::Error;
-pub use handler::{Action, Clock, Context, Handler};
+pub use handler::{Clock, Handler};
 pub use serve::ConnectionEnd;

@@ -1,6 +1,5 @@
 //! The loop, which polls all futures of a connection.
 
-use core::array;
 use core::convert::Infallible;
 use core::future::{Future as _, poll_fn};
 use core::pin::pin;
@@ -11,15 +10,12 @@ use ::embassy_futures::join::join_array;
 use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
-use mcp_sansio::{
-    Instant, Outcome, Remaining, Request, RequestHandle, RpcError, SendError, Server, ServerEvent,
-    Step, Target, Turn, Tx,
-};
+use mcp_sansio::{Instant, SendError, Server, ServerEvent, Step};
 
 use super::chunk::CHUNK;
 use super::connection::{Connection, Core};
 use super::error::Error;
-use super::handler::{Action, Clock, Context, Handler};
+use super::handler::{Clock, Handler};
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +28,14 @@ pub enum ConnectionEnd {
     Unresponsive,
 }
 
-impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Connection<'_, H, RX, TX, N, S>
+impl<
+    H: Handler,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+> Connection<'_, H, RX, TX, N, S, REQUEST>
 {
     /// Serves a port until its input ends. Then responses that exist are written out, and running
     /// requests are dropped. Afterwards the connection can serve the next port.
@@ -57,9 +59,9 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
         // Pinned one by one: they are large, and a future that contains them all would be moved.
         let mut read = pin!(self.read(reader));
         let mut write = pin!(self.write(writer));
-        let mut drive = pin!(self.drive());
         let mut sleep = pin!(self.sleep(clock));
-        let mut slots = pin!(join_array::<_, N>(array::from_fn(|slot| self.run_jobs(slot))));
+        let mut slots = pin!(join_array(self.slots.each_ref().map(|slot| self.run(slot))));
+        let (mut may_read, mut has_begun) = (RX, false);
         poll_fn(|cx| {
             self.is_polled_by(cx.waker());
             for _ in 0..ROUNDS {
@@ -71,9 +73,11 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
                 if let Poll::Ready(Err(error)) = write.as_mut().poll(cx) {
                     return Poll::Ready(Err(error));
                 }
-                if let Poll::Ready(()) = drive.as_mut().poll(cx) {
+                // The handlers see an event before the next step.
+                if self.step(&mut may_read) {
                     return Poll::Ready(Ok(ConnectionEnd::Unresponsive));
                 }
+                self.publish_next(&mut has_begun);
                 let _: Poll<Infallible> = sleep.as_mut().poll(cx);
                 let _: Poll<[Infallible; N]> = slots.as_mut().poll(cx);
                 // Polls again, since a future may wait for what another has done.
@@ -90,30 +94,11 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
         .await
     }
 
-    /// Makes the steps of the connection. Completes when the client does not respond to a ping.
-    async fn drive(&self) {
-        let mut may_read = RX;
-        loop {
-            Self::until(|| self.job.borrow().is_none().then_some(())).await;
-            self.publish_next().await;
-            if self.step(&mut may_read).await {
-                return;
-            }
-            // The handlers see the event before the next step.
-            let mut is_polled = false;
-            Self::until(|| core::mem::replace(&mut is_polled, true).then_some(())).await;
-        }
-    }
-
     /// Makes a step. Returns whether the client does not respond to a ping.
     ///
     /// A task that comes late may find both a timeout that is due and the response that it waits
     /// for. So what has come is handled first, up to `may_read` bytes.
-    #[expect(
-        clippy::await_holding_refcell_ref,
-        reason = "others wait while a response that borrows from its request is sent"
-    )]
-    async fn step(&self, may_read: &mut usize) -> bool {
+    fn step(&self, may_read: &mut usize) -> bool {
         let core = &mut *self.core.borrow_mut();
         let now = self.now.get();
         let line_due = self.line_due(core.rx().is_mid_line());
@@ -124,13 +109,11 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
             let has_input = self.has_input();
             let catches_up = *may_read > 0;
             match next_step(core, catches_up, now) {
-                Step::Event(event, mut turn) => {
+                Step::Event(event, _) => {
                     self.touch();
                     self.handler.on_event(&event);
                     match event {
-                        ServerEvent::Request(request) => {
-                            self.handle_request(&request, &mut turn).await;
-                        }
+                        ServerEvent::Request(request) => self.begin(&request),
                         ServerEvent::Unresponsive => return true,
                         _ => {}
                     }
@@ -142,6 +125,11 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
                     let has_read = has_input && !self.has_input();
                     if catches_up && !has_read {
                         *may_read = 0;
+                        // A handler that has begun a frame goes on with it before the next step.
+                        if core.tx().is_mid_frame() {
+                            self.is_touched.set(true);
+                            return false;
+                        }
                         continue;
                     }
                     *may_read = if catches_up { may_read.saturating_sub(CHUNK) } else { RX };
@@ -152,37 +140,6 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
                 Step::Closed => {}
             }
             return false;
-        }
-    }
-
-    async fn handle_request<'p>(
-        &self,
-        request: &Request<'p>,
-        turn: &mut Turn<'p, Server<'p>, H::Response<'static>>,
-    ) {
-        let target = match self.catalog {
-            None => Target::Other,
-            Some(catalog) => {
-                match self.send(turn, |server, tx| catalog.respond(server, request, tx)).await {
-                    Ok(Target::Responded) | Err(_) => return,
-                    Ok(target) => target,
-                }
-            }
-        };
-        let request_handle = request.handle;
-        match self.handler.on_request(request, target) {
-            Action::Respond(response) => {
-                let send = |server: &mut Server<'p>, tx: &mut Tx<'_>| {
-                    response.send(server, request_handle, tx)
-                };
-                if let Err(error) = self.send(turn, send).await {
-                    self.handler.on_send_error(error);
-                    let error = RpcError::internal("The response cannot be sent");
-                    let _ =
-                        self.send(turn, |server, tx| server.fail(request_handle, &error, tx)).await;
-                }
-            }
-            Action::Run(job) => *self.job.borrow_mut() = Some((request_handle, job)),
         }
     }
 
@@ -209,87 +166,34 @@ impl<H: Handler, const RX: usize, const TX: usize, const N: usize, const S: usiz
     }
 
     /// Notifies subscribers of the change that waits longest, if there is room.
-    #[expect(
-        clippy::await_holding_refcell_ref,
-        reason = "a notification that has begun must be gone on with"
-    )]
-    async fn publish_next(&self) {
-        let core = &mut *self.core.borrow_mut();
-        if core.waits_for_room() {
-            return;
-        }
+    fn publish_next(&self, has_begun: &mut bool) {
         let queued = || self.changes.borrow_mut().iter_mut().find_map(Option::take);
         let Some(mut change) = self.change.get().or_else(queued) else { return };
-        let mut turn = core.turn(self.now.get());
-        let (server, tx) = turn.parts();
-        let sent = match server.publish(&mut change, tx) {
-            Err(SendError::Full) if tx.is_mid_frame() => {
-                self.send(&mut turn, |server, tx| server.publish(&mut change, tx)).await
-            }
-            sent => sent,
-        };
-        let is_full = sent == Err(SendError::Full);
-        self.change.set((is_full || sent == Ok(Remaining::More)).then_some(change));
-        if !is_full {
-            self.touch();
-        }
-    }
-
-    /// Runs jobs in one slot, one after the other.
-    async fn run_jobs(&self, slot: usize) -> Infallible {
-        loop {
-            let (request, job) = Self::until(|| self.job.take()).await;
-            let work = self.handler.run(job, Context { connection: self, request, slot });
-            let is_over = Self::until(|| {
-                let is_open = self.core.try_borrow_mut().ok()?.machine().is_request_open(request);
-                (!is_open).then_some(())
-            });
-            if let Either::Second(response) = select(is_over, work).await {
-                let mut response = Some(response);
-                Self::until(|| self.respond(request, &mut response)).await;
-                self.touch();
-            }
-        }
-    }
-
-    /// Sends the response of a job, or hands it in if it does not fit into the buffer now.
-    /// Notifications that wait leave first.
-    #[inline(never)]
-    fn respond(
-        &self,
-        request: RequestHandle,
-        response: &mut Option<H::Response<'static>>,
-    ) -> Option<()> {
-        let mut core = self.core.try_borrow_mut().ok()?;
-        if !core.machine().is_request_open(request) {
-            return Some(());
-        }
-        if core.waits_for_room() || self.notifies() {
-            return None;
-        }
-        let response = response.take()?;
-        let mut turn = core.turn(self.now.get());
-        let (server, tx) = turn.parts();
-        if let Err(error) = response.send(server, request, tx) {
-            if error != SendError::Full {
-                self.handler.on_send_error(error);
-            }
-            // If it is not valid, the client gets an internal error.
-            let _ = turn.answer(request, response);
-        }
-        Some(())
+        let mut is_more = false;
+        let sent = self.attempt(has_begun, &mut |server, tx| {
+            is_more = server.publish(&mut change, tx)?.is_more();
+            Ok(())
+        });
+        self.change.set((sent == Err(SendError::Full) || is_more).then_some(change));
     }
 }
 
 /// Resets the connection when serving ends or its future is dropped.
-struct Serving<'l, 'c, H, const RX: usize, const TX: usize, const N: usize, const S: usize>(
-    &'l Connection<'c, H, RX, TX, N, S>,
-)
+struct Serving<
+    'l,
+    'c,
+    H,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+    const REQUEST: usize,
+>(&'l Connection<'c, H, RX, TX, N, S, REQUEST>)
 where
     H: Handler;
 
-impl<H, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
-    for Serving<'_, '_, H, RX, TX, N, S>
+impl<H, const RX: usize, const TX: usize, const N: usize, const S: usize, const REQUEST: usize> Drop
+    for Serving<'_, '_, H, RX, TX, N, S, REQUEST>
 where
     H: Handler,
 {
@@ -300,14 +204,11 @@ where
 
 /// Makes a step of the core. Not inlined, so that its stack is freed before the event is handled.
 #[inline(never)]
-fn next_step<'p, O, const RX: usize, const TX: usize, const N: usize, const S: usize>(
-    core: &'p mut Core<'_, O, RX, TX, N, S>,
+fn next_step<'p, const RX: usize, const TX: usize, const N: usize, const S: usize>(
+    core: &'p mut Core<'_, RX, TX, N, S>,
     catches_up: bool,
     now: Instant,
-) -> Step<'p, ServerEvent<'p>, Server<'p>, O>
-where
-    O: for<'m> Outcome<Server<'m>>,
-{
+) -> Step<'p, ServerEvent<'p>, Server<'p>> {
     if catches_up { core.catch_up(now) } else { core.next(now) }
 }
 

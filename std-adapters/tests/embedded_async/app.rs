@@ -11,10 +11,10 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, Json, JsonStr, LogMessage, Outcome, Progress, RawJson, Request, RequestHandle,
-    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries,
+    Catalog, Change, Json, JsonStr, LogMessage, Outcome, Progress, RawJson, RequestHandle,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, ToolContext, Tx, entries,
 };
-use mcp_sansio_adapters::embedded_async::{Action, Clock as _, Connection, Context, Handler};
+use mcp_sansio_adapters::embedded_async::{Clock as _, Connection, Handler};
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 
@@ -55,18 +55,11 @@ pub(crate) struct App {
     pub(crate) running: Cell<u32>,
 }
 
-/// Owned data of a request: the tool, and a number or a text.
-pub(crate) struct Job {
-    tool: &'static str,
-    n: u64,
-    text: String,
-}
-
 pub(crate) enum Said<'f> {
     Text(String),
     /// Borrowed from the request.
     Again(JsonStr<'f>),
-    /// Borrowed from both.
+    /// Nothing that can be written.
     Nothing,
 }
 
@@ -90,47 +83,27 @@ impl Drop for Guard<'_> {
 }
 
 impl Handler for App {
-    type Job = Job;
-    type Response<'f> = Said<'f>;
+    type Response<'a> = Said<'a>;
 
-    fn on_request<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Action<Job, Said<'f>> {
+    async fn on_request<'a>(&'a self, target: Target<'a>, ctx: ToolContext<'a>) -> Said<'a> {
         let tool = match target {
-            Target::Tool(tool) => {
-                CATALOG_NAMES.iter().find(|name| tool.key.as_plain() == Some(**name)).copied()
-            }
+            Target::Tool(tool) => tool.key.as_plain(),
             _ => None,
         };
-        let arguments = request.arguments();
-        if tool == Some("again") {
-            return Action::Respond(
-                arguments
-                    .get("text")
-                    .and_then(RawJson::as_string)
-                    .map_or(Said::Nothing, Said::Again),
-            );
-        }
-        Action::Run(Job {
-            tool: tool.unwrap_or_default(),
-            n: arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default(),
-            text: arguments
-                .get("text")
-                .and_then(RawJson::as_string)
-                .map(|text| text.to_string())
-                .unwrap_or_default(),
-        })
-    }
-
-    async fn run(&self, job: Job, ctx: Context<'_>) -> Said<'static> {
+        let arguments = ctx.request().arguments();
+        let n = arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default();
+        let text = arguments.get("text").and_then(RawJson::as_string);
         self.running.set(self.running.get() + 1);
         let _guard = Guard(&self.running);
-        match job.tool {
+        match tool.unwrap_or_default() {
+            "again" => text.map_or(Said::Nothing, Said::Again),
             "wait" => {
-                self.pause(job.n).await;
-                Said::Text(format!("waited {}", job.n))
+                self.pause(n).await;
+                Said::Text(format!("waited {n}"))
             }
             "steps" => {
-                for step in 1..=job.n {
-                    let _ = ctx.progress(&Progress::of(step).total(job.n)).await;
+                for step in 1..=n {
+                    let _ = ctx.progress(&Progress::of(step).total(n)).await;
                     self.pause(10).await;
                 }
                 Said::Text("done".into())
@@ -143,16 +116,17 @@ impl Handler for App {
                 Said::Text("done".into())
             }
             "log" => {
-                let said = ctx.log(&LogMessage::new(LoggingLevel::Info, &*job.text)).await;
+                let text = text.map(|text| text.to_string()).unwrap_or_default();
+                let said = ctx.log(&LogMessage::new(LoggingLevel::Info, &*text)).await;
                 Said::Text(said.map_or_else(|error| error.to_string(), |()| "logged".into()))
             }
             "change" => {
-                let noted = (0..2).all(|_| ctx.publish(Change::resource("test://r")));
-                Said::Text(noted.to_string())
+                let told = ctx.publish(Change::resource("test://r")).await;
+                Said::Text(told.is_ok().to_string())
             }
-            "long" => Said::Text("x".repeat(job.n as usize)),
+            "long" => Said::Text("x".repeat(n as usize)),
             "bad" => Said::Nothing,
-            _ => Said::Text(job.text),
+            _ => Said::Text(text.map(|text| text.to_string()).unwrap_or_default()),
         }
     }
 
@@ -236,9 +210,6 @@ impl Serialize for Unwritable {
         Err(ser::Error::custom("no"))
     }
 }
-
-const CATALOG_NAMES: [&str; 9] =
-    ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
 
 pub(crate) type TestConnection<const RX: usize, const TX: usize, const N: usize> =
     Connection<'static, App, RX, TX, N, 4>;

@@ -347,11 +347,11 @@ fn changes_are_sent_once_however_often_they_are_published() {
     stage.log();
     stage.send(&call(2, "change", json!({})));
     player.run();
-    let mut log = stage.log();
-    log.sort();
-    assert_eq!(log, ["< 2 true", "< notifications/resources/updated test://r"]);
+    assert_eq!(stage.log(), ["< notifications/resources/updated test://r", "< 2 true"]);
     // Published from outside: the connection is woken.
-    assert!(connection.publish(mcp_sansio::Change::resource("test://r")));
+    for _ in 0..2 {
+        assert!(connection.publish(mcp_sansio::Change::resource("test://r")));
+    }
     player.run();
     assert_eq!(stage.log(), ["< notifications/resources/updated test://r"]);
 }

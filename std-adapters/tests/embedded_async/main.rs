@@ -7,6 +7,7 @@ mod handlers;
 mod line;
 mod mixture;
 mod stage;
+mod tools;
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};

@@ -30,11 +30,10 @@ pub struct App<B> {
 
 /// Response to a request, or the job that makes it.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
 pub enum Begun<'f> {
     /// Send the reply at once.
     Reply(Reply<'f>),
-    /// The same with a reply that announces a change, and borrows nothing.
-    Changed(Reply<'static>),
     /// Call [`App::step`] whenever the job is [due](Sweep::due), until it has finished.
     Job(Sweep),
 }
@@ -84,7 +83,6 @@ impl<B: Board> App<B> {
         match event {
             ServerEvent::Request(request) => match self.find(&request, now) {
                 Begun::Reply(reply) => return Some(reply),
-                Begun::Changed(reply) => return Some(reply),
                 Begun::Job(job) => match self.jobs.iter_mut().find(|job| job.is_none()) {
                     Some(free) => *free = Some(job),
                     None => {

@@ -1,5 +1,5 @@
 //! The application on an async [`Connection`](mcp_sansio_adapters::embedded_async::Connection):
-//! each slow call is a future.
+//! each request is a future.
 
 use core::cell::RefCell;
 use core::future::poll_fn;
@@ -7,9 +7,10 @@ use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Instant, Outcome, Progress, Request, RequestHandle, SendError, Server, ServerEvent, Target, Tx,
+    Instant, Outcome, Progress, RequestHandle, SendError, Server, ServerEvent, Target, ToolContext,
+    Tx,
 };
-use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler};
+use mcp_sansio_adapters::embedded_async::{Clock, Handler};
 
 use crate::reply::log_message;
 use crate::{App, Begun, Board, Reply, Stepped, Sweep};
@@ -22,16 +23,6 @@ pub struct AsyncApp<B, C> {
     clock: C,
     /// Waker of [`housekeeping`](Self::housekeeping).
     keeper: RefCell<Option<Waker>>,
-}
-
-/// Work that goes on beside other requests.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
-pub enum Job {
-    /// Announce the change and respond.
-    Reply(Reply<'static>),
-    /// Make the steps of a sweep.
-    Sweep(Sweep),
 }
 
 impl<B: Board, C: Clock> AsyncApp<B, C> {
@@ -58,7 +49,18 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
 }
 
 impl<B: Board, C: Clock> AsyncApp<B, C> {
-    async fn sweep(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
+    fn begin<'a>(&self, target: Target<'a>, ctx: ToolContext<'a>) -> Begun<'a> {
+        let mut app = self.app.borrow_mut();
+        let begun = app.begin(target, ctx.request(), self.clock.now());
+        if app.reset_due().is_some()
+            && let Some(keeper) = self.keeper.take()
+        {
+            keeper.wake();
+        }
+        begun
+    }
+
+    async fn sweep(&self, mut sweep: Sweep, ctx: ToolContext<'_>) -> Reply<'static> {
         loop {
             self.clock.sleep_until(sweep.due()).await;
             let stepped = self.app.borrow_mut().step(&mut sweep, self.clock.now());
@@ -75,34 +77,21 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
 }
 
 impl<B: Board, C: Clock> Handler for AsyncApp<B, C> {
-    type Job = Job;
-    type Response<'f> = Reply<'f>;
+    type Response<'a>
+        = Reply<'a>
+    where
+        Self: 'a;
 
-    fn on_request<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Action<Job, Reply<'f>> {
-        let mut app = self.app.borrow_mut();
-        let begun = match app.begin(target, request, self.clock.now()) {
-            Begun::Reply(reply) => Action::Respond(reply),
-            Begun::Changed(reply) => Action::Run(Job::Reply(reply)),
-            Begun::Job(sweep) => Action::Run(Job::Sweep(sweep)),
-        };
-        if app.reset_due().is_some()
-            && let Some(keeper) = self.keeper.take()
-        {
-            keeper.wake();
-        }
-        begun
-    }
-
-    async fn run(&self, job: Job, ctx: Context<'_>) -> Reply<'static> {
-        let reply = match job {
-            Job::Reply(reply) => reply,
-            Job::Sweep(sweep) => self.sweep(sweep, ctx).await,
+    async fn on_request<'a>(&'a self, target: Target<'a>, ctx: ToolContext<'a>) -> Reply<'a> {
+        let reply = match self.begin(target, ctx) {
+            Begun::Reply(reply) => reply,
+            Begun::Job(sweep) => self.sweep(sweep, ctx).await,
         };
         if let Some(text) = reply.log {
             let _ = ctx.log(&log_message(text)).await;
         }
         if let Some(change) = reply.change {
-            ctx.publish(change);
+            let _ = ctx.publish(change).await;
         }
         reply
     }

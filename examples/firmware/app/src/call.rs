@@ -29,7 +29,7 @@ impl<B: Board> App<B> {
                 Some(len) => {
                     self.name.len = len;
                     let reply = Reply::new(request, Body::text("The board has a new name"));
-                    return Begun::Changed(reply.changes(NAME).log("renamed"));
+                    return Begun::Reply(reply.changes(NAME).log("renamed"));
                 }
                 None => Body::Tool(Err("The name is longer than 24 bytes".into())),
             },
@@ -52,7 +52,7 @@ impl<B: Board> App<B> {
                     return Begun::Reply(reply);
                 }
                 let text = if on { "switched on" } else { "switched off" };
-                return Begun::Changed(reply.changes(OUTPUT_STATES).log(text));
+                return Begun::Reply(reply.changes(OUTPUT_STATES).log(text));
             }
         };
         Begun::Reply(Reply::new(request, body))

@@ -10,11 +10,11 @@ use embedded_io::{Read, ReadReady, Write};
 use mcp_sansio::typed::{AsyncToolHandler, Output, Tools};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Connection, Instant, Progress, Request, RxBuffer, ServerConfig, ServerEvent,
-    ServerState, Target, ToolContext, ToolError, ToolOutput, ToolResult, TxBuffer,
+    Catalog, Connection, Instant, Progress, RxBuffer, ServerConfig, ServerEvent, ServerState,
+    ToolContext, ToolOutput, ToolResult, TxBuffer,
 };
 use mcp_sansio_adapters::embedded::{Error, Port, Step};
-use mcp_sansio_adapters::embedded_async::{self, Action, Clock, ConnectionEnd, Context, Handler};
+use mcp_sansio_adapters::embedded_async::{self, Clock, ConnectionEnd};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("thermometer", "1.0.0"), CATALOG.features())
@@ -49,9 +49,6 @@ pub struct Readings {
     recent: [i16; 100],
 }
 
-type Answer<'a> = ToolResult<'a, Readings>;
-type Sent = Result<(), ToolError<'static>>;
-
 /// The board beside its serial line.
 pub trait Board: Clock + 'static {
     /// Returns tenths of a degree Celsius.
@@ -78,13 +75,18 @@ impl<B: Board> Thermometer<B> {
         recent[99] = self.board.temperature().saturating_add(self.offset.get());
         self.readings.set(Readings { recent });
     }
+}
 
-    async fn run(&self, call: Call, report: impl AsyncFn(Progress) -> Sent) -> Answer<'static> {
+impl<B: Board> AsyncToolHandler for Thermometer<B> {
+    type Tools = Call;
+    type Output<'a> = Readings;
+
+    async fn call<'a>(&'a self, call: Call, ctx: ToolContext<'a>) -> ToolResult<'a, Readings> {
         match call {
             Call::Measure => self.measure(),
             Call::Watch { count, interval } => {
                 for done in 0..count {
-                    report(Progress::of(done).total(count)).await?;
+                    ctx.progress(&Progress::of(done).total(count)).await?;
                     let pause = Duration::from_secs(interval.into());
                     self.board.sleep_until(self.board.now().saturating_add(pause)).await;
                     self.measure();
@@ -96,15 +98,6 @@ impl<B: Board> Thermometer<B> {
             }
         }
         Ok(ToolOutput::Structured(self.readings.get()))
-    }
-}
-
-impl<B: Board> AsyncToolHandler for Thermometer<B> {
-    type Tools = Call;
-    type Output<'a> = Readings;
-
-    async fn call<'a>(&'a self, call: Call, ctx: ToolContext<'a>) -> Answer<'a> {
-        self.run(call, async |progress| ctx.progress(&progress).await).await
     }
 }
 
@@ -122,19 +115,6 @@ pub fn serve<U: Read + ReadReady + Write>(io: U, board: impl Board) -> Result<()
             Step::Closed => return Ok(()),
             Step::Idle(_) => drop(tools.board.wait()),
         }
-    }
-}
-
-impl<B: Board> Handler for Thermometer<B> {
-    type Job = Call;
-    type Response<'f> = Answer<'f>;
-
-    fn on_request<'f>(&self, request: &Request<'f>, _: Target<'f>) -> Action<Call, Answer<'f>> {
-        Action::of_tool(request)
-    }
-
-    async fn run(&self, call: Call, ctx: Context<'_>) -> Answer<'static> {
-        self.run(call, async |progress| ctx.progress(&progress).await).await
     }
 }
 
