@@ -31,7 +31,7 @@ mod client;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
-#[cfg(any(feature = "smol", feature = "blocking"))]
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
 mod rounds;
 #[cfg(feature = "schemars")]
