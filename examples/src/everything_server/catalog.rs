@@ -4,13 +4,12 @@
 use std::borrow::Cow;
 
 use mcp_sansio::typed::{Input, Output, Prompts, Tools};
-use mcp_sansio::types::{Resource, ResourceTemplate, Text, Tool};
+use mcp_sansio::types::{Resource, ResourceTemplate, Text};
 use mcp_sansio::{Catalog, Entry, RawJson, entries};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> = Catalog::new()
     .calls::<Call<'_>>()
-    .tools(BY_HAND)
     .resources(RESOURCES)
     .templates(TEMPLATES)
     .prompts_of::<Ask<'_>>();
@@ -52,6 +51,8 @@ pub(super) enum Call<'a> {
     Slow(SlowCall),
     #[tool(flatten)]
     Question(Question<'a>),
+    #[tool(flatten)]
+    Schema(SchemaCall<'a>),
 }
 
 #[derive(Output)]
@@ -131,11 +132,28 @@ pub(super) enum Question<'a> {
     TestInputRequiredResultCapabilities,
 }
 
-/// A tool whose schema cannot be derived.
-const BY_HAND: &[Entry<'_>] = entries![
-    Tool::new("json_schema_2020_12_tool", JSON_SCHEMA_2020_12)
-        .description("Has an input schema with keywords of JSON Schema 2020-12")
-];
+#[derive(Tools)]
+pub(super) enum SchemaCall<'a> {
+    /// Has an input schema with keywords of JSON Schema 2020-12
+    #[tool(name = "json_schema_2020_12_tool")]
+    JsonSchema202012(Contact<'a>),
+}
+
+#[derive(Input)]
+#[input(schema = JSON_SCHEMA_2020_12, rename_all = "camelCase")]
+pub(super) struct Contact<'a> {
+    name: Option<Text<'a>>,
+    address: Option<RawJson<'a>>,
+    contact_method: Option<ContactMethod>,
+    phone: Option<Text<'a>>,
+    email: Option<Text<'a>>,
+}
+
+#[derive(Input)]
+enum ContactMethod {
+    Phone,
+    Email,
+}
 
 const RESOURCES: &[Entry<'_>] = entries![
     Resource::new("test://static-text", "Static text")

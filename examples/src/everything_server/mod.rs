@@ -17,33 +17,43 @@ mod tools;
 mod transports;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ErrorCode, RpcError, ServerConfig, ServerFeatures, Target};
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio::{ErrorCode, RpcError, ServerConfig, ServerFeatures, Target, ToolError};
+use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, HandlerResult, boxed};
 
 use catalog::CATALOG;
-use resources::Watched;
 use seal::Signature;
 #[cfg(unix)]
 pub use transports::serve_unix;
 pub use transports::{serve_http, serve_stdio, serve_tcp};
 
+/// The state that all connections share.
+#[derive(Default)]
+struct Everything {
+    /// Number of changes of the watched resource.
+    changes: AtomicU32,
+}
+
+/// The text of a tool.
+type Answer = Result<String, ToolError<'static>>;
+
 /// Creates the application that all connections share.
-fn app() -> App<impl Fn(Context) -> Answering> {
-    let watched = Arc::new(Watched::default());
-    let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&watched))) };
+fn app() -> App<BoxedHandler> {
+    let server = Arc::new(Everything::default());
+    let handler = boxed(move |ctx| handle(ctx, Arc::clone(&server)));
     App::new(&CONFIG, handler).catalog(&CATALOG).state_protector(Signature::default())
 }
 
 /// Responds to the requests that the catalog does not: lists, unknown names and missing arguments
 /// of prompts have been handled before.
-async fn handle(ctx: Context, watched: Arc<Watched>) -> HandlerResult {
+async fn handle(ctx: Context, server: Arc<Everything>) -> HandlerResult {
     match ctx.target() {
-        Target::Tool(_) => tools::call(&ctx, &watched).await,
+        Target::Tool(_) => ctx.call_async_tool(&*server).await,
         Target::Prompt(_) => prompts::get(&ctx).await,
-        Target::Resource(_) | Target::Template(_) => resources::read(&ctx, &watched),
+        Target::Resource(_) | Target::Template(_) => resources::read(&ctx, &server),
         Target::CompletePrompt(_) | Target::CompleteTemplate(_) => {
             ctx.complete(|name| -> &[&str] {
                 match name {
@@ -56,9 +66,6 @@ async fn handle(ctx: Context, watched: Arc<Watched>) -> HandlerResult {
         _ => Err(RpcError::new(ErrorCode::MethodNotFound, "Method not found").into()),
     }
 }
-
-/// The future of a handler.
-type Answering = std::pin::Pin<Box<dyn Future<Output = HandlerResult>>>;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),

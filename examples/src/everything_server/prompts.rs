@@ -3,10 +3,13 @@
 use mcp_sansio::types::{
     ContentBlock, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
 };
+use mcp_sansio::{Link, ToolContext};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
 use super::catalog::Ask;
-use super::{media, questions};
+use super::forms::Purpose;
+use super::media;
+use super::questions::form;
 
 /// Returns the messages of the prompt.
 pub(super) async fn get(ctx: &Context) -> HandlerResult {
@@ -30,7 +33,9 @@ pub(super) async fn get(ctx: &Context) -> HandlerResult {
             PromptMessage::user("Look at this picture"),
         ],
         Ask::InputRequired => {
-            text = questions::purpose(ctx).await?;
+            let request = ctx.request()?;
+            let ctx = ToolContext::<dyn Link>::new(&request, ctx);
+            text = form::<Purpose>(ctx, "user_context", "What is the prompt for?").await?;
             &[PromptMessage::user(&text)]
         }
     };

@@ -1,24 +1,22 @@
-//! The tools and prompts that ask the client for input, and what they make of it.
-//!
-//! One implementation for both eras. Up to 2025-11-25 an input request is a request to the client,
-//! and `ask` waits for its response. From 2026-07-28 on the result of the call contains the input
-//! request; the client repeats the call with its response, and the function runs again from its
-//! start (basic/patterns/mrtr).
+//! The tools and prompts that ask the client for input, and what they make of it: one
+//! implementation for both eras. For clients of 2026-07-28 it runs from its start in each round.
 
 use mcp_sansio::typed::InputObject;
 use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
-    InputRequest, ListRootsResult, SamplingMessage, SamplingMessageContentBlock,
+    InputRequest, ListRootsResult, SamplingMessage,
 };
-use mcp_sansio::{ClientFeatures, OrToolError as _, OwnedInputResponse, RawJson, ToolError};
-use mcp_sansio_adapters::asynchronous::Context;
+use mcp_sansio::{
+    ClientFeatures, OrToolError as _, OwnedInputResponse, RawJson, ToolContext, ToolError,
+};
 
+use super::Answer;
 use super::catalog::Question;
-use super::forms::{self, Colour, Confirm, Defaults, Name, Purpose, User};
+use super::forms::{self, Colour, Confirm, Defaults, Name, User};
 
 impl Question<'_> {
     /// Runs the tool and returns its text.
-    pub(super) async fn run(self, ctx: &Context) -> Result<String, ToolError<'static>> {
+    pub(super) async fn run(self, ctx: ToolContext<'_>) -> Answer {
         match self {
             Self::TestSampling { prompt } => ask_model(ctx, "answer", &prompt).await,
             Self::TestElicitation { message } => form::<User>(ctx, "user", &message).await,
@@ -29,7 +27,8 @@ impl Question<'_> {
             Self::TestStreamingElicitation => {
                 form::<Confirm>(ctx, "confirm", "Shall I go on?").await
             }
-            Self::TestMissingCapability => needs_sampling(ctx),
+            Self::TestMissingCapability if can(ctx, SAMPLING) => Ok("The client can sample".into()),
+            Self::TestMissingCapability => Err(ToolError::missing_capability(SAMPLING)),
             Self::TestInputRequiredResultElicitation => name(ctx).await,
             Self::TestInputRequiredResultSampling => capital(ctx).await,
             Self::TestInputRequiredResultListRoots => list_roots(ctx).await,
@@ -42,31 +41,26 @@ impl Question<'_> {
     }
 }
 
-/// Asks what a prompt is for.
-pub(super) async fn purpose(ctx: &Context) -> Result<String, ToolError<'static>> {
-    form::<Purpose>(ctx, "user_context", "What is the prompt for?").await
-}
-
-async fn name(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn name(ctx: ToolContext<'_>) -> Answer {
     form::<Name>(ctx, "user_name", "What is your name?").await
 }
 
-async fn capital(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn capital(ctx: ToolContext<'_>) -> Answer {
     ask_model(ctx, "capital_question", "What is the capital of France?").await
 }
 
-async fn list_roots(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn list_roots(ctx: ToolContext<'_>) -> Answer {
     count(&ctx.request_input("client_roots", InputRequest::ListRoots).await?)
 }
 
 /// Requires the request state, since a response alone might come from another call.
-async fn with_state(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn with_state(ctx: ToolContext<'_>) -> Answer {
     ctx.set_request_state("asked");
     Ok(format!("state-ok: {}", form::<Confirm>(ctx, "confirm", "Shall I go on?").await?))
 }
 
 /// Sends three input requests in one round.
-async fn multiple_inputs(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn multiple_inputs(ctx: ToolContext<'_>) -> Answer {
     ctx.set_request_state("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
     let questions = [
@@ -79,7 +73,7 @@ async fn multiple_inputs(ctx: &Context) -> Result<String, ToolError<'static>> {
 }
 
 /// Takes two rounds, the second of which depends on the first.
-async fn multi_round(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn multi_round(ctx: ToolContext<'_>) -> Answer {
     ctx.set_request_state("asked");
     let first = form::<Name>(ctx, "step1", "Step 1: what is your name?").await?;
     let message = format!("Step 2: after {first}, which colour?");
@@ -88,37 +82,33 @@ async fn multi_round(ctx: &Context) -> Result<String, ToolError<'static>> {
 }
 
 /// Sends the input requests that the client's capabilities permit.
-async fn whatever_is_possible(ctx: &Context) -> Result<String, ToolError<'static>> {
-    if ctx.client().contains(ClientFeatures::SAMPLING) {
+async fn whatever_is_possible(ctx: ToolContext<'_>) -> Answer {
+    if can(ctx, SAMPLING) {
         capital(ctx).await
-    } else if ctx.client().contains(ClientFeatures::ELICITATION_FORM) {
+    } else if can(ctx, ClientFeatures::ELICITATION_FORM) {
         name(ctx).await
-    } else if ctx.client().contains(ClientFeatures::ROOTS) {
+    } else if can(ctx, ClientFeatures::ROOTS) {
         list_roots(ctx).await
     } else {
         Ok("There is nothing that the client could be asked".to_owned())
     }
 }
 
-fn needs_sampling(ctx: &Context) -> Result<String, ToolError<'static>> {
-    if ctx.client().contains(ClientFeatures::SAMPLING) {
-        Ok("The client can sample".to_owned())
-    } else {
-        Err(ToolError::missing_capability(ClientFeatures::SAMPLING))
-    }
+fn can(ctx: ToolContext<'_>, feature: ClientFeatures) -> bool {
+    ctx.request().capabilities.contains(feature)
 }
 
 /// Sends a form; returns the response as text.
-async fn form<T: for<'f> InputObject<'f>>(
-    ctx: &Context,
+pub(super) async fn form<T: for<'f> InputObject<'f>>(
+    ctx: ToolContext<'_>,
     key: &str,
     message: &str,
-) -> Result<String, ToolError<'static>> {
+) -> Answer {
     filled_in::<T>(&ctx.request_input(key, InputRequest::form::<T>(message)).await?)
 }
 
 /// Sends the form that cannot be derived.
-async fn choices(ctx: &Context) -> Result<String, ToolError<'static>> {
+async fn choices(ctx: ToolContext<'_>) -> Answer {
     let question = ElicitParams::form("Please choose", forms::CHOICES);
     let answer = ctx.request_input("form", InputRequest::Elicit(question)).await?;
     let answer: ElicitResult<'_> = answer.to()?;
@@ -131,21 +121,14 @@ async fn choices(ctx: &Context) -> Result<String, ToolError<'static>> {
 }
 
 /// Sends a sampling request; returns the response as text.
-async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, ToolError<'static>> {
+async fn ask_model(ctx: ToolContext<'_>, key: &str, prompt: &str) -> Answer {
     let messages = [SamplingMessage::user(prompt)];
-    said(
-        &ctx.request_input(
-            key,
-            InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)),
-        )
-        .await?,
-    )
+    let question = CreateMessageParams::new(&messages, MAX_TOKENS);
+    said(&ctx.request_input(key, InputRequest::CreateMessage(question)).await?)
 }
 
 /// Checks and describes the response to a form.
-fn filled_in<'f, T: InputObject<'f>>(
-    answer: &'f OwnedInputResponse,
-) -> Result<String, ToolError<'static>> {
+fn filled_in<'f, T: InputObject<'f>>(answer: &'f OwnedInputResponse) -> Answer {
     answer.to_form::<T>()?;
     Ok(describe(&answer.to()?))
 }
@@ -166,26 +149,20 @@ fn describe(answer: &ElicitResult<'_>) -> String {
 }
 
 /// Describes the response to a sampling request.
-fn said(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
+fn said(answer: &OwnedInputResponse) -> Answer {
     let answer: CreateMessageResult<'_> = answer.to()?;
-    let texts = answer
-        .content
-        .iter()
-        .flatten()
-        .filter_map(|block: SamplingMessageContentBlock<'_>| block.as_text());
-    Ok(format!(
-        "{} says: {}",
-        answer.model,
-        texts.map(|text| text.to_string()).collect::<Vec<_>>().join(" ")
-    ))
+    let blocks = answer.content.iter().flatten();
+    let texts: Vec<_> = blocks.filter_map(|block| Some(block.as_text()?.to_string())).collect();
+    Ok(format!("{} says: {}", answer.model, texts.join(" ")))
 }
 
 /// Describes the client's roots.
-fn count(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
+fn count(answer: &OwnedInputResponse) -> Answer {
     let answer: ListRootsResult<'_> = answer.to()?;
     let uris: Vec<String> =
         answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();
     Ok(format!("{} roots: {}", uris.len(), uris.join(" ")))
 }
 
+const SAMPLING: ClientFeatures = ClientFeatures::SAMPLING;
 const MAX_TOKENS: u64 = 100;

@@ -1,29 +1,18 @@
 //! `resources/read`.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use mcp_sansio::ToolError;
 use mcp_sansio::types::{ReadResourceResult, ResourceContents, ResourceData, Text};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
 
-/// `test://watched-resource`: a text that changes.
-#[derive(Default)]
-pub(super) struct Watched {
-    changes: AtomicU32,
-}
+use super::Everything;
 
-impl Watched {
-    /// The URI of the resource.
-    pub(super) const URI: &str = "test://watched-resource";
-
-    /// Changes the text.
-    pub(super) fn change(&self) {
-        self.changes.fetch_add(1, Ordering::Relaxed);
-    }
-}
+/// The URI of a text that changes.
+pub(super) const WATCHED: &str = "test://watched-resource";
 
 /// Returns the contents of a resource, or of a URI that matches the template.
-pub(super) fn read(ctx: &Context, watched: &Watched) -> HandlerResult {
+pub(super) fn read(ctx: &Context, server: &Everything) -> HandlerResult {
     let uri = ctx.request()?.uri().ok_or(ToolError::invalid_arguments("uri must be a string"))?;
     let text;
     let contents = if let Some(id) = ctx.target().variable("id", uri) {
@@ -34,9 +23,9 @@ pub(super) fn read(ctx: &Context, watched: &Watched) -> HandlerResult {
             .mime_type("application/json")
     } else if uri == "test://static-binary" {
         ResourceContents::blob("test://static-binary", super::media::PNG).mime_type("image/png")
-    } else if uri == Watched::URI {
-        text = format!("Changes so far: {}", watched.changes.load(Ordering::Relaxed));
-        ResourceContents::text(Watched::URI, &text).mime_type("text/plain")
+    } else if uri == WATCHED {
+        text = format!("Changes so far: {}", server.changes.load(Ordering::Relaxed));
+        ResourceContents::text(WATCHED, &text).mime_type("text/plain")
     } else {
         ResourceContents::text("test://static-text", "A text that never changes")
             .mime_type("text/plain")

@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::LoggingLevel;
-use mcp_sansio::{LogMessage, Progress, ToolError};
-use mcp_sansio_adapters::asynchronous::Context;
+use mcp_sansio::{LogMessage, Progress, ToolContext};
 use smol::Timer;
 
+use super::Answer;
 use super::catalog::{Slow, SlowCall};
 
 impl SlowCall {
     /// Runs the tool and returns its text.
-    pub(super) async fn run(self, ctx: &Context) -> Result<String, ToolError<'static>> {
+    pub(super) async fn run(self, ctx: ToolContext<'_>) -> Answer {
         let text = match self {
-            Self::Slow(Slow { seconds, name }) => return slow(ctx, seconds, name).await,
+            Self::Slow(call) => return slow(ctx, call).await,
             // On any transport.
             Self::SlowCancelled { name } => {
                 let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,14 +51,10 @@ impl SlowCall {
 }
 
 /// Waits, and reports progress if the client asked for it.
-async fn slow(
-    ctx: &Context,
-    seconds: f64,
-    name: Option<String>,
-) -> Result<String, ToolError<'static>> {
+async fn slow(ctx: ToolContext<'_>, Slow { seconds, name }: Slow) -> Answer {
     let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
     let mut end = End(name);
-    let step = if ctx.request()?.wants_progress { Duration::from_millis(100) } else { lasts };
+    let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
     while let Some(rest) = lasts.checked_sub(begun.elapsed()).filter(|rest| !rest.is_zero()) {
         ctx.progress(&Progress::of(begun.elapsed().as_secs_f64()).total(seconds)).await?;
         Timer::after(step.min(rest)).await;

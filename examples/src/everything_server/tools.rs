@@ -1,59 +1,64 @@
 //! `tools/call`.
 
+use std::sync::atomic::Ordering;
+
+use mcp_sansio::typed::AsyncToolHandler;
 use mcp_sansio::types::{ContentBlock, LoggingLevel, ResourceContents};
-use mcp_sansio::{LogMessage, ToolError, ToolOutput};
-use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
+use mcp_sansio::{Change, LogMessage, ToolContext, ToolOutput, ToolResult};
 
-use super::catalog::{Call, Conditions, Weather};
-use super::media;
-use super::resources::Watched;
+use super::catalog::{Call, Conditions, SchemaCall, Weather};
+use super::resources::WATCHED;
+use super::{Everything, media};
 
-/// Returns the result of the tool.
-pub(super) async fn call(ctx: &Context, watched: &Watched) -> HandlerResult {
-    // The schema of this tool cannot be derived.
-    if ctx.name() == "json_schema_2020_12_tool" {
-        return ctx.text(ctx.arguments()?.raw().as_str());
+/// The tools, in which no adapter is named.
+impl AsyncToolHandler for Everything {
+    type Tools = Call<'static>;
+    type Output<'a> = Weather<'a>;
+
+    async fn call<'a>(
+        &'a self,
+        call: Call<'a>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, Weather<'a>> {
+        Ok(match call {
+            Call::TestSimpleText => "This is a simple text".into(),
+            Call::TestImageContent => ToolOutput::Blocks(&[PICTURE]),
+            Call::TestAudioContent => ToolOutput::Blocks(&[SOUND]),
+            Call::TestEmbeddedResource => ToolOutput::Blocks(&[EMBEDDED]),
+            Call::TestMultipleContentTypes => ToolOutput::Blocks(MIXED),
+            Call::TestErrorHandling => Err("This tool always fails")?,
+            Call::Structured { city } => ToolOutput::Structured(Weather {
+                city,
+                temperature: 21.5,
+                conditions: Conditions::Sun,
+            }),
+            Call::TestCustomHeader { value } => value.into(),
+            Call::TestLoggingTool => {
+                // Not sent unless the client asked for messages of this level.
+                ctx.log(&LogMessage::new(LoggingLevel::Info, "test_logging_tool was called"))
+                    .await?;
+                "Logged, if you wanted to know".into()
+            }
+            Call::TestTriggerToolChange => {
+                ctx.publish(Change::tools()).await?;
+                "The list of tools has changed".into()
+            }
+            Call::TestTriggerPromptChange => {
+                ctx.publish(Change::prompts()).await?;
+                "The list of prompts has changed".into()
+            }
+            Call::TestTriggerResourceUpdate => {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+                ctx.publish(Change::resource(WATCHED)).await?;
+                "The watched resource has changed".into()
+            }
+            Call::Slow(call) => call.run(ctx).await?.into(),
+            Call::Question(call) => call.run(ctx).await?.into(),
+            Call::Schema(SchemaCall::JsonSchema202012(_)) => {
+                ctx.request().arguments().raw().as_str().into()
+            }
+        })
     }
-    ctx.reply(&run(ctx.call()?, ctx, watched).await?)
-}
-
-async fn run<'a>(
-    call: Call<'a>,
-    ctx: &Context,
-    watched: &Watched,
-) -> Result<ToolOutput<'a>, ToolError<'static>> {
-    Ok(match call {
-        Call::TestSimpleText => "This is a simple text".into(),
-        Call::TestImageContent => ToolOutput::Blocks(&[PICTURE]),
-        Call::TestAudioContent => ToolOutput::Blocks(&[SOUND]),
-        Call::TestEmbeddedResource => ToolOutput::Blocks(&[EMBEDDED]),
-        Call::TestMultipleContentTypes => ToolOutput::Blocks(MIXED),
-        Call::TestErrorHandling => Err("This tool always fails")?,
-        Call::Structured { city } => {
-            ToolOutput::boxed(Weather { city, temperature: 21.5, conditions: Conditions::Sun })
-        }
-        Call::TestCustomHeader { value } => value.into(),
-        Call::TestLoggingTool => {
-            // Not sent unless the client asked for messages of this level.
-            ctx.log(&LogMessage::new(LoggingLevel::Info, "test_logging_tool was called")).await?;
-            "Logged, if you wanted to know".into()
-        }
-        Call::TestTriggerToolChange => {
-            ctx.broadcaster().tools_changed();
-            "The list of tools has changed".into()
-        }
-        Call::TestTriggerPromptChange => {
-            ctx.broadcaster().prompts_changed();
-            "The list of prompts has changed".into()
-        }
-        Call::TestTriggerResourceUpdate => {
-            watched.change();
-            ctx.broadcaster().resource_changed(Watched::URI);
-            "The watched resource has changed".into()
-        }
-        Call::Slow(call) => call.run(ctx).await?.into(),
-        Call::Question(call) => call.run(ctx).await?.into(),
-    })
 }
 
 const PICTURE: ContentBlock<'_> = ContentBlock::image(media::PNG, "image/png");
