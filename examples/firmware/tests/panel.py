@@ -1,5 +1,5 @@
-"""One file of tools writes the same bytes under two loops: on the emulated board, with the adapter for embedded-io, and on this computer, with
-the blocking adapter.
+"""One file of tools writes the same bytes under several loops: on the emulated board, with the adapter for embedded-io, and on this computer, with
+the blocking adapter or the one for embedded-io-async.
 """
 
 from __future__ import annotations

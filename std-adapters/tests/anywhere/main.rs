@@ -1,6 +1,7 @@
-//! One file of tools behind three transports: the same conversation has the same messages.
+//! One file of tools behind several transports: the same conversation has the same messages.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod line;
 mod tools;
 
 use std::future::Future;
@@ -11,13 +12,15 @@ use std::time::Duration;
 
 use async_io::Async;
 use futures_lite::future;
+use mcp_sansio::typed::SyncTools;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{Era, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, serve};
-use mcp_sansio_adapters::blocking;
+use mcp_sansio_adapters::{blocking, embedded_async};
 use serde_json::{Value, json};
 
+use line::{Line, Receiver, Sender, Still};
 use tools::{CATALOG, Fast, Slow};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -79,6 +82,16 @@ fn over_stdio(
     let input = blocking::Threaded::new(std::io::Cursor::new(input.into_bytes()));
     app.serve_on(input, &mut output, on_request).unwrap();
     messages(&mut output.lines().map(Result::unwrap), calls().len())
+}
+
+/// Serves a line without an allocator.
+fn over_a_line(handler: impl embedded_async::Handler) -> Messages {
+    let line = Line::new(calls().iter().map(|call| format!("{call}\n")).collect());
+    let connection: embedded_async::Connection<'_, _, 1024, 256> =
+        embedded_async::Connection::new(&CONFIG, handler).catalog(&CATALOG);
+    let served = connection.serve(Receiver(&line), Sender(&line), &Still);
+    assert!(future::block_on(served).is_ok());
+    messages(&mut line.output().lines().map(str::to_owned), calls().len())
 }
 
 /// Runs a server until the client has its responses.
@@ -226,6 +239,7 @@ fn tools_that_return_at_once_give_the_same_messages_on_every_transport() {
     assert_eq!(over_a_socket(|ctx| ctx.call_tool(&fast)), stdio);
     let fast = Mutex::new(Fast::default());
     assert_eq!(over_http(|ctx| ctx.call_tool(&fast)), stdio);
+    assert_eq!(over_a_line(SyncTools::new(Fast::default())), stdio);
 }
 
 #[test]
@@ -240,6 +254,7 @@ fn tools_that_take_time_give_the_same_messages_on_every_transport() {
     assert_eq!(over_a_socket(|ctx| ctx.call_async_tool(&slow)), stdio);
     let slow = Slow::default();
     assert_eq!(over_http(|ctx| ctx.call_async_tool(&slow)), stdio);
+    assert_eq!(over_a_line(Slow::default()), stdio);
 }
 
 /// A client's end of a connection.

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::typed::{AsyncToolHandler, Output, SyncTools, ToolHandler, Tools};
 use mcp_sansio::types::{LoggingLevel, Text};
-use mcp_sansio::{
-    Catalog, Change, LogMessage, NoOutput, Progress, ToolContext, ToolOutput, ToolResult,
-};
+use mcp_sansio::{Catalog, Change, LogMessage, Progress, ToolContext, ToolOutput, ToolResult};
 use mcp_sansio_adapters::embedded_async::{Clock as _, Connection, Handler};
 use serde_json::{Value, json};
 
@@ -259,12 +257,12 @@ struct Counter(u32);
 
 impl ToolHandler for Counter {
     type Tools = Call<'static>;
-    type Output<'a> = NoOutput;
+    type Output<'a> = Tea<'a>;
 
-    fn call<'a>(&mut self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a> {
+    fn call<'a>(&mut self, call: Call<'a>, ctx: ToolContext<'a>) -> ToolResult<'a, Tea<'a>> {
         self.0 += 1;
         match call {
-            Call::Brew { sort, .. } => Ok(ToolOutput::Text(sort)),
+            Call::Brew { sort, steps } => Ok(ToolOutput::Structured(Tea { sort, steps })),
             Call::Tell { .. } if (self.0, ctx.now().as_millis()) == (2, 5) => {
                 Ok("the second call, after 5 ms".into())
             }
@@ -284,5 +282,12 @@ fn tools_that_return_at_once_are_served_too() {
     stage.send(&call(2, "tell", json!({"uri": "test://r"})));
     stage.send(&brew(3, "black", 1));
     player.run();
-    assert_eq!(stage.log(), ["< 1 green", "< 2 the second call, after 5 ms", "< 3 black"]);
+    assert_eq!(
+        stage.log(),
+        [
+            r#"< 1 {"sort":"green","steps":1}"#,
+            "< 2 the second call, after 5 ms",
+            r#"< 3 {"sort":"black","steps":1}"#
+        ]
+    );
 }

@@ -1,7 +1,8 @@
 //! Tools of a board, without an adapter: `main` decides where they are served.
 //!
 //! `host/src/bin/panel.rs` serves them on standard input and output, with the blocking adapter and
-//! the standard library; `microbit/src/bin/panel.rs` on the serial line of a micro:bit.
+//! the standard library; `panel_async.rs` beside it with the adapter for embedded-io-async;
+//! `microbit/src/bin/panel.rs` on the serial line of a micro:bit.
 #![no_std]
 #![forbid(unsafe_code)]
 
