@@ -56,7 +56,8 @@ fn a_query_tells_what_it_does_and_stops_when_it_is_cancelled() {
 fn the_rows_of_a_table_are_a_resource() {
     let contents = result("resources/read", json!({"uri": "table://cities"}));
     let rows = r#"[["Oslo",717710],["Bergen",291940],["Paris",2102650]]"#;
-    assert_eq!(contents["contents"], json!([{"uri": "table://cities", "text": rows}]));
+    let expected = json!([{"uri": "table://cities", "text": rows, "mimeType": "application/json"}]);
+    assert_eq!(contents["contents"], expected);
     let (mut server, mut output) = start();
     server.send(&modern(1, "resources/read", json!({"uri": "table://villages"})));
     assert_eq!(output.next()["error"]["data"], json!({"uri": "table://villages"}));

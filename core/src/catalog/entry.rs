@@ -290,12 +290,24 @@ const fn prompt_kind(prompt: &Prompt<'static>, _text: &str, rules: &'static str)
     Kind::Prompt(Some(List::scanned(RawJson::scanned(rules))))
 }
 
-const fn resource_kind(_: &Resource<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+const fn resource_kind(resource: &Resource<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+    assert_uri(resource.uri);
     Kind::Resource
 }
 
-const fn template_kind(_: &ResourceTemplate<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+const fn template_kind(it: &ResourceTemplate<'_>, _text: &str, _rules: &str) -> Kind<'static> {
+    assert_uri(it.uri_template);
     Kind::Template
+}
+
+/// Refuses a name in the place of a URI or of a template.
+const fn assert_uri(uri: Text<'_>) {
+    let Some(uri) = uri.as_own() else { return };
+    let (uri, mut at) = (uri.as_bytes(), 0);
+    while at < uri.len() && uri[at] != b':' && uri[at] != b'{' {
+        at += 1;
+    }
+    assert!(at < uri.len(), "a URI has a scheme: the URI comes first, then the name");
 }
 
 const fn no_rules<T>(_: &T, _: &mut Renderer<'_>) {}

@@ -118,6 +118,11 @@ const SNIPPETS: &[(&str, &str)] = &[
         "two entries have the same name or URI",
     ),
     (
+        "use mcp_sansio::{Entry, entries, types::ResourceTemplate}; \
+         const A: &[Entry] = entries![ResourceTemplate::new(\"rows\", \"table://{table}\")];",
+        "a URI has a scheme: the URI comes first, then the name",
+    ),
+    (
         "#[derive(Prompts)] enum A { B «{ a: u8 }» }",
         "an argument of a prompt is a string: a text, or an enum without fields",
     ),

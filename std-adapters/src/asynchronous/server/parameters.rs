@@ -5,7 +5,9 @@ use mcp_sansio::types::{
     CompleteParams, CompleteResult, Completion, GetPromptResult, PromptMessage, ReadResourceResult,
     ResourceContents, ResourceData, Text, TextResult,
 };
-use mcp_sansio::{ErrorCode, Method, OrToolError as _, RpcError, ToolError};
+use mcp_sansio::{
+    ErrorCode, Method, OrToolError as _, OwnedJson, RawJson, RpcError, Target, ToolError,
+};
 
 use super::context::Context;
 use super::reply::HandlerResult;
@@ -45,7 +47,8 @@ impl Context {
     }
 
     /// Serializes a text as the result of the request: the text of a tool, the contents of the
-    /// resource, or a prompt that is one message of the user.
+    /// resource, with the media type that the catalog has for it, or a prompt that is one message
+    /// of the user.
     ///
     /// # Errors
     /// As [`reply`](Self::reply); if the request is of another method.
@@ -54,7 +57,15 @@ impl Context {
         match request.method {
             Method::ResourcesRead => {
                 let uri = request.uri().map_or(Text::default(), Text::from_json);
-                let contents = ResourceContents::new(uri, ResourceData::Text(Text::new(text)));
+                let mut contents = ResourceContents::new(uri, ResourceData::Text(Text::new(text)));
+                let entry = match self.target() {
+                    Target::Resource(entry) | Target::Template(entry) => {
+                        Some(OwnedJson::new(entry, request.revision)?)
+                    }
+                    _ => None,
+                };
+                let mime_type = entry.as_ref().and_then(|entry| entry.as_raw().get("mimeType"));
+                contents.mime_type = mime_type.and_then(RawJson::as_string).map(Text::from_json);
                 self.reply(&ReadResourceResult::new(&[contents]))
             }
             Method::PromptsGet => self.reply(&GetPromptResult::new(&[PromptMessage::user(text)])),
