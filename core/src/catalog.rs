@@ -9,13 +9,13 @@ mod schema;
 pub use entry::Entry;
 pub use schema::SchemaError;
 #[cfg(feature = "derive")]
-pub(crate) use schema::Shown;
+pub(crate) use schema::shown;
 
 use core::fmt;
 
-use crate::encode::Encode;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
+use crate::encode::{DisplayText, Encode};
 use crate::error::SendError;
 use crate::json::{JsonStr, RawJson};
 #[cfg(feature = "alloc")]
@@ -84,7 +84,7 @@ impl Tools<'_> {
 
 /// Checks the arguments of a tool, and hands over what is wrong. Set together with the tools, so
 /// that a program whose tools are [unchecked](Catalog::unchecked) does not link the check.
-pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn fmt::Display));
+pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn Encode));
 
 /// What the type of the prompts knows. Behind pointers, so that only programs with such prompts
 /// link it.
@@ -174,7 +174,7 @@ impl<'c> Catalog<'c> {
         list::assert_disjoint(tools, self.calls.entries);
         let check: CheckArguments = |tool, arguments, refuse| {
             if let Err(error) = schema::check(tool.input_schema(), arguments) {
-                refuse(&error);
+                refuse(&DisplayText(&error));
             }
         };
         Self { tools: Tools { entries: tools, check: Some(check) }, ..self }
@@ -389,7 +389,7 @@ impl<'c> Catalog<'c> {
                     Ok(Target::InvalidArguments(tool)) => {
                         let mut sent = Ok(());
                         self.refusal(tool, request, &mut |why| {
-                            sent = server.respond_invalid_arguments(handle, why, tx);
+                            sent = server.refuse_arguments(handle, why, tx);
                         });
                         sent.map(|()| Target::Responded)
                     }
@@ -427,7 +427,9 @@ impl<'c> Catalog<'c> {
         let mut checked = Ok(());
         if self.is_call(tool) {
             self.refusal(tool, request, &mut |why| {
-                let why = alloc::format!("{why}");
+                let json = OwnedJson::new(why, Revision::LATEST);
+                let text = json.iter().filter_map(|json| json.as_raw().as_string());
+                let why: alloc::string::String = text.flat_map(JsonStr::chars).collect();
                 checked = Err(ToolError::invalid_arguments(&why).into_owned());
             });
         }
@@ -445,7 +447,7 @@ impl<'c> Catalog<'c> {
         &self,
         tool: &Entry<'_>,
         request: &Request<'_>,
-        refuse: &mut dyn FnMut(&dyn fmt::Display),
+        refuse: &mut dyn FnMut(&dyn Encode),
     ) {
         let check = self.tools.check;
         #[cfg(feature = "derive")]

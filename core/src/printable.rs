@@ -47,64 +47,64 @@ impl<T: Display> Display for Printable<T> {
     }
 }
 
-struct Escape<'o, 'f> {
-    to: &'o mut fmt::Formatter<'f>,
+struct Escape<'o, W> {
+    to: &'o mut W,
     has_line_breaks: bool,
     /// A `\r` is pending: half of a line break, or a carriage return that overwrites the line.
     return_is_due: bool,
 }
 
-impl Escape<'_, '_> {
+impl<W: fmt::Write> Escape<'_, W> {
     fn end(&mut self) -> fmt::Result {
         if core::mem::take(&mut self.return_is_due) { self.to.write_str("\\r") } else { Ok(()) }
     }
+}
 
-    fn escaped(&mut self, c: char) -> fmt::Result {
-        match c {
-            '\n' if self.has_line_breaks => {
-                let end = if core::mem::take(&mut self.return_is_due) { "\r\n" } else { "\n" };
-                return self.to.write_str(end);
+impl<W: fmt::Write> fmt::Write for Escape<'_, W> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if !self.has_line_breaks {
+            return write_printable(text, self.to);
+        }
+        for line in text.split_inclusive(['\r', '\n']) {
+            if line == "\n" && core::mem::take(&mut self.return_is_due) {
+                self.to.write_str("\r\n")?;
+                continue;
             }
-            '\r' if self.has_line_breaks => {
-                self.end()?;
+            self.end()?;
+            if let Some(line) = line.strip_suffix('\n') {
+                write_printable(line, self.to)?;
+                self.to.write_str("\n")?;
+            } else if let Some(line) = line.strip_suffix('\r') {
+                write_printable(line, self.to)?;
                 self.return_is_due = true;
-                return Ok(());
-            }
-            _ => self.end()?,
-        }
-        match c {
-            '\n' => self.to.write_str("\\n"),
-            '\r' => self.to.write_str("\\r"),
-            // All escaped characters are in the Basic Multilingual Plane: four digits suffice.
-            c => {
-                self.to.write_str("\\u")?;
-                [12, 8, 4, 0].into_iter().try_for_each(|shift| {
-                    let digit = char::from_digit(u32::from(c) >> shift & 15, 16);
-                    self.to.write_char(digit.unwrap_or_default())
-                })
+            } else {
+                write_printable(line, self.to)?;
             }
         }
+        Ok(())
     }
 }
 
-impl fmt::Write for Escape<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_obeyed(*c)) {
-            let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-            if !before.is_empty() {
-                self.end()?;
-                self.to.write_str(before)?;
+/// Writes a text on one line, without `core::fmt`, which takes flash.
+pub(crate) fn write_printable(text: &str, to: &mut impl fmt::Write) -> fmt::Result {
+    let mut written = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_obeyed(*c)) {
+        to.write_str(text.get(written..at).unwrap_or_default())?;
+        written = at + c.len_utf8();
+        match c {
+            '\n' => to.write_str("\\n")?,
+            '\r' => to.write_str("\\r")?,
+            // All escaped characters are in the Basic Multilingual Plane: four digits suffice.
+            c => {
+                to.write_str("\\u")?;
+                for shift in [12, 8, 4, 0] {
+                    let digit = (u32::from(c) >> shift & 15) as usize;
+                    to.write_str("0123456789abcdef".get(digit..=digit).unwrap_or_default())?;
+                }
             }
-            self.escaped(c)?;
-            rest = from.get(c.len_utf8()..).unwrap_or_default();
         }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        self.end()?;
-        self.to.write_str(rest)
     }
+    to.write_str(text.get(written..).unwrap_or_default())
 }
 
 /// Whether terminals, editors or log viewers interpret the character instead of showing it.

@@ -93,20 +93,20 @@ enum Kind {
     Error,
 }
 
-/// An error stands beside the function that writes its words, so that a program which makes no such
-/// error does not link them.
+/// An error stands beside the function that encodes it, so that a program which makes no such error
+/// does not link its words.
 #[derive(Clone, Debug)]
 enum Why<'a> {
     Text(Text<'a>),
     #[cfg(feature = "alloc")]
     String(String),
-    Schema(SchemaError<'a>, fn(&SchemaError<'_>, &mut fmt::Formatter<'_>) -> fmt::Result),
+    Schema(SchemaError<'a>, fn(&SchemaError<'_>, &mut Encoder<'_>)),
     #[cfg(feature = "derive")]
-    Faults(Faults<'a>, fn(&Faults<'_>, &mut fmt::Formatter<'_>) -> fmt::Result),
+    Faults(Faults<'a>, fn(&Faults<'_>, &mut Encoder<'_>)),
     Error(RpcError<'a>),
     #[cfg(feature = "alloc")]
     OwnedError(Box<OwnedRpcError>),
-    Send(SendError, fn(&SendError, &mut fmt::Formatter<'_>) -> fmt::Result),
+    Send(SendError),
     Gone,
     #[cfg(feature = "alloc")]
     InputRequired,
@@ -268,7 +268,7 @@ impl<'a> ToolError<'a> {
             Why::Error(error) => Why::OwnedError(Box::new(error.into())),
             Why::String(text) => Why::String(text),
             Why::OwnedError(error) => Why::OwnedError(error),
-            Why::Send(error, words) => Why::Send(error, words),
+            Why::Send(error) => Why::Send(error),
             Why::Gone => Why::Gone,
             Why::InputRequired => Why::InputRequired,
         };
@@ -298,16 +298,31 @@ impl fmt::Display for ToolError<'_> {
             Why::Text(text) => fmt::Display::fmt(text, f),
             #[cfg(feature = "alloc")]
             Why::String(text) => f.write_str(text),
-            Why::Schema(error, words) => words(error, f),
+            Why::Schema(error, _) => fmt::Display::fmt(error, f),
             #[cfg(feature = "derive")]
-            Why::Faults(faults, words) => words(faults, f),
+            Why::Faults(faults, _) => fmt::Display::fmt(faults, f),
             Why::Error(error) => f.write_str(error.message),
             #[cfg(feature = "alloc")]
             Why::OwnedError(error) => f.write_str(error.as_error().message),
-            Why::Send(error, words) => words(error, f),
+            Why::Send(error) => fmt::Display::fmt(error, f),
             Why::Gone => f.write_str("the response is no longer awaited"),
             #[cfg(feature = "alloc")]
             Why::InputRequired => f.write_str("input is required first"),
+        }
+    }
+}
+
+/// Writes what the client is told.
+impl Encode for Why<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Self::Text(text) => text.encode(to),
+            #[cfg(feature = "alloc")]
+            Self::String(text) => to.string(text),
+            Self::Schema(error, encode) => encode(error, to),
+            #[cfg(feature = "derive")]
+            Self::Faults(faults, encode) => encode(faults, to),
+            _ => to.string(INTERNAL),
         }
     }
 }
@@ -322,11 +337,11 @@ impl Outcome<Server<'_>> for ToolError<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         match (self.kind, &self.why) {
-            (Kind::Failed, _) => server.respond_text(request, self, true, tx),
-            (Kind::InvalidArguments, _) => server.respond_invalid_arguments(request, self, tx),
+            (Kind::Failed, why) => server.respond_text(request, why, true, tx),
+            (Kind::InvalidArguments, why) => server.refuse_arguments(request, why, tx),
             #[cfg(feature = "alloc")]
-            (Kind::InvalidInputResponse, _) => {
-                server.respond_invalid_input_response(request, self, tx)
+            (Kind::InvalidInputResponse, why) => {
+                server.respond_invalid_input_response(request, why, tx)
             }
             (Kind::Error, Why::Error(error)) => server.respond_error(request, error, tx),
             #[cfg(feature = "alloc")]
@@ -365,7 +380,7 @@ impl<'a> From<SchemaError<'a>> for ToolError<'a> {
     fn from(error: SchemaError<'a>) -> Self {
         Self {
             kind: Kind::InvalidArguments,
-            why: Why::Schema(error, |error, f| fmt::Display::fmt(error, f)),
+            why: Why::Schema(error, |error, to| to.display(error)),
         }
     }
 }
@@ -376,7 +391,7 @@ impl<'a> From<Faults<'a>> for ToolError<'a> {
     fn from(faults: Faults<'a>) -> Self {
         Self {
             kind: Kind::InvalidArguments,
-            why: Why::Faults(faults, |faults, f| fmt::Display::fmt(faults, f)),
+            why: Why::Faults(faults, |faults, to| faults.encode(to)),
         }
     }
 }
@@ -384,7 +399,7 @@ impl<'a> From<Faults<'a>> for ToolError<'a> {
 /// An internal error: the client is not told more.
 impl From<SendError> for ToolError<'_> {
     fn from(error: SendError) -> Self {
-        Self { kind: Kind::Error, why: Why::Send(error, fmt::Display::fmt) }
+        Self { kind: Kind::Error, why: Why::Send(error) }
     }
 }
 

@@ -4,7 +4,7 @@ use core::cmp::Ordering;
 use core::fmt;
 
 use crate::json::{JsonStr, Members, RawJson, compare};
-use crate::printable::Printable;
+use crate::printable::{Printable, write_printable};
 
 /// Error of [`Entry::check_arguments`](crate::Entry::check_arguments) or
 /// [`Entry::check_structured`](crate::Entry::check_structured). `Display` writes the member, the
@@ -105,28 +105,21 @@ impl fmt::Display for SchemaError<'_> {
             }
         }
         f.write_str(", is ")?;
-        fmt::Display::fmt(&Shown(self.value), f)
+        write_printable(shown(self.value), f)
     }
 }
 
 impl core::error::Error for SchemaError<'_> {}
 
-/// A value in an error: its kind, if it is long.
-pub(crate) struct Shown<'x>(pub(crate) RawJson<'x>);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_object() {
-            "an object"
-        } else if self.0.is_array() {
-            "an array"
-        } else if self.0.as_str().len() <= LONGEST_SHOWN {
-            return fmt::Debug::fmt(&self.0, f);
-        } else if self.0.is_number() {
-            "a long number"
-        } else {
-            "a longer string"
-        })
+/// Returns a value in an error: its kind, if it is long. To be written as [`Printable`].
+pub(crate) fn shown(value: RawJson<'_>) -> &str {
+    let text = value.as_str();
+    match text.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        _ if text.len() <= LONGEST_SHOWN => text,
+        Some(b'"') => "a longer string",
+        _ => "a long number",
     }
 }
 

@@ -8,7 +8,7 @@ use crate::bytes::copy;
 use crate::error::InvalidPayload;
 use crate::json::{base64_len, encode_base64, is_clean, is_clean_key, skip_clean};
 
-impl Encoder<'_> {
+impl<'b> Encoder<'b> {
     /// Returns the number of bytes of the frame written so far, including those outside of the
     /// window.
     pub(crate) fn position(&self) -> usize {
@@ -245,38 +245,43 @@ impl Encoder<'_> {
 
     /// Writes a value whose formatted text needs no escaping.
     pub(crate) fn put_display(&mut self, value: &dyn fmt::Display) {
-        self.format(value, None, Self::put);
+        self.format(|sink| fmt::write(sink, format_args!("{value}")), None, Self::put);
     }
 
     /// Writes a formatted value as the name of a member, without the quotes.
     pub(super) fn put_escaped_display(&mut self, value: &dyn fmt::Display) {
-        self.format(value, None, Self::put_escaped);
+        self.format(|sink| fmt::write(sink, format_args!("{value}")), None, Self::put_escaped);
     }
 
     /// Writes a formatted value as a string. For each piece it is formatted from its beginning, but
     /// what has been sent is skipped, and what does not fit ends it.
     pub(super) fn put_display_string(&mut self, value: &dyn fmt::Display) {
+        self.words(|sink| fmt::write(sink, format_args!("{value}")));
+    }
+
+    /// Writes a string of what `write` writes, without `core::fmt`, which takes flash.
+    pub(crate) fn words(&mut self, write: impl FnOnce(&mut Sink<'_, 'b>) -> fmt::Result) {
         self.put(b"\"");
         let parts = self.tracker.is_some().then(|| self.begin_parts());
-        self.format(value, parts, Self::put_escaped);
+        self.format(write, parts, Self::put_escaped);
         self.put(b"\"");
     }
 
     fn format(
         &mut self,
-        value: &dyn fmt::Display,
+        write: impl FnOnce(&mut Sink<'_, 'b>) -> fmt::Result,
         parts: Option<Parts>,
         put: fn(&mut Self, &[u8]),
     ) {
         let mut sink = Sink { to: self, parts, put, is_full: false };
-        if fmt::write(&mut sink, format_args!("{value}")).is_err() && !sink.is_full {
+        if write(&mut sink).is_err() && !sink.is_full {
             self.invalid(InvalidPayload::Serialize);
         }
     }
 }
 
 /// Writes what a value formats.
-struct Sink<'w, 'b> {
+pub(crate) struct Sink<'w, 'b> {
     to: &'w mut Encoder<'b>,
     parts: Option<Parts>,
     put: fn(&mut Encoder<'b>, &[u8]),

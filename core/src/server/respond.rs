@@ -96,6 +96,17 @@ impl Server<'_> {
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
+        self.refuse_arguments(request, &DisplayText(why), tx)
+    }
+
+    /// [`respond_invalid_arguments`](Self::respond_invalid_arguments) with a value that is written
+    /// as a string.
+    pub(crate) fn refuse_arguments(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn Encode,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
         if self
             .requests
             .get(request.0)
@@ -103,7 +114,7 @@ impl Server<'_> {
         {
             return self.respond_text(request, why, true, tx);
         }
-        self.respond_invalid_params(request, why, tx)
+        self.refuse_params(request, why, tx)
     }
 
     /// Responds with error -32602, whose message is `why`.
@@ -116,9 +127,20 @@ impl Server<'_> {
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
+        self.refuse_params(request, &DisplayText(why), tx)
+    }
+
+    /// [`respond_invalid_params`](Self::respond_invalid_params) with a value that is written as a
+    /// string.
+    pub(crate) fn refuse_params(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn Encode,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
-            object!(writer, { "code": -32602_i32, "message": DisplayText(why) });
+            object!(writer, { "code": -32602_i32, "message": why });
             writer.put(b"}");
         })
     }
@@ -128,24 +150,24 @@ impl Server<'_> {
     pub(crate) fn respond_invalid_input_response(
         &mut self,
         request: RequestHandle,
-        why: &dyn fmt::Display,
+        why: &dyn Encode,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision.is_modern()) {
-            return self.respond_invalid_params(request, why, tx);
+            return self.refuse_params(request, why, tx);
         }
         self.respond_text(request, why, true, tx)
     }
 
-    /// Responds to `tools/call` with one text block.
+    /// Responds to `tools/call` with one text block, whose text is a value written as a string.
     pub(crate) fn respond_text(
         &mut self,
         request: RequestHandle,
-        text: &dyn fmt::Display,
+        text: &dyn Encode,
         is_error: bool,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
-        let block = object!({ "type" = "text", "text": DisplayText(text) });
+        let block = object!({ "type" = "text", "text": text });
         let result = object!({ "content": [&block], "isError"?: is_error.then_some(true) });
         self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }

@@ -144,12 +144,7 @@ impl Check<'_, '_> {
         let start = self.cursor.at;
         let accepted = match (rule, self.cursor.first()) {
             (Rule::Object(object), b'{') => return self.object(object, None, path),
-            (Rule::OneOf(one_of), b'{') => {
-                return match self.variant(one_of, path) {
-                    Ok(object) => self.object(object, Some(one_of.tag), path),
-                    Err(flow) => flow,
-                };
-            }
+            (Rule::OneOf(one_of), b'{') => return (one_of.check)(self, one_of, path),
             (Rule::Array { items, min, max }, b'[') => {
                 let mut count = 0;
                 self.cursor.skip(b'[');
@@ -226,32 +221,28 @@ impl Check<'_, '_> {
 
     #[cfg_attr(small, inline(never))]
     fn missing(&mut self, object: &Object, seen: u64, path: &Path<'_>) -> ControlFlow<()> {
-        for (place, member) in object.members.iter().enumerate() {
-            if !member.optional && seen >> (place & 63) & 1 == 0 {
+        let mut seen = seen;
+        for member in object.members {
+            if !member.optional && seen & 1 == 0 {
                 let path = path.member(member.name);
                 self.report.fault(&path, Fault::Missing(&member.rule))?;
             }
+            seen >>= 1;
         }
         ControlFlow::Continue(())
     }
 
-    /// Returns which of several objects is next, or whether to go on behind it. The tag is mostly
-    /// the first member.
-    #[cfg_attr(small, inline(never))]
-    fn variant(
-        &mut self,
-        one_of: &OneOf,
-        path: &Path<'_>,
-    ) -> Result<&'static Object, ControlFlow<()>> {
+    /// Checks one of several objects. The tag is mostly the first member.
+    pub(super) fn one_of(&mut self, one_of: &OneOf, path: &Path<'_>) -> ControlFlow<()> {
         let tag = find_tag(one_of, self.cursor.clone());
         let variant = tag.and_then(RawJson::as_string).and_then(|tag| position(one_of.names, tag));
         if let Some(object) = variant.and_then(|variant| one_of.objects.get(variant)) {
-            return Ok(object);
+            return self.object(object, Some(one_of.tag), path);
         }
         self.cursor.value();
         let names = Rule::Enum(one_of.names);
         let fault = tag.map_or(Fault::Missing(&names), |tag| Fault::Value(&names, tag));
-        Err(self.report.fault(&path.member(one_of.tag), fault))
+        self.report.fault(&path.member(one_of.tag), fault)
     }
 }
 
@@ -339,6 +330,6 @@ fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
         || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }
 
-fn is_within(count: usize, min: u32, max: u32) -> bool {
+pub(super) fn is_within(count: usize, min: u32, max: u32) -> bool {
     count >= min as usize && count <= max as usize
 }

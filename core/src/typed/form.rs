@@ -38,7 +38,8 @@ impl RequestedSchema<'static> {
     /// let faults = Contact::from_elicit_result(RawJson::from_static(result)).err().unwrap();
     /// assert_eq!(
     ///     faults.to_string(),
-    ///     "email: must have the format email, is \"a\"\nage: must be at most 150, is 151"
+    ///     "email: must be a string in the format email, is \"a\"\n\
+    ///      age: must be an integer from 0 to 150, is 151"
     /// );
     /// ```
     #[must_use]

@@ -36,7 +36,7 @@
 //! let arguments = RawJson::parse(r#"{"limit": 0, "mod": "exact"}"#).unwrap();
 //! assert_eq!(
 //!     Query::parse(arguments).err().unwrap().to_string(),
-//!     "limit: must be at least 1, is 0\n\
+//!     "limit: must be an integer from 1 to 1000, is 0\n\
 //!      mod: is unknown, must be one of sql, limit, mode, tags\n\
 //!      sql: is missing, must be a string of 1 to 2000 characters"
 //! );
@@ -125,7 +125,7 @@
 //! let shapes = r#"{"shapes":[{"kind":"line","from":0,"to":7},{"kind":"circle","radius":-1}]}"#;
 //! assert_eq!(
 //!     Drawing::parse(RawJson::from_static(shapes)).err().unwrap().to_string(),
-//!     "shapes[1].radius: must be at least 0, is -1"
+//!     "shapes[1].radius: must be an integer from 0 to 65535, is -1"
 //! );
 //! ```
 

@@ -151,7 +151,7 @@ fn respond(
     if request.method == Method::PromptsGet {
         let checked = check_members(rule, request.arguments().raw(), &mut []);
         let Err(faults) = checked else { return Ok(false) };
-        return server.respond_invalid_params(request.handle, &faults, tx).map(|()| true);
+        return server.refuse_params(request.handle, &faults, tx).map(|()| true);
     }
     let argument = request.params.get("argument").unwrap_or(RawJson::NULL);
     let member = |name| argument.get(name).and_then(RawJson::as_string);

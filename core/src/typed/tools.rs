@@ -191,7 +191,7 @@ impl<'c> Catalog<'c> {
         match T::from_request(request) {
             Some(Ok(call)) => Ok(Called::Call(call)),
             Some(Err(faults)) => {
-                server.respond_invalid_arguments(request.handle, &faults, tx)?;
+                server.refuse_arguments(request.handle, &faults, tx)?;
                 Ok(Called::Other(Target::Responded))
             }
             // It is of another enum, which would have checked the arguments.
@@ -203,6 +203,9 @@ impl<'c> Catalog<'c> {
 
 #[cfg_attr(small, inline(never))]
 pub(super) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
+    if cfg!(small) {
+        return entries.iter().position(|entry| entry.key == name);
+    }
     let hash = match name.as_plain() {
         Some(name) => hash(name),
         None => name.chars().fold(EMPTY, |hash, c| next(hash, u32::from(c))),

@@ -55,7 +55,7 @@ fn the_model_reads_why_a_query_fails() {
 
 #[test]
 fn arguments_are_checked() {
-    let why = "limit: must be at most 1000, is 5000\nsql: is missing, must be a string of 1 to 2000 characters".to_owned();
+    let why = "limit: must be an integer from 1 to 1000, is 5000\nsql: is missing, must be a string of 1 to 2000 characters".to_owned();
     assert_eq!(call("query", json!({"limit": 5000})), Err(why));
 }
 

@@ -109,8 +109,7 @@ fn who_declines_or_dismisses_gives_no_value() {
 #[test]
 fn what_does_not_fit_the_form_fails_the_tool_or_in_2026_07_28_the_request() {
     let answers = [accept(json!({"name": ""}))];
-    let words =
-        "Invalid response to input request first: name: must have at least 1 character, has 0";
+    let words = "Invalid response to input request first: name: must be a string of 1 to 8 characters, has 0";
     let failed = play(false, &answers);
     assert_eq!(failed["result"]["isError"], true);
     assert_eq!(failed["result"]["content"][0]["text"], words);

@@ -171,7 +171,7 @@ fn arguments_are_refused_as_the_revision_wants_and_no_tool_runs() {
     let stage = Stage::new(64);
     let connection = kettle::<1024, 512, 1024>(&stage);
     let mut player = play(&connection, &stage);
-    let why = "steps: must be at most 100, is 101";
+    let why = "steps: must be an integer from 1 to 100, is 101";
     stage.send(&brew(1, "green", 101));
     stage.send(&initialize());
     stage.send(&legacy(

@@ -128,7 +128,7 @@ const VISIT: [&str; 8] = [
     r#""{\"sum\":250}""#,
     r#""{\"sum\":255}""#,
     r#"! "The sum is too large""#,
-    r#"! "number: must be at most 255, is 256""#,
+    r#"! "number: must be an integer from 0 to 255, is 256""#,
     r#""a\tb""#,
     "the server responded with an error: The handler panicked (code -32603)",
     "the server responded with an error: Unknown tool (code -32602)",

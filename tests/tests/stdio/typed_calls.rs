@@ -102,7 +102,7 @@ fn failures_are_told_apart() {
         assert_eq!(error.to_string(), "the tool failed: a number has no 0th part");
 
         let error = client.call(&Divide { dividend: 7000, divisor: 1, unit: None }).unwrap_err();
-        let words = "dividend: must be at most 1000, is 7000";
+        let words = "dividend: must be an integer from -1000 to 1000, is 7000";
         assert!(error.to_string().contains(words), "{error}");
 
         let error = client.call(&Say {}).unwrap_err();

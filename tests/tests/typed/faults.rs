@@ -1,14 +1,21 @@
 //! What is said of values that a type does not accept.
 
-use mcp_sansio::RawJson;
 use mcp_sansio::typed::{InputObject, MAX_FAULTS};
+use mcp_sansio::{RawJson, Revision, to_slice};
 
 use crate::zoo::*;
 
 fn faults<'a, T: InputObject<'a>>(json: &'a str) -> String {
     match T::parse(RawJson::parse(json).expect("it is JSON")) {
         Ok(_) => panic!("accepted: {json}"),
-        Err(faults) => faults.to_string(),
+        Err(faults) => {
+            let words = faults.to_string();
+            // A string in a message says the same.
+            let mut buffer = [0; 1024];
+            let json = to_slice(&faults, Revision::LATEST, &mut buffer).unwrap();
+            assert_eq!(serde_json::from_str::<String>(json.as_str()).unwrap(), words);
+            words
+        }
     }
 }
 
@@ -19,13 +26,13 @@ fn a_fault_names_argument_rule_and_value() {
         ("{}", "sql: is missing, must be a string of 1 to 20 characters"),
         (r#"{"sql":7}"#, "sql: must be a string of 1 to 20 characters, is 7"),
         (r#"{"sql":null}"#, "sql: must be a string of 1 to 20 characters, is null"),
-        (r#"{"sql":""}"#, "sql: must have at least 1 character, has 0"),
+        (r#"{"sql":""}"#, "sql: must be a string of 1 to 20 characters, has 0"),
         (
             r#"{"sql":"\u00e9\ud83d\ude00 3456789012345678901"}"#,
-            "sql: must have at most 20 characters, has 22",
+            "sql: must be a string of 1 to 20 characters, has 22",
         ),
-        (r#"{"sql":"x","limit":0}"#, "limit: must be at least 1, is 0"),
-        (r#"{"sql":"x","limit":1001}"#, "limit: must be at most 1000, is 1001"),
+        (r#"{"sql":"x","limit":0}"#, "limit: must be an integer from 1 to 1000, is 0"),
+        (r#"{"sql":"x","limit":1001}"#, "limit: must be an integer from 1 to 1000, is 1001"),
         (r#"{"sql":"x","limit":1.5}"#, "limit: must be an integer from 1 to 1000, is 1.5"),
         (r#"{"sql":"x","limit":"7"}"#, r#"limit: must be an integer from 1 to 1000, is "7""#),
         (r#"{"sql":"x","limit":1e99}"#, "limit: must be an integer from 1 to 1000, is 1e99"),
@@ -38,7 +45,10 @@ fn a_fault_names_argument_rule_and_value() {
             r#"{"sql":"x","tags":[1,2]}"#,
             "tags[0]: must be a string, is 1\ntags[1]: must be a string, is 2",
         ),
-        (r#"{"sql":"x","tags":["","","",""]}"#, "tags: must have at most 3 elements, has 4"),
+        (
+            r#"{"sql":"x","tags":["","","",""]}"#,
+            "tags: must be an array of at most 3 elements, has 4",
+        ),
         (
             r#"{"sql":"x","columns":[{"columnName":"a","ascending":0}]}"#,
             "columns[0].ascending: must be true or false, is 0",
@@ -55,10 +65,10 @@ fn a_fault_names_argument_rule_and_value() {
         (r#"{"shapes":[{"kind":"nothing"}]}"#, "origin: is missing, must be an object"),
         (
             r#"{"shapes":[],"origin":{"x":-101},"opacity":1.51,"offset":-1}"#,
-            "shapes: must have at least 1 element, has 0\n\
-             origin.x: must be at least -100, is -101\n\
-             opacity: must be at most 1.5e0, is 1.51\n\
-             offset: must be at least -0.25, is -1",
+            "shapes: must be an array of at least 1 element, has 0\n\
+             origin.x: must be an integer from -100 to 100, is -101\n\
+             opacity: must be a number, at least 0.0, at most 1.5e0, is 1.51\n\
+             offset: must be a number, at least -0.25, is -1",
         ),
         (
             r#"{"shapes":[{},{"kind":"oval"},{"kind":7},{"kind":"circle"},{"kind":"nothing","kind":"line"},{"kind":"line","from":1}],"origin":{"x":1}}"#,
@@ -72,17 +82,17 @@ fn a_fault_names_argument_rule_and_value() {
         ),
         (
             r#"{"shapes":[{"kind":"circle","radius":0,"x":1}],"origin":{"x":1},"opacity":"","angle":-1}"#,
-            "shapes[0].radius: must be at least 1, is 0\n\
+            "shapes[0].radius: must be an integer from 1 to 65535, is 0\n\
              shapes[0].x: is unknown, must be one of radius, label\n\
              opacity: must be a number, at least 0.0, at most 1.5e0, is \"\"\n\
-             angle: must be at least 0, is -1",
+             angle: must be an integer from 0 to 359, is -1",
         ),
     ] {
         assert_eq!(faults::<Drawing<'_>>(json), words);
     }
     assert_eq!(
         faults::<Formats<'_>>(r#"{"date":"yesterday"}"#),
-        r#"date: must have the format date, is "yesterday""#
+        r#"date: must be a string in the format date, is "yesterday""#
     );
     assert_eq!(
         faults::<Formats<'_>>(r#"{"date":7}"#),

@@ -203,7 +203,7 @@ fn all_faults_of_a_form_are_named_and_nothing_else() {
     assert_eq!(
         read(text).unwrap_err(),
         "modes: must be an array, is \"slow\"\n\
-         age: must be at most 150, is 151\n\
+         age: must be an integer from 0 to 150, is 151\n\
          email: is missing, must be a string in the format email\n\
          mode: is missing, must be one of \"fast\", \"very_exact\", \"best-effort\"\n\
          sizes: is missing, must be an array"

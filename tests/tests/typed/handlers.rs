@@ -360,7 +360,7 @@ fn a_handler_is_called_with_valid_arguments_only() {
         (
             call("copy", r#"{"blocks":-1,"block":2}"#, ""),
             refused(concat!(
-                "blocks: must be at least 0, is -1\\n",
+                "blocks: must be an integer from 0 to 4294967295, is -1\\n",
                 "block: is unknown, must be one of blocks"
             )),
         ),

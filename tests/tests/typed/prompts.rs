@@ -104,7 +104,7 @@ fn unknown_names_and_faults_are_told_apart() {
     let faults = ask("review", r#"{"code":"","mode":"slow","colour":"red"}"#).unwrap().unwrap_err();
     assert_eq!(
         faults.to_string(),
-        "code: must have at least 1 character, has 0\n\
+        "code: must be a string of 1 to 20 characters, has 0\n\
          mode: must be one of \"fast\", \"very_exact\", \"best-effort\", is \"slow\"\n\
          colour: is unknown, must be one of code, mode, language"
     );

@@ -104,7 +104,7 @@ fn unknown_names_and_faults_are_told_apart() {
     let faults = call("set_lamp", r#"{"percent":101}"#).unwrap().unwrap_err();
     assert_eq!(
         faults.to_string(),
-        "percent: must be at most 100, is 101\non: is missing, must be true or false"
+        "percent: must be an integer from 0 to 100, is 101\non: is missing, must be true or false"
     );
     let faults = call("uptime", r#"{"a":1}"#).unwrap().unwrap_err();
     assert_eq!(faults.to_string(), "a: is unknown, must be left out");

@@ -155,6 +155,6 @@ fn arguments_are_checked_in_2025_11_25() {
     );
     for lines in lines(input) {
         let [_, result] = lines.as_slice() else { panic!("{lines:?}") };
-        assert!(result.contains("offset: must be at most 200, is 201"), "{result}");
+        assert!(result.contains("offset: must be an integer from -200 to 200, is 201"), "{result}");
     }
 }
