@@ -91,18 +91,17 @@ pub(crate) fn write_printable(text: &str, to: &mut impl fmt::Write) -> fmt::Resu
     for (at, c) in text.char_indices().filter(|(_, c)| is_obeyed(*c)) {
         to.write_str(text.get(written..at).unwrap_or_default())?;
         written = at + c.len_utf8();
-        match c {
-            '\n' => to.write_str("\\n")?,
-            '\r' => to.write_str("\\r")?,
+        let digit = |shift: u32| {
+            let digit = u32::from(c) >> shift & 15;
+            b"0123456789abcdef".get(digit as usize).copied().unwrap_or_default()
+        };
+        let escape: &[u8] = match c {
+            '\n' => b"\\n",
+            '\r' => b"\\r",
             // All escaped characters are in the Basic Multilingual Plane: four digits suffice.
-            c => {
-                to.write_str("\\u")?;
-                for shift in [12, 8, 4, 0] {
-                    let digit = (u32::from(c) >> shift & 15) as usize;
-                    to.write_str("0123456789abcdef".get(digit..=digit).unwrap_or_default())?;
-                }
-            }
-        }
+            _ => &[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)],
+        };
+        to.write_str(core::str::from_utf8(escape).unwrap_or_default())?;
     }
     to.write_str(text.get(written..).unwrap_or_default())
 }

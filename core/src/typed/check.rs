@@ -1,6 +1,5 @@
 //! Whether a value is accepted by a rule: one function for all types, one pass over the text.
 
-use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
 use super::rule::{Object, OneOf, Rule, place};
@@ -8,7 +7,7 @@ use super::rule::{Object, OneOf, Rule, place};
 use crate::json::skip_member;
 #[cfg(small)]
 use crate::json::skip_value;
-use crate::json::{JsonStr, RawJson, byte, integer, signed, skip_string, skip_whitespace};
+use crate::json::{JsonStr, RawJson, byte, skip_string, skip_whitespace};
 
 /// Receives the faults of a value, and says whether to look for more.
 pub(super) trait Report {
@@ -299,17 +298,10 @@ fn is_accepted(rule: &Rule, value: RawJson<'_>) -> bool {
         Rule::Any => true,
         Rule::Boolean => value.as_bool().is_some(),
         Rule::Integer([min, max]) => {
-            value.is_number()
-                && integer(value.as_str())
-                    .and_then(signed)
-                    .is_some_and(|integer| (*min..=*max).contains(&integer))
+            value.as_i64().is_some_and(|integer| (*min..=*max).contains(&integer))
         }
         Rule::Number(range) => {
-            value.is_number()
-                && range.is_none_or(|range| {
-                    !range.is_beyond(value.as_str(), Ordering::Less)
-                        && !range.is_beyond(value.as_str(), Ordering::Greater)
-                })
+            value.is_number() && range.is_none_or(|range| (range.contains)(range, value.as_str()))
         }
         Rule::String { min, max, format } => value.as_string().is_some_and(|text| {
             has_length(text, *min, *max)

@@ -1,6 +1,5 @@
 //! Rules of the values that a type accepts: a small constant table for each type, in flash.
 
-use core::cmp::Ordering;
 use core::ops::ControlFlow;
 
 use super::check::{Check, Path};
@@ -83,7 +82,7 @@ pub struct NumberRange {
     pub(super) min: Option<&'static str>,
     pub(super) max: Option<&'static str>,
     /// Behind a pointer: programs without ranges do not link decimal comparison.
-    pub(super) compare: fn(&str, &str) -> Ordering,
+    pub(super) contains: fn(&Self, &str) -> bool,
 }
 
 /// Maximum nesting depth of arrays and objects in a type, including the outermost. A check recurses
@@ -306,13 +305,12 @@ impl NumberRange {
     /// Creates a range of JSON numbers, both bounds included.
     #[must_use]
     pub const fn new(min: Option<&'static str>, max: Option<&'static str>) -> Self {
-        Self { min, max, compare }
+        Self { min, max, contains: Self::contains }
     }
 
-    /// Whether the number is less than the minimum, or greater than the maximum.
-    pub(super) fn is_beyond(&self, number: &str, bound: Ordering) -> bool {
-        let limit = if bound == Ordering::Less { self.min } else { self.max };
-        limit.is_some_and(|limit| (self.compare)(number, limit) == bound)
+    fn contains(&self, number: &str) -> bool {
+        self.min.is_none_or(|min| compare(number, min).is_ge())
+            && self.max.is_none_or(|max| compare(number, max).is_le())
     }
 }
 
