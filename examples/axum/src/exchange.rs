@@ -1,196 +1,200 @@
-//! One POST and its response: two tools, one of them slow.
+//! A site behind a mutex, and the two ends of it: requests of axum, and tools as tasks.
 
-use std::convert::Infallible;
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use futures_util::stream;
-use mcp_sansio::http::server::OutgoingResponse;
-use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{
-    Catalog, Delivery, ExchangeId, Messages, Progress, RawJson, Request, RequestHandle, Revision,
-    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, entries,
-};
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use futures_util::{StreamExt, stream};
+use mcp_sansio::http::Fields;
+use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody, SiteOptions, SiteStep};
+use mcp_sansio::{ServerConfig, ServerEvent};
+use tokio::sync::Notify;
 
-static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerFeatures::TOOLS)
-        .progress_interval(Duration::ZERO);
-static CATALOG: Catalog = Catalog::new().tools(entries![
-    Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
-        .description("Echoes the text"),
-    Tool::new(
-        "count",
-        RawJson::from_static(
-            r#"{"type":"object","properties":{"to":{"type":"integer","minimum":1,"maximum":100}},"required":["to"]}"#,
-        ),
-    )
-    .description("Counts up, ten times a second, and reports progress"),
-]);
+use crate::tools::{self, Reply};
 
-/// The server of one POST, and its output.
-pub struct Exchange {
-    state: ServerState<1, 0>,
-    tx: TxBuffer<Vec<u8>>,
+/// The site with its clock. Locked for one call at a time, never while something is awaited.
+pub struct Shared {
+    inner: Mutex<Inner>,
     begun: Instant,
-    count: Option<Count>,
+    /// Told when the site may have an earlier deadline.
+    deadline: Notify,
 }
 
-/// The state of a running tool.
-struct Count {
-    request: RequestHandle,
-    at: u32,
-    to: u32,
+struct Inner {
+    site: Site<'static, Reply>,
+    /// Those who wait for an exchange.
+    wakers: HashMap<ExchangeKey, Waker>,
+    until: Option<mcp_sansio::Instant>,
+}
+
+impl Shared {
+    /// Creates a site, and a task that handles its deadlines.
+    pub fn new(config: &'static ServerConfig<'static>, options: SiteOptions<'static>) -> Arc<Self> {
+        let random = || {
+            let mut bytes = [0; 16];
+            getrandom::fill(&mut bytes).expect("the operating system has random numbers");
+            bytes
+        };
+        let site = Site::new(config, options, random);
+        let inner = Mutex::new(Inner { site, wakers: HashMap::new(), until: None });
+        let this = Arc::new(Self { inner, begun: Instant::now(), deadline: Notify::new() });
+        let shared = Arc::clone(&this);
+        tokio::spawn(async move {
+            loop {
+                let until = shared.with(|_, _| ()).1;
+                let due =
+                    until.map(|until| shared.begun + Duration::from_millis(until.as_millis()));
+                match due {
+                    Some(due) => {
+                        let told = shared.deadline.notified();
+                        let _ = tokio::time::timeout_at(due.into(), told).await;
+                    }
+                    None => shared.deadline.notified().await,
+                }
+            }
+        });
+        this
+    }
+
+    /// Makes a call, and then the steps that it caused. Returns the next deadline, too.
+    pub fn with<R>(
+        self: &Arc<Self>,
+        call: impl FnOnce(&mut Site<'static, Reply>, mcp_sansio::Instant) -> R,
+    ) -> (R, Option<mcp_sansio::Instant>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = &mut *inner;
+        let millis = self.begun.elapsed().as_millis();
+        let now = mcp_sansio::Instant::from_millis(millis.try_into().unwrap_or(u64::MAX));
+        let result = call(&mut inner.site, now);
+        let mut ready = Vec::new();
+        let until = loop {
+            match inner.site.next(now) {
+                SiteStep::Event(ServerEvent::Request(request), mut turn) => {
+                    tools::handle(self, &request, &mut turn);
+                }
+                SiteStep::Ready(exchange) => ready.extend(inner.wakers.remove(&exchange)),
+                SiteStep::Wait(until) => break until,
+                _ => {}
+            }
+        };
+        if until.is_some_and(|until| inner.until.is_none_or(|before| until < before)) {
+            self.deadline.notify_one();
+        }
+        inner.until = until;
+        ready.into_iter().for_each(Waker::wake);
+        (result, until)
+    }
+
+    /// Serves a request.
+    pub async fn serve(self: Arc<Self>, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+        let fields = Headers(parts.headers);
+        let (key, _) = self.with(|site, now| site.open(now, parts.method.as_str(), target, fields));
+        let exchange = Exchange { shared: self, key };
+        exchange.feed(body).await;
+        let mut response = exchange.head().await;
+        *response.body_mut() = Body::from_stream(stream::unfold(exchange, Exchange::next));
+        response
+    }
+}
+
+/// An exchange, which ends when it is dropped: axum drops the body of a response when the client
+/// disconnects.
+struct Exchange {
+    shared: Arc<Shared>,
+    key: ExchangeKey,
 }
 
 impl Exchange {
-    /// Id of the only exchange of the server.
-    pub const ID: ExchangeId = ExchangeId::new(1);
-
-    /// Creates a server for a modern client, or for a legacy one without a session.
-    pub fn new(legacy: Option<Revision>) -> Self {
-        let mut state = ServerState::new();
-        if let Some(revision) = legacy {
-            state.server(&CONFIG).start_legacy(revision);
-        }
-        // The output of these tools fits.
-        Self {
-            state,
-            tx: TxBuffer::for_http_response(Vec::new(), 4 << 20),
-            begun: Instant::now(),
-            count: None,
-        }
-    }
-
-    /// Reads the request. The first frame of the output decides the response; an event stream
-    /// continues from there.
-    pub async fn begin(
-        mut self,
-        messages: &mut Messages<'_>,
-    ) -> Result<(OutgoingResponse, Body), SendError> {
-        let mut has_fault = false;
-        let now = self.now();
-        while let Some(event) =
-            self.state.server(&CONFIG).next_event(now, messages, &mut self.tx)?
-        {
-            has_fault |= matches!(event, ServerEvent::Violation(_));
-            if let ServerEvent::Request(request) = event {
-                self.answer(&request)?;
-            }
-        }
-        while self.tx.http_response().is_none() && self.step().await? {}
-        let reply = self.tx.http_response().unwrap_or(if has_fault {
-            OutgoingResponse::empty(400)
-        } else {
-            OutgoingResponse::ACCEPTED
-        });
-        let said = self.said();
-        let body = if self.count.is_none() {
-            Body::from(said)
-        } else {
-            Body::from_stream(self.stream(said))
-        };
-        Ok((reply, body))
-    }
-
-    fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
-        let Target::Tool(tool) =
-            CATALOG.respond(&mut self.state.server(&CONFIG), request, &mut self.tx)?
-        else {
-            return Ok(());
-        };
-        let arguments = request.arguments();
-        if tool.key == "count" {
-            // The schema permits 1 to 100; 5.0 is an integer too.
-            let to = arguments.get("to").and_then(RawJson::as_f64).map_or(1, |to| to as u32);
-            self.count = Some(Count { request: request.handle, at: 0, to });
-            return Ok(());
-        }
-        let text =
-            arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
-        self.state.server(&CONFIG).respond(request.handle, &TextResult::from(text), &mut self.tx)
-    }
-
-    /// Runs a step of the slow tool; returns `false` when it has ended.
-    async fn step(&mut self) -> Result<bool, SendError> {
-        let now = self.now();
-        let Some(count) = &mut self.count else { return Ok(false) };
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        count.at += 1;
-        let progress = Progress::of(count.at).total(count.to);
-        let delivery =
-            self.state.server(&CONFIG).progress(now, count.request, &progress, &mut self.tx)?;
-        let is_done = count.at == count.to;
-        if is_done {
-            let text = format!("counted to {}", count.to);
-            self.state.server(&CONFIG).respond(
-                count.request,
-                &TextResult::new(&text),
-                &mut self.tx,
-            )?;
-        }
-        if is_done || delivery == Delivery::Gone {
-            self.count = None;
-        }
-        Ok(true)
-    }
-
-    fn stream(
-        self,
-        said: Vec<u8>,
-    ) -> impl futures_util::Stream<Item = Result<Vec<u8>, Infallible>> {
-        stream::unfold((self, Some(said)), async |(mut this, first)| {
-            if let Some(said) = first {
-                return Some((Ok(said), (this, None)));
-            }
-            match this.step().await {
-                Ok(true) => Some((Ok(this.said()), (this, None))),
-                Ok(false) | Err(_) => None,
-            }
+    /// Waits until `call` returns something.
+    async fn until<R>(
+        &self,
+        mut call: impl FnMut(&mut Site<'static, Reply>, mcp_sansio::Instant) -> Option<R>,
+    ) -> R {
+        poll_fn(|cx| {
+            // Before the call, so that no change between them is missed.
+            let mut inner = self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            inner.wakers.insert(self.key, cx.waker().clone());
+            drop(inner);
+            self.shared.with(&mut call).0.map_or(Poll::Pending, Poll::Ready)
         })
+        .await
     }
 
-    fn said(&mut self) -> Vec<u8> {
-        let said = self.tx.pending().to_vec();
-        self.tx.advance(said.len());
-        said
+    /// Reads the body, as far as the site takes it.
+    async fn feed(&self, body: Body) {
+        let mut body = body.into_data_stream();
+        loop {
+            let key = self.key;
+            let is_decided = self.until(|site, _| match site.response(key) {
+                Some(_) => Some(true),
+                None => site.wants_body(key).then_some(false),
+            });
+            if is_decided.await {
+                return;
+            }
+            let Some(Ok(piece)) = body.next().await else { break };
+            let mut fed = 0;
+            self.until(|site, _| {
+                fed += site.feed_body(key, &piece[fed..]);
+                (fed == piece.len()).then_some(())
+            })
+            .await;
+        }
+        self.shared.with(|site, now| site.end_of_body(now, self.key));
     }
 
-    fn now(&self) -> mcp_sansio::Instant {
-        mcp_sansio::Instant::from_millis(self.begun.elapsed().as_millis() as u64)
+    async fn head(&self) -> Response {
+        self.until(|site, _| {
+            let head = site.response(self.key)?;
+            let mut response = Response::builder().status(head.status());
+            for (name, value) in head.fields() {
+                response = response.header(name, value);
+            }
+            if let Some(length) = head.length().filter(|_| head.status() != 204) {
+                response = response.header("content-length", length);
+            }
+            Some(response.body(Body::empty()).unwrap_or_default())
+        })
+        .await
+    }
+
+    async fn next(self) -> Option<(Result<Bytes, &'static str>, Self)> {
+        let key = self.key;
+        let piece = self.until(|site, now| match site.body(key) {
+            SiteBody::Pending => None,
+            SiteBody::Piece(piece) => {
+                let bytes = Bytes::copy_from_slice(piece);
+                site.wrote(now, key, bytes.len());
+                Some(Some(Ok(bytes)))
+            }
+            SiteBody::End => Some(None),
+            // An error makes axum close the connection without an end of the body.
+            SiteBody::Cut => Some(Some(Err("the response cannot be completed"))),
+        });
+        Some((piece.await?, self))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use axum::body::to_bytes;
-    use mcp_sansio::Frame;
-
-    use super::*;
-
-    async fn call(tool_and_arguments: &str) -> String {
-        let asked = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{tool_and_arguments}}}"#
-        );
-        let mut messages = Messages::new(Frame::Complete(asked.as_bytes()));
-        let (_, body) =
-            Exchange::new(Some(Revision::V2025_11_25)).begin(&mut messages).await.unwrap();
-        String::from_utf8(to_bytes(body, 1 << 20).await.unwrap().to_vec()).unwrap()
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.shared.with(|site, now| site.close(now, self.key));
+        let mut inner = self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.wakers.remove(&self.key);
     }
+}
 
-    #[tokio::test]
-    async fn b2_arguments_that_the_schema_does_not_allow_are_refused() {
-        for (asked, argument) in [
-            (r#"{"name":"count","arguments":{"to":"x"}}"#, "to"),
-            (r#"{"name":"count","arguments":{"to":0}}"#, "to"),
-            (r#"{"name":"count","arguments":{}}"#, "to"),
-            (r#"{"name":"echo","arguments":{"text":5}}"#, "text"),
-        ] {
-            let answer = call(asked).await;
-            assert!(
-                answer.contains(r#""isError":true"#) && answer.contains(argument),
-                "{asked}: {answer}"
-            );
-        }
-        assert!(call(r#"{"name":"count","arguments":{"to":2.0}}"#).await.contains("counted to 2"));
+struct Headers(HeaderMap);
+
+impl Fields for Headers {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.0.get_all(name).iter().nth(n).map(|value| value.as_bytes())
     }
 }
