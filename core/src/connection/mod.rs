@@ -122,6 +122,8 @@ where
     is_timing_out: bool,
     /// Whether the next message is a request for which the table has no entry.
     awaits_entry: bool,
+    /// Whether something of the loop waits for room.
+    is_held: bool,
     input_ended: bool,
 }
 
@@ -168,6 +170,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             timeouts: Pace::NEW,
             is_timing_out: false,
             awaits_entry: false,
+            is_held: false,
             input_ended: false,
         }
     }
@@ -204,7 +207,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
-        let waits = self.send_outcomes();
+        let waits = self.send_outcomes() || self.is_held;
         let Self { config, memory, rx, tx, outcomes, frames, timeouts, is_timing_out, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
@@ -291,6 +294,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         outcomes.clear();
         (self.frames, self.timeouts) = (Pace::NEW, Pace::NEW);
         (self.is_timing_out, self.awaits_entry, self.input_ended) = (false, false, false);
+        self.is_held = false;
     }
 
     /// Hands in the outcome of a request, which is sent by the next calls of [`next`](Self::next),
@@ -308,10 +312,15 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// which a loop leaves to it before it begins anything of its own.
     #[must_use]
     pub fn waits_for_room(&self) -> bool {
-        self.frames.is_blocked()
-            || self.timeouts.is_blocked()
-            || self.outcomes.is_blocked()
-            || self.tx.is_mid_frame()
+        let is_blocked = self.frames.is_blocked() || self.timeouts.is_blocked();
+        is_blocked && !self.is_held || self.outcomes.is_blocked() || self.tx.is_mid_frame()
+    }
+
+    /// Sets whether something of the loop's own waits for room, as an outcome does that was handed
+    /// in: until it has begun, messages and timeouts write nothing, since short responses would
+    /// delay a long one for ever. What needs no room is handled.
+    pub const fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// Returns what comes with an event, for everything that no event has caused: calls, progress,

@@ -145,13 +145,17 @@ impl<
                 }
                 let next = self.slots.iter().filter_map(|slot| slot.response.get()).min();
                 if self.notifies() || next != Some(number) {
+                    self.core.borrow_mut().hold(true);
                     return None;
                 }
             }
             let sent = self.attempt(&mut has_begun, call);
-            (sent != Err(SendError::Full)).then_some(sent)
+            let is_waiting = sent == Err(SendError::Full);
+            self.core.borrow_mut().hold(is_waiting && !has_begun);
+            (!is_waiting).then_some(sent)
         })
         .await;
+        self.core.borrow_mut().hold(false);
         slot.response.take();
         sent
     }

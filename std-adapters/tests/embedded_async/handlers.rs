@@ -136,6 +136,28 @@ fn responses_to_a_burst_of_immediate_calls_are_in_order() {
 }
 
 #[test]
+fn short_responses_do_not_delay_a_long_one() {
+    let stage = Stage::new(64);
+    let connection = connection::<4096, 512, 4>(&stage);
+    let mut player = play(&connection, &stage);
+    stage.send(&initialize());
+    player.run();
+    stage.log();
+    stage.takes(0);
+    for id in 1..=2 {
+        stage.send(&call(id, "echo", json!({"text": "x".repeat(250)})));
+    }
+    for id in 3..=6 {
+        stage.send(&legacy(id, "ping", json!({})));
+    }
+    player.run();
+    stage.takes(usize::MAX);
+    player.run();
+    let ids: Vec<_> = stage.log().iter().map(|response| response.as_bytes()[2]).collect();
+    assert_eq!(ids, *b"123456");
+}
+
+#[test]
 fn calls_wait_while_too_many_responses_are_pending() {
     let stage = Stage::new(64);
     // A catalog would wait for its turn before a handler starts.
