@@ -196,6 +196,7 @@ impl<W: fmt::Write> Words<'_, W> {
         match *rule {
             Rule::Any => self.put("any value"),
             Rule::Boolean => self.put("true or false"),
+            Rule::Integer([i64::MIN, i64::MAX]) => self.put("an integer of 64 bits"),
             Rule::Integer([min, max]) => {
                 self.put("an integer from ");
                 self.integer(*min);

@@ -199,10 +199,9 @@ fn a_function_that_does_not_read_the_enum_gets_no_invalid_arguments_either() {
         |ctx| ctx.request().map(|request| assert!(request.arguments().get("text").is_some())),
         // Ignores the error.
         |ctx| {
-            Ok(assert!(
-                ctx.argument("text").is_ok_and(|text| text.is_some())
-                    || ctx.call::<Call>().is_err()
-            ))
+            let text = ctx.argument("text");
+            assert!(text.is_ok_and(|text| text.is_some()) || ctx.call::<Call>().is_err());
+            Ok(())
         },
         // Does not ask at all.
         |_| Ok(()),

@@ -1,6 +1,6 @@
 //! What is said of values that a type does not accept.
 
-use mcp_sansio::typed::{InputObject, MAX_FAULTS};
+use mcp_sansio::typed::{Input, InputObject, MAX_FAULTS};
 use mcp_sansio::{RawJson, Revision, to_slice};
 
 use crate::zoo::*;
@@ -120,4 +120,22 @@ fn text_of_the_peer_is_printable() {
     assert_eq!(words, r"\u202e\n: is unknown, must be left out");
     let words = faults::<Query<'_>>("{\"sql\":\"\",\"mode\":\"\u{9b}\"}");
     assert!(words.ends_with(r#"is "\u009b""#), "{words}");
+}
+
+#[test]
+fn an_integer_of_any_size_is_named_without_its_bounds() {
+    #[derive(Input)]
+    #[allow(dead_code, reason = "only checked")]
+    struct Any {
+        number: i64,
+    }
+    for (text, words) in [
+        ("{}", "number: is missing, must be an integer of 64 bits"),
+        (
+            r#"{"number":9223372036854775808}"#,
+            "number: must be an integer of 64 bits, is 9223372036854775808",
+        ),
+    ] {
+        assert_eq!(Any::parse(RawJson::from_static(text)).err().unwrap().to_string(), words);
+    }
 }
