@@ -131,7 +131,7 @@ use crate::connection::Outcome;
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::http::RequestHead;
-use crate::http::server::{Endpoint, OutgoingResponse};
+use crate::http::server::{Endpoint, OutgoingResponse, Rejection};
 use crate::message::Messages;
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
@@ -356,6 +356,13 @@ impl<'c, O> Site<'c, O> {
             }
             Stage::Unauthorized => return self.ask(key),
             Stage::Body | Stage::Messages(_, None) if is_due => self.time_out(key),
+            Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
+                exchange.stage = Stage::Ended;
+                if id.is_none() {
+                    self.reject(key, &Rejection::session_not_found());
+                }
+                self.ready(key);
+            }
             Stage::Messages(..) => return self.take_message(key, now),
             Stage::Stream(..) | Stage::Replay(..) => {
                 self.settle(key);
@@ -378,10 +385,7 @@ impl<'c, O> Site<'c, O> {
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
-        let Some(instance) = instances.get_mut(owner) else {
-            *stage = Stage::Ended;
-            return SiteStep::Again;
-        };
+        let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream = id.unwrap_or(crate::ExchangeId::SESSION);
         let Instance { state, own, streams, .. } = instance;
         let line = streams.get_mut(&stream).unwrap_or(own);
@@ -499,6 +503,7 @@ impl<'c, O> Site<'c, O> {
             self.by_id.remove(&route::first_digits(id.as_str()));
         }
         for stream in instance.streams.values().chain([&instance.own]) {
+            stream.waiting.iter().for_each(|exchange| self.queue(Task::Exchange(*exchange)));
             if let Some(exchange) = stream.exchange {
                 self.ready(exchange);
             }

@@ -449,7 +449,7 @@ impl<O> Site<'_, O> {
         self.reject(key, &rejection);
     }
 
-    fn reject(&mut self, key: Key, rejection: &Rejection<'_>) {
+    pub(super) fn reject(&mut self, key: Key, rejection: &Rejection<'_>) {
         let (head, body) = rendered(rejection);
         self.reply(key, head, body);
     }

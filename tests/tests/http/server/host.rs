@@ -187,7 +187,7 @@ pub(crate) struct Host {
     pub(crate) authorizes_at_once: bool,
     /// The principals of handled requests.
     pub(crate) principals: Vec<Option<String>>,
-    calls: Vec<(Call, RequestHandle)>,
+    calls: Vec<(ServerKey, Call, RequestHandle)>,
 }
 
 /// A connection with one request.
@@ -422,15 +422,24 @@ impl Host {
                             let question = ElicitParams::form("Who?", schema);
                             let asking = ClientRequest::from(&question).parent(request.handle);
                             let (now, (mut server, tx)) = (turn.now(), turn.parts(request.handle));
-                            let call = server.request(now, asking, tx).unwrap();
-                            self.calls.push((call, request.handle));
+                            match server.request(now, asking, tx) {
+                                Ok(call) => {
+                                    self.calls.push((turn.server_key(), call, request.handle));
+                                }
+                                Err(_) => turn.answer(
+                                    request.handle,
+                                    Reply::Error(RpcError::internal("cannot ask")),
+                                ),
+                            }
                         } else {
                             self.open.extend(handle(&mut turn, &request));
                         }
                     }
                     ServerEvent::CallFinished { call, .. } => {
-                        let (_, parent) =
-                            self.calls.iter().find(|(asked, _)| *asked == call).unwrap();
+                        let key = (turn.server_key(), call);
+                        let mut calls = self.calls.iter().rev();
+                        let (.., parent) =
+                            calls.find(|(server, call, _)| (*server, *call) == key).unwrap();
                         turn.answer(*parent, Reply::Text("answered".into()));
                     }
                     _ => {}
@@ -500,8 +509,9 @@ fn handle(turn: &mut SiteTurn<'_, Reply>, request: &Request<'_>) -> Option<SiteR
     let reply = match tool.key.as_plain().unwrap() {
         "slow" => return Some(key),
         "progress" => {
-            let _ = server.progress(now, handle, &Progress::of(1), tx).unwrap();
-            let _ = server.log(handle, &LogMessage::new(LoggingLevel::Info, "half"), tx).unwrap();
+            // Without room they are left out.
+            let _ = server.progress(now, handle, &Progress::of(1), tx);
+            let _ = server.log(handle, &LogMessage::new(LoggingLevel::Info, "half"), tx);
             Reply::Text("done".into())
         }
         "needs" => Reply::Error(RpcError::missing_capability(ClientFeatures::SAMPLING)),

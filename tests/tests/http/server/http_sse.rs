@@ -88,3 +88,18 @@ fn a_message_waits_while_the_stream_is_not_read() {
     host.serve(&mut [&mut stream]);
     assert!(stream.answer.body.contains("\"id\":1,\"result\""), "{:?}", stream.answer);
 }
+
+#[test]
+fn a_message_that_waits_for_a_stream_that_ends_is_refused() {
+    let mut host = host(100);
+    let (mut stream, target) = open(&mut host);
+    let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
+    let mut messages = [0; 4].map(|_| Connection::new(&to(&target, &post(&[], &body))));
+    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
+    stream.close(&mut host);
+    host.serve(&mut messages.iter_mut().collect::<Vec<_>>());
+    let count =
+        |status: u16| messages.iter().filter(|message| message.answer.status == status).count();
+    assert!(count(404) > 0 && count(404) + count(202) == 4, "{messages:?}");
+    assert_eq!(host.site.exchanges(), 0);
+}

@@ -3,6 +3,7 @@
 
 mod access;
 mod authorization;
+mod chaos;
 mod connections;
 mod headers;
 mod host;
