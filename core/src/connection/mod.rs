@@ -207,7 +207,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
-        let waits = self.send_outcomes() || self.is_held;
+        let waits = self.send_outcomes() || self.is_held();
         let Self { config, memory, rx, tx, outcomes, frames, timeouts, is_timing_out, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
@@ -313,14 +313,20 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     #[must_use]
     pub fn waits_for_room(&self) -> bool {
         let is_blocked = self.frames.is_blocked() || self.timeouts.is_blocked();
-        is_blocked && !self.is_held || self.outcomes.is_blocked() || self.tx.is_mid_frame()
+        is_blocked && !self.is_held() || self.outcomes.is_blocked() || self.tx.is_mid_frame()
     }
 
     /// Sets whether something of the loop's own waits for room, as an outcome does that was handed
     /// in: until it has begun, messages and timeouts write nothing, since short responses would
-    /// delay a long one for ever. What needs no room is handled.
+    /// delay a long one for ever. What needs no room is handled. Only a connection with places for
+    /// outcomes (`N`) can be held.
     pub const fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
+    }
+
+    /// A constant where nothing waits, so that this costs those programs nothing.
+    const fn is_held(&self) -> bool {
+        N > 0 && self.is_held
     }
 
     /// Returns what comes with an event, for everything that no event has caused: calls, progress,

@@ -1,6 +1,7 @@
 //! A connection, which its futures share. Each borrows a part of it for the duration of a call.
 
 use core::cell::{Cell, RefCell};
+use core::convert::Infallible;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::task::{Poll, Waker};
@@ -63,9 +64,10 @@ pub struct Connection<
     pub(super) is_flushed: Cell<bool>,
 }
 
-/// The connection without the port.
+/// The connection without the port. Its place for an outcome is never taken: it lets the responses
+/// of handlers [hold](CoreConnection::hold) what the connection itself would write.
 pub(super) type Core<'c, const RX: usize, const TX: usize, const N: usize, const S: usize> =
-    CoreConnection<'c, ServerState<N, S>, [u8; RX], [u8; TX]>;
+    CoreConnection<'c, ServerState<N, S>, [u8; RX], [u8; TX], Infallible, 1>;
 
 impl<
     'c,
