@@ -27,14 +27,18 @@ enum Source {
 impl<O> Site<'_, O> {
     /// Returns the head of the response, once it is decided.
     pub fn response(&mut self, exchange: ExchangeKey) -> Option<SiteResponse<'_>> {
-        let exchange = self.exchanges.get_mut(exchange.0)?;
+        let key = exchange.0;
+        let exchange = self.exchanges.get_mut(key)?;
         if exchange.sent.is_none() {
             exchange.sent = Some(match &exchange.stage {
                 Stage::Reply(head, body) => (*head, Some(body.len())),
                 Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                     match self.instances.get_mut(*owner) {
-                        Some(instance) => decided(self.config, instance, *id, exchange.has_fault)?,
-                        None => (OutgoingResponse::EVENT_STREAM, None),
+                        Some(instance) if instance.sends(*id, key) => {
+                            decided(self.config, instance, *id, exchange.has_fault)?
+                        }
+                        // Ended, or another exchange has resumed the stream.
+                        _ => (OutgoingResponse::EVENT_STREAM, None),
                     }
                 }
                 Stage::Replay(..) | Stage::Ended => (OutgoingResponse::EVENT_STREAM, None),

@@ -1,5 +1,6 @@
 //! A site without sockets: bytes of requests in, bytes of responses out.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -187,6 +188,8 @@ pub(crate) struct Host {
     pub(crate) authorizes_at_once: bool,
     /// The principals of handled requests.
     pub(crate) principals: Vec<Option<String>>,
+    /// Exchanges that have something to do.
+    ready: HashSet<ExchangeKey>,
     calls: Vec<(ServerKey, Call, RequestHandle)>,
 }
 
@@ -225,9 +228,16 @@ impl Connection {
     }
 
     /// Moves at most `chunk` bytes in, and at most `chunk` bytes out. Returns whether anything has
-    /// moved.
+    /// moved. If not, it does nothing until the site says that its exchange is ready.
     pub(crate) fn step(&mut self, host: &mut Host, chunk: usize) -> bool {
-        self.read(host, chunk) | self.write(host, chunk)
+        if self.exchange.is_some_and(|key| !host.ready.contains(&key)) {
+            return false;
+        }
+        let has_moved = self.read(host, chunk) | self.write(host, chunk);
+        if let (false, Some(key)) = (has_moved, &self.exchange) {
+            host.ready.remove(key);
+        }
+        has_moved
     }
 
     fn read(&mut self, host: &mut Host, chunk: usize) -> bool {
@@ -323,6 +333,7 @@ impl Host {
             asked: Vec::new(),
             authorizes_at_once: true,
             principals: Vec::new(),
+            ready: HashSet::new(),
             calls: Vec::new(),
         }
     }
@@ -453,6 +464,7 @@ impl Host {
                     }
                 }
                 SiteStep::Ended(server) => self.ended.push(server),
+                SiteStep::Ready(exchange) => drop(self.ready.insert(exchange)),
                 _ => {}
             }
             has_moved = true;
