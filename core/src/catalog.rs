@@ -30,7 +30,7 @@ use crate::tx::Tx;
 use crate::types::CacheScope;
 use crate::uri_template;
 use entry::Kind;
-use list::{LONGEST, List, Page};
+use list::{LISTS, LONGEST, List, Page};
 use look_up::LookUps;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -209,6 +209,16 @@ impl<'c> Catalog<'c> {
         Self { tools: Tools { check: None, ..this.tools }, ..this }
     }
 
+    /// Returns a list, by its place in [`LISTS`].
+    const fn list(&self, number: usize) -> List<'c> {
+        match number {
+            0 => self.all_tools(),
+            1 => List(&[], self.resources),
+            2 => List(&[], self.templates),
+            _ => List(&[], self.prompts),
+        }
+    }
+
     const fn all_tools(&self) -> List<'c> {
         #[cfg(feature = "derive")]
         let calls = self.calls.entries;
@@ -333,13 +343,8 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
         let mut text = alloc::string::String::new();
-        let lists = [
-            ("tools", self.all_tools()),
-            ("resources", List(&[], self.resources)),
-            ("resourceTemplates", List(&[], self.templates)),
-            ("prompts", List(&[], self.prompts)),
-        ];
-        for (name, entries) in lists.into_iter().filter(|(_, entries)| entries.len() > 0) {
+        let lists = LISTS.into_iter().zip((0..).map(|number| self.list(number)));
+        for (name, entries) in lists.filter(|(_, entries)| entries.len() > 0) {
             text.push_str(name);
             for entry in entries.iter() {
                 text.push('\n');
@@ -368,47 +373,54 @@ impl<'c> Catalog<'c> {
         tx: &mut Tx<'_>,
     ) -> Result<Target<'c>, SendError> {
         let handle = request.handle;
-        let (list, key, entries) = match request.method {
-            Method::ToolsList => (0, "tools", self.all_tools()),
-            Method::ResourcesList => (1, "resources", List(&[], self.resources)),
-            Method::ResourcesTemplatesList => (2, "resourceTemplates", List(&[], self.templates)),
-            Method::PromptsList => (3, "prompts", List(&[], self.prompts)),
-            _ => {
-                let target = self.target(request);
-                #[cfg(feature = "derive")]
-                if let (
-                    Some(typed),
-                    Method::PromptsGet | Method::CompletionComplete,
-                    Ok(Target::InvalidArguments(prompt) | Target::CompletePrompt(prompt)),
-                ) = (self.typed_prompts, request.method, &target)
-                    && (typed.respond)(prompt, server, request, tx)?
-                {
-                    return Ok(Target::Responded);
-                }
-                return match target {
-                    Ok(Target::InvalidArguments(tool)) => {
-                        let mut sent = Ok(());
-                        self.refusal(tool, request, &mut |why| {
-                            sent = server.refuse_arguments(handle, why, tx);
-                        });
-                        sent.map(|()| Target::Responded)
-                    }
-                    Ok(target) => Ok(target),
-                    Err(error) => {
-                        server.respond_error(handle, &error, tx).map(|_| Target::Responded)
-                    }
-                };
-            }
+        let list = match request.method {
+            Method::ToolsList => 0,
+            Method::ResourcesList => 1,
+            Method::ResourcesTemplatesList => 2,
+            Method::PromptsList => 3,
+            _ => return self.respond_unless_valid(server, request, tx),
         };
-        let Some(start) = self.page(entries.len(), list, request.cursor()) else {
+        let Some(start) = self.page(list, request.cursor()) else {
             let error = RpcError::invalid_params("Invalid cursor");
             return server.respond_error(handle, &error, tx).map(|_| Target::Responded);
         };
-        let end = entries.len().min(start.saturating_add(self.page_size));
-        let next = (end < entries.len()).then_some(list * LONGEST + end);
-        let page = Page { catalog: self, key, entries, start, end, next };
+        let page = Page { catalog: self, list, start };
         let sent = server.respond_with::<dyn Encode>(handle, "complete", &page, tx);
         sent.map(|_| Target::Responded)
+    }
+
+    /// Responds to a request that is none for a list, unless the application has to. Its variables
+    /// take no stack while a list is written.
+    #[cfg_attr(small, inline(never))]
+    fn respond_unless_valid(
+        &self,
+        server: &mut Server<'_>,
+        request: &Request<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Target<'c>, SendError> {
+        let handle = request.handle;
+        let target = self.target(request);
+        #[cfg(feature = "derive")]
+        if let (
+            Some(typed),
+            Method::PromptsGet | Method::CompletionComplete,
+            Ok(Target::InvalidArguments(prompt) | Target::CompletePrompt(prompt)),
+        ) = (self.typed_prompts, request.method, &target)
+            && (typed.respond)(prompt, server, request, tx)?
+        {
+            return Ok(Target::Responded);
+        }
+        match target {
+            Ok(Target::InvalidArguments(tool)) => {
+                let mut sent = Ok(());
+                self.refusal(tool, request, &mut |why| {
+                    sent = server.refuse_arguments(handle, why, tx);
+                });
+                sent.map(|()| Target::Responded)
+            }
+            Ok(target) => Ok(target),
+            Err(error) => server.respond_error(handle, &error, tx).map(|_| Target::Responded),
+        }
     }
 
     /// Checks arguments that a catalog [checked when they are read](Self::checked_when_read) has
@@ -459,8 +471,9 @@ impl<'c> Catalog<'c> {
 
     /// Returns the start of the page. A cursor is the number of entries before the page, plus an
     /// offset for the list. Cursors that no response contained are invalid.
-    fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
+    fn page(&self, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
+        let len = self.list(list).len();
         let digits = cursor.as_plain()?.as_bytes();
         let number = digits.iter().try_fold(0, |number: usize, digit| {
             // No valid cursor is that large.

@@ -26,22 +26,22 @@ impl<'c> List<'c> {
 /// A page of a list.
 pub(super) struct Page<'x> {
     pub(super) catalog: &'x Catalog<'x>,
-    pub(super) key: &'static str,
-    pub(super) entries: List<'x>,
+    /// Its place in [`LISTS`].
+    pub(super) list: usize,
     pub(super) start: usize,
-    pub(super) end: usize,
-    /// The cursor of the next page.
-    pub(super) next: Option<usize>,
 }
 
 impl Encode for Page<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
+        let len = self.catalog.list(self.list).len();
+        let end = len.min(self.start.saturating_add(self.catalog.page_size));
         to.begin_object();
-        if to.key(self.key) {
-            self.encode_entries(to);
+        if to.key(LISTS.get(self.list).copied().unwrap_or_default()) {
+            self.encode_entries(end - self.start, to);
         }
-        if let Some(next) = self.next {
-            to.member("nextCursor", Decimal::new(next as u64, false).as_str());
+        if end < len {
+            let next = (self.list * LONGEST + end) as u64;
+            to.member("nextCursor", Decimal::new(next, false).as_str());
         }
         if to.revision().is_modern() {
             to.member("ttlMs", &self.catalog.ttl_ms);
@@ -52,13 +52,14 @@ impl Encode for Page<'_> {
 }
 
 impl Page<'_> {
-    fn encode_entries(&self, to: &mut Encoder<'_>) {
+    fn encode_entries(&self, count: usize, to: &mut Encoder<'_>) {
+        let entries = self.catalog.list(self.list);
         to.begin_array();
         let mut at = 0;
-        while at < self.end - self.start
+        while at < count
             && let Some(next) = to.element(at)
         {
-            match self.entries.get(self.start.saturating_add(next)) {
+            match entries.get(self.start.saturating_add(next)) {
                 Some(entry) => entry.encode(to),
                 None => to.invalid(InvalidPayload::Changed),
             }
@@ -92,5 +93,7 @@ const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
     at == one.len() && at == other.len()
 }
 
+/// The members of the results that hold the lists.
+pub(super) const LISTS: [&str; 4] = ["tools", "resources", "resourceTemplates", "prompts"];
 /// Distance of the cursors of two lists: more than a list in memory has entries.
 pub(super) const LONGEST: usize = 10_000_000;
