@@ -88,6 +88,19 @@ pub trait ToolHandler {
     ) -> ToolResult<'a, Self::Output<'a>>;
 }
 
+impl<H: ToolHandler + ?Sized> ToolHandler for &mut H {
+    type Tools = H::Tools;
+    type Output<'a> = H::Output<'a>;
+
+    fn call<'a>(
+        &mut self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, Self::Output<'a>> {
+        (**self).call(call, ctx)
+    }
+}
+
 /// Tools that take time: as [`ToolHandler`], with an `async fn`.
 ///
 /// ```

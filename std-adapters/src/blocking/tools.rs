@@ -1,14 +1,13 @@
 //! Calls of tools that are types.
 
-use std::cell::RefCell;
 use std::future::Future as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcp_sansio::typed::{AsyncToolHandler, CallOf, ToolHandler, Tools as _, checked};
-use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, ToolResult, TurnLink};
+use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
+use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
 use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
@@ -54,7 +53,7 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
-        let handler = AtOnce(RefCell::new(handler));
+        let handler = SyncTools::new(handler);
         self.connection.run_tool(self.request, &handler, self.protector.0, Waker::noop())
     }
 
@@ -83,7 +82,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &mut H,
     ) -> Result<(), Error> {
-        self.run_tool(request, &AtOnce(RefCell::new(handler)), None, Waker::noop())
+        self.run_tool(request, &SyncTools::new(handler), None, Waker::noop())
     }
 
     /// As [`call_tool`](Self::call_tool), for tools that take time. The thread sleeps while the
@@ -175,25 +174,6 @@ impl Context<'_> {
 
 /// The error for a tool that ends as if it required input, or cannot.
 const CANNOT_ASK: RpcError<'static> = RpcError::internal("The response cannot be sent");
-
-/// Tools that return their result at once, as tools that could take time.
-struct AtOnce<'h, H>(RefCell<&'h mut H>);
-
-impl<H: ToolHandler> AsyncToolHandler for AtOnce<'_, H> {
-    type Tools = H::Tools;
-    type Output<'a>
-        = H::Output<'a>
-    where
-        Self: 'a;
-
-    async fn call<'a>(
-        &'a self,
-        call: CallOf<'a, H::Tools>,
-        ctx: ToolContext<'a>,
-    ) -> ToolResult<'a, H::Output<'a>> {
-        self.0.borrow_mut().call(call, ctx)
-    }
-}
 
 /// Wakes the thread of a connection.
 struct Unpark(Thread);
