@@ -30,7 +30,7 @@ use crate::tx::Tx;
 use crate::types::CacheScope;
 use crate::uri_template;
 use entry::Kind;
-use list::{LISTS, LONGEST, List, Page};
+use list::{LONGEST, List, Page};
 use look_up::LookUps;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -209,7 +209,7 @@ impl<'c> Catalog<'c> {
         Self { tools: Tools { check: None, ..this.tools }, ..this }
     }
 
-    /// Returns a list, by its place in [`LISTS`].
+    /// Returns a list, by its place in [`list::LISTS`].
     const fn list(&self, number: usize) -> List<'c> {
         match number {
             0 => self.all_tools(),
@@ -343,7 +343,7 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
         let mut text = alloc::string::String::new();
-        let lists = LISTS.into_iter().zip((0..).map(|number| self.list(number)));
+        let lists = list::LISTS.into_iter().zip((0..).map(|number| self.list(number)));
         for (name, entries) in lists.filter(|(_, entries)| entries.len() > 0) {
             text.push_str(name);
             for entry in entries.iter() {
