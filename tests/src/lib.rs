@@ -5,6 +5,8 @@ pub mod codec;
 pub mod cost;
 pub mod delivery;
 pub mod endpoint;
+#[cfg(doctest)]
+mod guide;
 pub mod memory;
 pub mod pair;
 pub mod transcript;

@@ -3,12 +3,22 @@
 use std::fs;
 use std::path::Path;
 
-const DOCUMENTS: [&str; 13] = [
+const DOCUMENTS: &[&str] = &[
     "README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/README.md",
+    "docs/client.md",
+    "docs/deployment.md",
+    "docs/event-loop.md",
+    "docs/firmware.md",
+    "docs/http.md",
+    "docs/limits.md",
+    "docs/rmcp.md",
+    "docs/server.md",
+    "docs/troubleshooting.md",
     "examples/README.md",
     "examples/firmware/README.md",
     "tests/bench/README.md",

@@ -1,0 +1,21 @@
+//! The code of the guide in `docs/`, as documentation tests.
+
+macro_rules! chapters {
+    ($($name:ident $file:literal;)*) => {$(
+        #[doc = include_str!(concat!("../../docs/", $file))]
+        mod $name {}
+    )*};
+}
+
+chapters! {
+    contents "README.md";
+    server "server.md";
+    client "client.md";
+    event_loop "event-loop.md";
+    http "http.md";
+    firmware "firmware.md";
+    deployment "deployment.md";
+    limits "limits.md";
+    troubleshooting "troubleshooting.md";
+    rmcp "rmcp.md";
+}
