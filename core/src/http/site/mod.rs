@@ -114,6 +114,7 @@ mod output;
 mod principal;
 mod route;
 mod slab;
+mod step;
 mod turn;
 
 pub use exchange::{SiteBody, SiteResponse};
@@ -128,16 +129,14 @@ use core::convert::Infallible;
 use core::fmt;
 
 use crate::connection::Outcome;
-use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::http::RequestHead;
-use crate::http::server::{Endpoint, OutgoingResponse, Rejection};
-use crate::message::Messages;
+use crate::http::server::Endpoint;
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
 use bodies::Bodies;
-use exchange::{Exchange, Stage};
-use instance::{Instance, Kind};
+use exchange::Exchange;
+use instance::Instance;
 use slab::{Key, Slab};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
@@ -341,176 +340,6 @@ impl<'c, O> Site<'c, O> {
 
     fn ready(&mut self, key: Key) {
         ready(&mut self.exchanges, &mut self.ready, key);
-    }
-
-    fn run_exchange(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
-        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
-        exchange.is_queued = false;
-        let (is_due, is_expired) =
-            (exchange.silent_until <= now, exchange.expires.is_some_and(|at| at <= now));
-        match exchange.stage {
-            _ if is_expired => {
-                exchange.expires = None;
-                self.leave(key, now);
-                self.ready(key);
-            }
-            Stage::Unauthorized => return self.ask(key),
-            Stage::Body | Stage::Messages(_, None) if is_due => self.time_out(key),
-            Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
-                exchange.stage = Stage::Ended;
-                if id.is_none() {
-                    self.reject(key, &Rejection::session_not_found());
-                }
-                self.ready(key);
-            }
-            Stage::Messages(..) => return self.take_message(key, now),
-            Stage::Stream(..) | Stage::Replay(..) => {
-                self.settle(key);
-                self.keep_alive(key, now);
-            }
-            _ => {}
-        }
-        SiteStep::Again
-    }
-
-    fn ask(&mut self, key: Key) -> SiteStep<'_, O> {
-        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
-        exchange.stage = Stage::Authorizing;
-        SiteStep::Authorize { exchange: ExchangeKey(key), head: exchange.head.as_head() }
-    }
-
-    /// Handles one message of a body.
-    fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
-        let Self { config, exchanges, instances, tasks, ready: all, .. } = self;
-        let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
-        let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
-        let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
-        let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
-        let stream = id.unwrap_or(crate::ExchangeId::SESSION);
-        let Instance { state, own, streams, .. } = instance;
-        let line = streams.get_mut(&stream).unwrap_or(own);
-        if !line.messages.is_worth_it(&line.tx) {
-            line.waiting.push(key);
-            return SiteStep::Again;
-        }
-        let http = id.map(|id| (head.as_head().fields, id));
-        let mut messages = Messages::of_body(body, cursor, http);
-        let event = state.server(config).next_event(now, &mut messages, &mut line.tx);
-        match &event {
-            Err(SendError::Full) => {
-                line.messages.found_no_room(&line.tx);
-                line.waiting.push(key);
-            }
-            _ => line.messages.done(),
-        }
-        line.is_taken |= matches!(event, Ok(None)) && id.is_some();
-        instance.touch(stream);
-        if !core::mem::replace(&mut instance.is_queued, true) {
-            tasks.push_back(Task::Instance(owner));
-        }
-        match event {
-            Ok(Some(event)) => {
-                match &event {
-                    ServerEvent::Request(request) => instance.opened(request.handle, stream),
-                    ServerEvent::Listening { request } => {
-                        instance.opened(*request, stream);
-                        instance.listens.push(*request);
-                    }
-                    ServerEvent::RequestCancelled { request, .. } => instance.ended(*request),
-                    ServerEvent::Initialized => instance.is_initialized = true,
-                    ServerEvent::Violation(_) => *has_fault = true,
-                    _ => {}
-                }
-                if !core::mem::replace(is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
-                }
-                return SiteStep::Event(event, SiteTurn { config, instance, key: owner, now });
-            }
-            Ok(None) => {
-                *stage = match id {
-                    Some(id) => Stage::Stream(owner, id),
-                    None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
-                };
-                if !core::mem::replace(is_queued, true) {
-                    tasks.push_back(Task::Exchange(key));
-                }
-            }
-            Err(SendError::Full) => {}
-            // Nothing can be written, not even in parts.
-            Err(_) => *stage = Stage::Ended,
-        }
-        if !core::mem::replace(is_ready, true) {
-            all.push_back(key);
-        }
-        SiteStep::Again
-    }
-
-    fn run_instance(&mut self, key: Key, now: Instant) -> SiteStep<'_, O>
-    where
-        O: for<'m> Outcome<Server<'m>>,
-    {
-        let Self { config, options, exchanges, instances, timers, closing, ready: all, .. } = self;
-        let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
-        instance.is_queued = false;
-        let event = instance.run(config, now, closing.is_some());
-        let has_room = instance.distribute(config, |key| ready(exchanges, all, key));
-        let is_unused = instance.is_unused(config);
-        let ends_at = match &instance.kind {
-            Kind::Session(session) if is_unused => {
-                Some(session.active.saturating_add(options.idle_timeout))
-            }
-            _ => None,
-        };
-        let is_over = is_unused && closing.is_some()
-            || instance.is_unresponsive
-            || [ends_at, *closing].into_iter().flatten().any(|at| at <= now);
-        if let (Kind::Session(session), true) = (&instance.kind, closing.is_some()) {
-            session.readers.iter().for_each(|reader| ready(exchanges, all, *reader));
-        }
-        let timeout = instance.state.server(config).poll_timeout().filter(|_| !instance.is_blocked);
-        let due = [timeout, ends_at, *closing].into_iter().flatten().min();
-        set_timer(timers, Task::Instance(key), &mut instance.due, due);
-        if has_room || event.is_some() {
-            self.queue(Task::Instance(key));
-        }
-        if is_over && event.is_none() {
-            self.end_instance(key);
-            return SiteStep::Again;
-        }
-        match (event, self.instances.get_mut(key)) {
-            (Some(event), Some(instance)) => {
-                SiteStep::Event(event, SiteTurn { config: self.config, instance, key, now })
-            }
-            _ => SiteStep::Again,
-        }
-    }
-
-    /// Ends a session, or the server of one request.
-    fn end_instance(&mut self, key: Key) {
-        let Some(mut instance) = self.instances.remove(key) else { return };
-        if let Some(due) = instance.due {
-            self.timers.remove(&(due, Task::Instance(key)));
-        }
-        let id = match &instance.kind {
-            Kind::Alone => None,
-            Kind::Sse(id) => Some(*id),
-            Kind::Session(session) => {
-                session.readers.iter().for_each(|reader| self.ready(*reader));
-                session.id
-            }
-        };
-        if let Some(id) = id {
-            self.by_id.remove(&route::first_digits(id.as_str()));
-        }
-        for stream in instance.streams.values().chain([&instance.own]) {
-            stream.waiting.iter().for_each(|exchange| self.queue(Task::Exchange(*exchange)));
-            if let Some(exchange) = stream.exchange {
-                self.ready(exchange);
-            }
-        }
-        if id.is_some() || instance.state.server(self.config).open_requests() > 0 {
-            self.ended.push_back(key);
-        }
     }
 }
 
