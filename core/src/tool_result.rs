@@ -312,7 +312,7 @@ impl fmt::Display for ToolError<'_> {
     }
 }
 
-/// Writes what the client is told.
+/// Writes the text for the client.
 impl Encode for Why<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         match self {

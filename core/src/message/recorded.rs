@@ -98,7 +98,7 @@ impl<'f> Arguments<'f> {
     }
 }
 
-/// Where the members are in a copy of [`Params`].
+/// Places of the members in a copy of [`Params`].
 #[derive(Clone, Debug)]
 pub(crate) struct ParamPositions {
     whole: Span,

@@ -144,7 +144,7 @@ impl<'f> Arguments<'f> {
     }
 }
 
-/// What a copy of [`Params`] needs beside their text.
+/// Part of a copy of [`Params`] that is not in their text.
 #[derive(Clone, Debug)]
 pub(crate) struct ParamPositions;
 

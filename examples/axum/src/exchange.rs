@@ -22,7 +22,7 @@ use crate::tools::{self, Reply};
 pub struct Shared {
     inner: Mutex<Inner>,
     begun: Instant,
-    /// Told when the site may have an earlier deadline.
+    /// Notified when the site may have an earlier deadline.
     deadline: Notify,
 }
 

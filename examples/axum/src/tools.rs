@@ -27,10 +27,10 @@ static CATALOG: Catalog = Catalog::new().tools(entries![
     .description("Counts up, ten times a second, and reports progress"),
 ]);
 
-/// What a request is answered with.
+/// Response to a request.
 pub enum Reply {
     Text(String),
-    /// What the catalog answers by itself, if it is longer than the output buffer.
+    /// A response of the catalog that is longer than the output buffer.
     Listed(Box<OwnedRequest>),
 }
 

@@ -43,7 +43,7 @@ pub struct App<'c> {
     protector: Protector<'c>,
 }
 
-/// What protects the state of calls that request input.
+/// Protects the state of calls that request input.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Protector<'c>(pub(super) Option<&'c dyn StateProtector>);
 

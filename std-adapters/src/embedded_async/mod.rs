@@ -81,9 +81,9 @@
 //! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), and when the
 //! connection ends. Clean up in a `Drop`.
 //!
-//! What a future sends by its [`ToolContext`](mcp_sansio::ToolContext) leaves before its response,
-//! as do changes that it has [published](Connection::publish). Input cannot be requested: that
-//! needs an allocator.
+//! Messages that a future sends by its [`ToolContext`](mcp_sansio::ToolContext) leave before its
+//! response, as do changes that it has [published](Connection::publish). Input cannot be requested:
+//! that needs an allocator.
 //!
 //! # The port
 //!

@@ -188,7 +188,7 @@ pub struct SiteRequest {
     pub request: RequestHandle,
 }
 
-/// What is to be done next: [`Site::next`].
+/// The next operation of a [`Site`], for its program to carry out: [`Site::next`].
 #[derive(Debug)]
 #[must_use]
 #[non_exhaustive]

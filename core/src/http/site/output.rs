@@ -1,4 +1,4 @@
-//! What a connection sends, and its end.
+//! Output of an exchange, and its end.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::lifecycle::Revision;
 use crate::server::ServerConfig;
 use crate::time::Instant;
 
-/// Where the next piece of a body is.
+/// Source of the next piece of a body.
 enum Source {
     Control,
     Reply,

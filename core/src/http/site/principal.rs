@@ -1,4 +1,4 @@
-//! Who makes a request.
+//! The user or program that makes a request, from its token.
 
 use alloc::string::String;
 

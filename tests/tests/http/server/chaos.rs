@@ -111,7 +111,7 @@ fn connections_come_and_go_in_any_order() {
             connections.retain(|connection| !connection.is_done);
             assert!(host.site.sessions() <= 5);
         }
-        // What is still open can be served to its end.
+        // Open exchanges can be served to their end.
         host.authorizes_at_once = true;
         for (exchange, token) in std::mem::take(&mut host.asked) {
             host.authorize(exchange, token);

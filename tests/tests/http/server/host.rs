@@ -153,7 +153,7 @@ pub(crate) fn initialize(version: &str) -> String {
 pub(crate) enum Reply {
     Text(String),
     Error(RpcError<'static>),
-    /// What the catalog answers itself.
+    /// A response of the catalog.
     Listed(Box<OwnedRequest>),
 }
 
