@@ -50,7 +50,6 @@ fn over_tcp() {
                 let soon = RawJson::from_static(r#"{"ms":20}"#);
                 let waited = client.call_tool("wait", &soon).await.unwrap();
                 assert!(waited.as_raw().as_str().contains("waited"));
-                // The timers of the client are tokio's.
                 let params =
                     CallToolParams::new("wait").arguments(RawJson::from_static(r#"{"ms":60000}"#));
                 let options = CallOptions::new().limit(Duration::from_millis(50));

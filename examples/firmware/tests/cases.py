@@ -191,7 +191,8 @@ async def four_at_once(env: Env) -> None:
 @SUITE.case("a thousand short waits all end")
 async def short_waits(env: Env) -> None:
     async with env.open() as s:
-        # The time to wake up at is near when the clock is set, so that a slow computer makes it pass meanwhile.
+        # The time to wake up is near when the clock is set, so a slow computer lets it pass
+        # meanwhile.
         with anyio.fail_after(10 * PATIENCE):
             check(data_of(await s.call("sweep", {"steps": 1000, "period": 2})) == {"steps": 1000}, "sweep")
 

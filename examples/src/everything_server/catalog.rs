@@ -94,7 +94,7 @@ pub(super) enum SlowCall {
 pub(super) struct Slow {
     #[arg(range = 0.0..=3600.0)]
     pub(super) seconds: f64,
-    /// What slow_cancelled calls it
+    /// Name of the call in slow_cancelled
     #[arg(length = ..=100)]
     pub(super) name: Option<String>,
 }

@@ -121,3 +121,19 @@ pub(super) fn later(start: Instant, duration: Duration) -> Instant {
 
 #[cfg(feature = "http")]
 const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+#[cfg(all(test, feature = "smol", feature = "tokio"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_of_the_runtime_that_polls_it() {
+        let soon = || Timer::after(Duration::from_millis(1));
+        let (mut inside, mut outside) = (soon(), soon());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(&mut inside);
+        assert!(matches!(inside.sleep, Sleep::Tokio(_)));
+        async_io::block_on(&mut outside);
+        assert!(matches!(outside.sleep, Sleep::AsyncIo(_)));
+    }
+}

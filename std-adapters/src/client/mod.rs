@@ -1,8 +1,6 @@
 //! Parts that the blocking and the asynchronous client share.
 
 mod list;
-mod params;
-mod server_error;
 #[cfg(feature = "derive")]
 mod typed_result;
 
@@ -12,7 +10,52 @@ pub(crate) use list::Pager;
 pub use list::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
 };
-pub(crate) use params::Named;
-pub use server_error::ServerError;
 #[cfg(feature = "derive")]
 pub use typed_result::{ToolCallError, TypedResult};
+
+use std::fmt;
+
+use mcp_sansio::{Encode, Encoder, OwnedJson, PeerError, Printable};
+
+/// Error response of a server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ServerError {
+    /// Error code, see [`ErrorCode`](mcp_sansio::ErrorCode).
+    pub code: i64,
+    /// Error message.
+    pub message: String,
+    /// Additional data.
+    pub data: Option<OwnedJson>,
+}
+
+impl From<PeerError<'_>> for ServerError {
+    fn from(error: PeerError<'_>) -> Self {
+        let message = error.message().map(|message| message.to_string()).unwrap_or_default();
+        Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
+/// object.
+pub(crate) struct Named<'a, A: ?Sized> {
+    pub(crate) name: &'a str,
+    pub(crate) arguments: &'a A,
+}
+
+impl<A: Encode + ?Sized> Encode for Named<'_, A> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("name", self.name);
+        to.member("arguments", self.arguments);
+        to.end_object();
+    }
+}

@@ -4,14 +4,31 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::head::OwnedHead;
 use super::instance::Reader;
 use super::principal::Principal;
 use super::slab::Key;
 use crate::handle::ExchangeId;
 use crate::http::server::{BodyKind, OutgoingResponse};
+use crate::http::{Fields, RequestHead};
 use crate::message::Cursor;
 use crate::time::Instant;
+
+/// The head of a request, kept while its body is read and handled.
+pub(super) struct OwnedHead {
+    method: String,
+    target: String,
+    fields: Box<dyn Fields + Send>,
+}
+
+impl OwnedHead {
+    pub(super) fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
+        Self { method: method.into(), target: target.into(), fields: Box::new(fields) }
+    }
+
+    pub(super) fn as_head(&self) -> RequestHead<'_> {
+        RequestHead::new(&self.method, &self.target, &*self.fields)
+    }
+}
 
 pub(super) struct Exchange {
     pub(super) stage: Stage,

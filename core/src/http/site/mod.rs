@@ -107,7 +107,6 @@
 
 mod bodies;
 mod exchange;
-mod head;
 mod instance;
 mod options;
 mod output;

@@ -5,8 +5,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::exchange::{Exchange, Stage};
-use super::head::OwnedHead;
+use super::exchange::{Exchange, OwnedHead, Stage};
 use super::instance::{Instance, Kind, Session, Stream, response_buffer};
 use super::output::control;
 use super::principal::{Denied, Principal};

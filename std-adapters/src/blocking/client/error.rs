@@ -142,10 +142,6 @@ impl std::error::Error for Error {
             Self::Start { error, .. } | Self::Io(error) => Some(error),
             Self::NotSent(error) => Some(error),
             Self::Read(error) => Some(error),
-            Self::Server(error) => Some(error),
-            Self::List { error, .. } => Some(error),
-            #[cfg(feature = "derive")]
-            Self::ToolCall(error) => Some(error),
             _ => None,
         }
     }
