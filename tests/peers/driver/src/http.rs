@@ -40,7 +40,9 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
         wire,
         latencies: Vec::with_capacity(scenario.calls as usize),
     };
+    process.count_syscalls()?;
     load.call(1, WARM_UP)?;
+    let syscalls = process.syscalls()?;
     load.latencies.clear();
 
     let cpu = process.cpu()?;
@@ -55,6 +57,7 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
         cpu: micros(cpu) / scenario.calls as f64,
         p50: percentile(&load.latencies, 50),
         p99: percentile(&load.latencies, 99),
+        syscalls: syscalls.map(|count| count as f64 / WARM_UP as f64),
         peak_kib: process.peak_memory()? as f64,
     })
 }

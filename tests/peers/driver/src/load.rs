@@ -20,6 +20,8 @@ pub struct Run {
     /// the window.
     pub p50: f64,
     pub p99: f64,
+    /// The server's system calls per request, while it warms up.
+    pub syscalls: Option<f64>,
     pub peak_kib: f64,
 }
 
@@ -43,7 +45,9 @@ fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
 
     let warm = 1 + WARM_UP;
     let mut latencies = Vec::with_capacity(scenario.calls as usize);
+    server.process().count_syscalls()?;
     call(server, &wire, 1..warm, scenario.mode, &mut latencies)?;
+    let syscalls = server.process().syscalls()?;
     latencies.clear();
 
     let cpu = server.process().cpu()?;
@@ -58,6 +62,7 @@ fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
         cpu: micros(cpu) / scenario.calls as f64,
         p50: percentile(&latencies, 50),
         p99: percentile(&latencies, 99),
+        syscalls: syscalls.map(|count| count as f64 / WARM_UP as f64),
         peak_kib: server.process().peak_memory()? as f64,
     })
 }

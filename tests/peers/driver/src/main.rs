@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use load::{Cpus, Run};
-use options::Options;
+use options::{Options, Transport};
 use process::Candidate;
 use report::{Role, Runs, grouped};
 use scenario::{Mode, Scenario};
@@ -42,7 +42,10 @@ fn main() -> ExitCode {
 
 fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let candidates = candidates(options)?;
-    let run: Load = if options.http { http::run } else { load::run };
+    let run: Load = match options.transport {
+        Transport::Http => http::run,
+        Transport::Stdio | Transport::Tcp => load::run,
+    };
     let cpus = sys::allowed_cpus()?;
     let (first, second) = (cpus[0], *cpus.get(1).unwrap_or(&cpus[0]));
     if first == second {
@@ -65,7 +68,7 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         let cpus = Cpus { driver: first, server: second };
         return memory(&candidates, options.era, &cpus);
     }
-    for mut scenario in scenario::all(options.era) {
+    for mut scenario in scenario::all(options.era, options.transport) {
         let skipped = options.mode.is_some_and(|mode| mode != scenario.mode)
             || options.text.is_some_and(|length| length != scenario.text_length);
         if skipped {
@@ -138,12 +141,14 @@ fn rounds(
 }
 
 fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    if options.tcp {
-        return tcp_candidates(options);
+    match options.transport {
+        Transport::Stdio => stdio_candidates(options),
+        Transport::Tcp => tcp_candidates(options),
+        Transport::Http => http_candidates(options),
     }
-    if options.http {
-        return http_candidates(options);
-    }
+}
+
+fn stdio_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let mut packages = vec!["floor"];
     packages.extend(options.rmcp.then_some("rmcp-echo"));
     let peers = build_peers(&packages)?;
@@ -192,14 +197,17 @@ fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn E
 /// Returns the HTTP servers, which serve all connections on one thread. The SDK's is measured as
 /// its documentation shows it, and in its fastest configuration.
 fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(&["http-echo"])?;
+    let peers = build_peers(&["floor", "http-echo"])?;
     let candidate = |name, program, argument| Candidate {
         name,
         program: peers.join(program),
         argument,
         listens: true,
     };
-    let mut all = vec![(Role::Ours, candidate("ours, smol", "http-ours", None))];
+    let mut all = vec![
+        (Role::Floor, candidate("floor (not MCP)", "http-floor", None)),
+        (Role::Ours, candidate("ours, smol", "http-ours", None)),
+    ];
     if options.rmcp {
         let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];
         all.extend(

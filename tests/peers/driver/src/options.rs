@@ -18,10 +18,10 @@ usage: cargo run --release -p driver -- [options]
                            only these loads (default: all four)
   --runs N                 runs of each server, interleaved; the report shows medians (default: 5)
   --quick                  a tenth of the calls
-  --no-rmcp                floor and ours only
+  --no-rmcp                without the SDK
   --tcp                    over TCP on this machine: the smol adapter and the SDK's (no floor)
-  --http                   Streamable HTTP, one request at a time on each connection: the smol
-                           adapter and the SDK's (no floor)
+  --http                   Streamable HTTP, one request at a time on each connection: a floor,
+                           the smol adapter and the SDK's
   --memory                 with --http: what a server keeps for each of 500 connections and 100 open
                            streams
 
@@ -37,9 +37,15 @@ pub struct Options {
     pub runs: usize,
     pub quick: bool,
     pub rmcp: bool,
-    pub tcp: bool,
-    pub http: bool,
+    pub transport: Transport,
     pub memory: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Transport {
+    Stdio,
+    Tcp,
+    Http,
 }
 
 /// Returns `None` if `--help` is given.
@@ -52,8 +58,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
         runs: 5,
         quick: false,
         rmcp: true,
-        tcp: false,
-        http: false,
+        transport: Transport::Stdio,
         memory: false,
     };
     while let Some(name) = arguments.next() {
@@ -61,8 +66,8 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
             "--help" | "-h" => return Ok(None),
             "--quick" => options.quick = true,
             "--no-rmcp" => options.rmcp = false,
-            "--tcp" => options.tcp = true,
-            "--http" => options.http = true,
+            "--tcp" => options.transport = Transport::Tcp,
+            "--http" => options.transport = Transport::Http,
             "--memory" => options.memory = true,
             "--ours" | "--era" | "--mode" | "--text" | "--runs" => {
                 let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::sys::{self, CpuClock};
+use crate::sys::{self, CpuClock, SyscallCounter};
 
 /// Maximum time from the end of a server's input to its exit.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -23,6 +23,8 @@ pub struct Process {
     child: Child,
     listens: bool,
     clock: CpuClock,
+    /// `None` where this user may not trace.
+    syscalls: Option<SyscallCounter>,
 }
 
 impl Process {
@@ -44,13 +46,24 @@ impl Process {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("no pipes"));
         };
-        let process = Self { clock: CpuClock::of(child.id())?, child, listens: candidate.listens };
+        let (clock, syscalls) = (CpuClock::of(child.id())?, SyscallCounter::of(child.id()).ok());
+        let process = Self { child, listens: candidate.listens, clock, syscalls };
         Ok((process, input, output))
     }
 
     /// Returns the CPU time of the process so far.
     pub fn cpu(&self) -> io::Result<Duration> {
         self.clock.now()
+    }
+
+    /// Starts to count the system calls of the process, which costs CPU time.
+    pub fn count_syscalls(&self) -> io::Result<()> {
+        self.syscalls.as_ref().map_or(Ok(()), SyscallCounter::start)
+    }
+
+    /// Stops that; `None` where this user may not trace.
+    pub fn syscalls(&self) -> io::Result<Option<u64>> {
+        self.syscalls.as_ref().map(SyscallCounter::stop).transpose()
     }
 
     /// Peak resident set in KiB.

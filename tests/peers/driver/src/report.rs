@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::load::Run;
-use crate::scenario::{Mode, Scenario};
+use crate::scenario::{Limits, Mode, Scenario};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Role {
@@ -27,7 +27,7 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
     let ours = find(servers, Role::Ours);
     let ping_pong = scenario.mode == Mode::PingPong;
 
-    let mut head = vec!["", "req/s", "CPU us/req"];
+    let mut head = vec!["", "req/s", "CPU us/req", "syscalls/req"];
     if ping_pong {
         head.extend(["p50 us", "p99 us"]);
     }
@@ -37,6 +37,8 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
         let mut row =
             vec![server.name.into(), Spread::of(server, |run| run.calls_per_second).grouped()];
         row.push(Spread::of(server, |run| run.cpu).to_string());
+        let syscalls = Spread::of(server, |run| run.syscalls.unwrap_or(f64::NAN)).median;
+        row.push(if syscalls.is_nan() { "-".into() } else { format!("{syscalls:.2}") });
         if ping_pong {
             row.push(Spread::of(server, |run| run.p50).to_string());
             row.push(Spread::of(server, |run| run.p99).to_string());
@@ -44,7 +46,9 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
         row.push(format!("{:.1}", Spread::of(server, |run| run.peak_kib / 1024.0).median));
         // Ours is compared with the floor, and the rivals with ours.
         let against = |base: Option<&Runs>, wanted: bool| match base {
-            Some(base) if wanted => Spread::ratio(server, base, |run| run.cpu).to_string(),
+            Some(base) if wanted => {
+                Spread::compared(server, base, |run, base| run.cpu / base.cpu).to_string()
+            }
             _ => "-".into(),
         };
         row.push(against(floor, server.role != Role::Floor));
@@ -53,22 +57,53 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
     }
     print_columns(&rows);
 
-    let mut targets: Vec<(&str, Figure)> = vec![("CPU per request", |run| run.cpu)];
-    if ping_pong {
-        targets.push(("p50", |run| run.p50));
-    }
-    for (what, figure) in targets {
-        let limit = scenario.limit;
-        let verdict = match (ours, floor) {
-            (Some(ours), Some(floor)) => {
-                let ratio = Spread::ratio(ours, floor, figure);
-                format!("{}: {ratio}", if ratio.median <= limit { "met" } else { "MISSED" })
-            }
-            _ => "not measured".into(),
-        };
-        println!("target: our {what} within {limit} times the floor's: {verdict}");
-    }
+    targets(scenario, servers);
     println!();
+}
+
+fn targets(scenario: &Scenario, servers: &[Runs]) {
+    let (ours, floor) = (find(servers, Role::Ours), find(servers, Role::Floor));
+    let Limits { floor: of_floor, syscalls, rival } = scenario.limits;
+    if let Some(limit) = of_floor {
+        let mut figures: Vec<(&str, Figure)> = vec![("CPU per request", |run| run.cpu)];
+        if scenario.mode == Mode::PingPong {
+            figures.push(("p50", |run| run.p50));
+        }
+        for (what, figure) in figures {
+            let ratio = compared(ours, floor, |ours, floor| figure(ours) / figure(floor));
+            verdict(&format!("{what} within {limit} times the floor's"), ratio, limit);
+        }
+    }
+    if let Some(limit) = syscalls {
+        let calls = |run: &Run| run.syscalls.unwrap_or(f64::NAN);
+        let more = compared(ours, floor, |ours, floor| calls(ours) - calls(floor));
+        verdict(&format!("system calls per request within the floor's and {limit}"), more, limit);
+    }
+    if let Some((at, limit)) = rival {
+        let rival = servers.iter().filter(|server| server.role == Role::Rival).nth(at);
+        let name = rival.map_or("the SDK", |rival| rival.name);
+        let ratio = compared(ours, rival, |ours, rival| ours.cpu / rival.cpu);
+        verdict(&format!("CPU per request within {limit} times that of {name}"), ratio, limit);
+    }
+}
+
+fn compared(
+    ours: Option<&Runs>,
+    base: Option<&Runs>,
+    with: impl Fn(&Run, &Run) -> f64,
+) -> Option<Spread> {
+    ours.zip(base).map(|(ours, base)| Spread::compared(ours, base, with))
+}
+
+fn verdict(what: &str, found: Option<Spread>, limit: f64) {
+    let verdict = match found {
+        Some(found) if found.median.is_nan() => "not measured".into(),
+        Some(found) => {
+            format!("{}: {found}", if found.median <= limit { "met" } else { "MISSED" })
+        }
+        None => "not measured".into(),
+    };
+    println!("target: our {what}: {verdict}");
 }
 
 fn find(servers: &[Runs], role: Role) -> Option<&Runs> {
@@ -102,15 +137,8 @@ impl Spread {
     }
 
     /// Run by run, so that a slowdown of a whole round does not count.
-    fn ratio(server: &Runs, base: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
-        Self::from(
-            server
-                .runs
-                .iter()
-                .zip(&base.runs)
-                .map(|(run, base)| figure(run) / figure(base))
-                .collect(),
-        )
+    fn compared(server: &Runs, base: &Runs, with: impl Fn(&Run, &Run) -> f64) -> Self {
+        Self::from(server.runs.iter().zip(&base.runs).map(|(run, base)| with(run, base)).collect())
     }
 
     fn from(mut values: Vec<f64>) -> Self {

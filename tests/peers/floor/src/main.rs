@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
+use floor::Copier;
 use memchr::memchr;
-use memchr::memmem::Finder;
 
 /// Room for several pipes full of requests and for one line of any size the driver sends.
 const BUFFER: usize = 1 << 20;
@@ -36,7 +36,11 @@ fn main() -> io::Result<()> {
         let mut search = searched;
         while let Some(length) = memchr(b'\n', &received[search..filled]) {
             let end = search + length;
+            let before = answers.len();
             copier.answer(&received[line..end], &mut answers);
+            if answers.len() > before {
+                answers.push(b'\n');
+            }
             line = end + 1;
             search = line;
         }
@@ -48,37 +52,4 @@ fn main() -> io::Result<()> {
             filled -= line;
         }
     }
-}
-
-struct Copier {
-    id: Finder<'static>,
-    text: Finder<'static>,
-}
-
-impl Copier {
-    fn new() -> Self {
-        Self { id: Finder::new(r#""id":"#), text: Finder::new(r#""text":""#) }
-    }
-
-    fn answer(&self, line: &[u8], out: &mut Vec<u8>) {
-        let Some(from_id) = after(&self.id, line) else {
-            return; // a notification
-        };
-        let id_end = from_id.iter().position(|b| !b.is_ascii_digit()).unwrap_or(from_id.len());
-        let (id, rest) = from_id.split_at(id_end);
-        let text = match after(&self.text, rest) {
-            Some(from_text) => &from_text[..memchr(b'"', from_text).unwrap_or(0)],
-            None => b"", // the handshake
-        };
-        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-        out.extend_from_slice(id);
-        out.extend_from_slice(br#","result":{"content":[{"type":"text","text":""#);
-        out.extend_from_slice(text);
-        out.extend_from_slice(b"\"}]}}\n");
-    }
-}
-
-fn after<'a>(needle: &Finder, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let at = needle.find(bytes)?;
-    Some(&bytes[at + needle.needle().len()..])
 }
