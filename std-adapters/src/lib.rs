@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
 //! | `asynchronous` | `smol`, `tokio` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
-//! | `asynchronous::http`, `asynchronous::client::http` | `http` | Streamable HTTP and HTTP+SSE |
+//! | `asynchronous::http`, `asynchronous::client::http` | `http`, and `smol` or `tokio` | Streamable HTTP and HTTP+SSE |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 //!
@@ -20,6 +20,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(all(feature = "asynchronous", not(any(feature = "smol", feature = "tokio"))))]
+compile_error!("the features `http` and `asynchronous` need a runtime: add `smol` or `tokio`");
 
 #[cfg(any(feature = "smol", feature = "tokio"))]
 pub mod asynchronous;

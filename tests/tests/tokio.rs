@@ -10,7 +10,7 @@ use mcp_sansio::{
     CallOptions, Catalog, ClientConfig, ClientFeatures, RawJson, ServerConfig, ServerFeatures,
     entries,
 };
-use mcp_sansio_adapters::asynchronous::client::http::{Address, HttpTransport};
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{
@@ -69,11 +69,8 @@ fn over_http() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let app = App::new(&SERVER, wait).catalog(&CATALOG);
-        let dial = |address: Address| async move {
-            TcpStream::connect((address.host, address.port)).await.map(TokioStream::new)
-        };
         let visit = async {
-            let stream = HttpTransport::with_connector(&url, dial).unwrap().connect();
+            let stream = HttpTransport::new(&url).unwrap().connect();
             let (client, connection) = Connector::new(&CLIENT).connect(stream);
             let calls = async {
                 let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
@@ -84,6 +81,12 @@ fn over_http() {
         };
         let serving = async { http::serve(&app, &listener, HttpOptions::new()).await.unwrap() };
         tokio::join!(serving, visit);
+        // The runtime is tokio alone.
+        #[cfg(target_os = "linux")]
+        for thread in std::fs::read_dir("/proc/self/task").unwrap() {
+            let name = std::fs::read_to_string(thread.unwrap().path().join("comm"));
+            assert_ne!(name.unwrap_or_default().trim(), "async-io");
+        }
     });
 }
 

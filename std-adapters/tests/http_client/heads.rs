@@ -136,6 +136,27 @@ fn a_connection_serves_one_request_after_the_other() {
                 call(&client, "a", &json!({})).await.unwrap();
             }
         });
-        assert!(played.dials <= 2, "{}", played.dials);
+        assert!(played.dials.len() <= 2, "{:?}", played.dials);
     }
+}
+
+#[test]
+fn a_connector_is_told_the_purpose_and_the_url_of_each_connection() {
+    let played = play(
+        &LEGACY,
+        1 << 16,
+        |seen| match seen.method.as_str() {
+            "GET" => Response::events("").hold(),
+            _ => legacy(seen),
+        },
+        async |client| {
+            call(&client, "a", &json!({})).await.unwrap();
+            call(&client, "b", &json!({})).await
+        },
+    );
+    assert_eq!(played.result.unwrap(), "called");
+    // The end of the session goes over an idle connection for messages.
+    assert_eq!(played.dials[0], "Messages http://server/mcp");
+    assert_eq!(played.dials.iter().filter(|dial| dial.starts_with("Events")).count(), 1);
+    assert!(played.dials.contains(&"Events http://server/mcp".to_owned()), "{:?}", played.dials);
 }

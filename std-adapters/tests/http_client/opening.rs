@@ -35,7 +35,7 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_probed_and_then_called() {
             ["POST /mcp server/discover 2026-07-28 -", "POST /mcp tools/call 2026-07-28 -"];
         assert_eq!(played.trace, expected, "{chunk} {as_events}");
         // 2026-07-28 has no sessions, so there is nothing to end.
-        assert_eq!(played.dials, 1, "{chunk} {as_events}");
+        assert_eq!(played.dials.len(), 1, "{chunk} {as_events}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! A scripted server, and the driver that runs a client against it.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use mcp_sansio::http::codec::{
 };
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
-use mcp_sansio_adapters::asynchronous::client::http::{Address, Connect, HttpTransport};
+use mcp_sansio_adapters::asynchronous::client::http::{Connect, Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 use serde_json::{Value, json};
 use smol::Executor;
@@ -177,8 +176,8 @@ pub(crate) struct Played<R> {
     /// All requests as lines, and the connections that were closed in the middle of a body.
     pub(crate) trace: Vec<String>,
     pub(crate) notices: Vec<String>,
-    /// Number of connections.
-    pub(crate) dials: usize,
+    /// Purpose and URL of each connection.
+    pub(crate) dials: Vec<String>,
 }
 
 /// Returns the only request with this message.
@@ -197,16 +196,16 @@ pub(crate) struct World {
     executor: Arc<Executor<'static>>,
     log: Arc<Mutex<(Vec<Seen>, Vec<String>)>>,
     answer: Arc<Mutex<Answering>>,
-    dials: Arc<AtomicUsize>,
+    dials: Arc<Mutex<Vec<String>>>,
     chunk: usize,
 }
 
 impl Connect for World {
     type Stream = Pipe;
 
-    async fn connect(&self, address: Address) -> std::io::Result<Pipe> {
-        assert_eq!((address.host.as_str(), address.port), ("server", 80));
-        self.dials.fetch_add(1, Ordering::Relaxed);
+    async fn connect(&self, dial: Dial) -> std::io::Result<Pipe> {
+        assert_eq!((dial.host.as_str(), dial.port, dial.is_secure), ("server", 80, false));
+        self.dials.lock().unwrap().push(format!("{:?} {}", dial.purpose, dial.url));
         let (ours, theirs) = pipe(1 << 16, self.chunk);
         self.executor.spawn(serve(theirs, self.clone())).detach();
         Ok(ours)
@@ -312,7 +311,7 @@ pub(crate) fn play<R>(
 
 pub(crate) fn play_with<R>(
     connector: Connector,
-    set: impl FnOnce(HttpTransport<World>) -> HttpTransport<World>,
+    set: impl FnOnce(HttpTransport) -> HttpTransport,
     chunk: usize,
     answer: impl FnMut(&Seen) -> Response + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
@@ -342,7 +341,8 @@ pub(crate) fn play_with<R>(
     let (result, end) = run(world.executor.run(all));
     let (seen, trace) = world.log.lock().unwrap().clone();
     let notices = notices.lock().unwrap().clone();
-    Played { result, end, seen, trace, notices, dials: world.dials.load(Ordering::Relaxed) }
+    let dials = world.dials.lock().unwrap().clone();
+    Played { result, end, seen, trace, notices, dials }
 }
 
 /// Fails a test that hangs.

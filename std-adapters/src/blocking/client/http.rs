@@ -10,24 +10,24 @@ use async_io::Timer;
 use futures_lite::{AsyncRead as _, AsyncWrite as _};
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
-use crate::asynchronous::client::http::{Connect, HttpStream, HttpTransport, TcpConnector};
+use crate::asynchronous::client::http::{HttpStream, HttpTransport};
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
-pub struct BlockingHttpTransport<D: Connect = TcpConnector> {
-    http: HttpTransport<D>,
-    stream: Option<HttpStream<D>>,
+pub struct BlockingHttpTransport {
+    http: HttpTransport,
+    stream: Option<HttpStream>,
 }
 
-impl<D: Connect + Clone> BlockingHttpTransport<D> {
+impl BlockingHttpTransport {
     /// Creates a blocking transport from an async one.
     #[must_use]
-    pub const fn new(http: HttpTransport<D>) -> Self {
+    pub const fn new(http: HttpTransport) -> Self {
         Self { http, stream: None }
     }
 }
 
-impl<D: Connect + Clone> Transport for BlockingHttpTransport<D> {
+impl Transport for BlockingHttpTransport {
     fn name(&self) -> String {
         self.http.url()
     }

@@ -79,7 +79,7 @@ mod connector;
 mod error;
 mod event_loop;
 mod handler;
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "smol"))]
 mod http;
 mod methods;
 mod pending_calls;
@@ -94,7 +94,7 @@ pub use calls::{CallResult, Client};
 pub use connector::{Clock, Connector, Direction, Trace};
 pub use error::Error;
 pub use handler::{Handler, InputResponse, ReceivedInputRequest};
-#[cfg(feature = "http")]
+#[cfg(all(feature = "http", feature = "smol"))]
 pub use http::BlockingHttpTransport;
 #[cfg(unix)]
 pub use polled::PolledStreams;

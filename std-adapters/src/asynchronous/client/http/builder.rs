@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
 
-use super::connector::{Address, Connect, TcpConnector};
+use super::connector::{Connect, Connector, TcpConnector, boxed};
 use super::stream::HttpStream;
 use super::transport_state::{Diagnostic, TransportState};
 
 /// A server behind a URL, and the options of its connections:
 /// `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
 #[derive(Clone)]
-pub struct HttpTransport<D = TcpConnector> {
-    pub(super) address: Address,
+pub struct HttpTransport {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) is_secure: bool,
     pub(super) authority: String,
     pub(super) target: String,
-    pub(super) connector: D,
+    pub(super) connector: Connector,
     pub(super) fields: Vec<(String, String)>,
     pub(super) token: Option<String>,
     pub(super) authorize: Option<Authorize>,
@@ -43,22 +45,20 @@ impl HttpTransport {
     }
 }
 
-impl<D: Connect> HttpTransport<D> {
+impl HttpTransport {
     /// Creates a transport for the server at this URL, over connections that `connector` makes.
     ///
     /// # Errors
     /// As [`new`](HttpTransport::new).
-    pub fn with_connector(url: &str, connector: D) -> Result<Self, UrlError> {
+    pub fn with_connector(url: &str, connector: impl Connect) -> Result<Self, UrlError> {
         let (origin, target) = Origin::parse(url)?;
         Ok(Self {
-            address: Address {
-                host: origin.host.to_owned(),
-                port: origin.port,
-                is_secure: origin.is_secure,
-            },
+            host: origin.host.to_owned(),
+            port: origin.port,
+            is_secure: origin.is_secure,
             authority: origin.authority.to_owned(),
             target: target.to_owned(),
-            connector,
+            connector: boxed(connector),
             fields: Vec::new(),
             token: None,
             authorize: None,
@@ -132,27 +132,24 @@ impl<D: Connect> HttpTransport<D> {
     }
 
     pub(super) fn url_of(&self, target: &str) -> String {
-        format!(
-            "{}://{}{target}",
-            if self.address.is_secure { "https" } else { "http" },
-            self.authority
-        )
+        format!("{}://{}{target}", if self.is_secure { "https" } else { "http" }, self.authority)
     }
 
     /// Creates a stream for
     /// [`Connector::connect`](crate::asynchronous::client::Connector::connect). It connects when
     /// there is a message to send.
     #[must_use]
-    pub fn connect(self) -> HttpStream<D> {
+    pub fn connect(self) -> HttpStream {
         HttpStream::new(Arc::new(TransportState::new(self)))
     }
 }
 
 /// Omits fields and tokens, which may be secrets.
-impl<D> fmt::Debug for HttpTransport<D> {
+impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport")
-            .field("address", &self.address)
+            .field("host", &self.host)
+            .field("port", &self.port)
             .field("target", &self.target)
             .finish_non_exhaustive()
     }

@@ -8,7 +8,6 @@ use mcp_sansio::http::client::{Exchange, HttpFailure, NextStep, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
-use super::connector::Connect;
 use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
 use crate::asynchronous::timer::Timer;
@@ -24,22 +23,22 @@ pub(super) enum To {
 }
 
 /// Result of reading a response.
-pub(super) struct Got<S> {
+pub(super) struct Got {
     /// Whether the response is complete.
     pub(super) is_over: bool,
     /// The latest message, if it was [for the transport](To::Us).
     pub(super) message: Vec<u8>,
     /// The connection, with the rest of its response.
-    pub(super) wire: Option<Wire<S>>,
+    pub(super) wire: Option<Wire>,
 }
 
 /// Reads a response that is one message.
-pub(super) async fn read<D: Connect>(
-    shared: &TransportState<D>,
-    mut wire: Wire<D::Stream>,
+pub(super) async fn read(
+    shared: &TransportState,
+    mut wire: Wire,
     exchange: &mut Exchange,
     to: To,
-) -> io::Result<Got<D::Stream>> {
+) -> io::Result<Got> {
     let (body, is_cut) = wire.body(shared.http.max_message).await?;
     let mut got = Got { is_over: true, message: Vec::new(), wire: Some(wire) };
     if is_cut {
@@ -59,12 +58,12 @@ pub(super) async fn read<D: Connect>(
 }
 
 /// Reads a response that is an event stream, and resumes it as long as possible.
-pub(super) async fn follow<D: Connect>(
-    shared: &TransportState<D>,
-    wire: Wire<D::Stream>,
+pub(super) async fn follow(
+    shared: &TransportState,
+    wire: Wire,
     exchange: &mut Exchange,
     to: To,
-) -> io::Result<Got<D::Stream>> {
+) -> io::Result<Got> {
     let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
     let mut got = Got { is_over: false, message: Vec::new(), wire: None };
     let mut current = Some(wire);
@@ -98,11 +97,11 @@ pub(super) async fn follow<D: Connect>(
 }
 
 /// Sends a GET that resumes a stream, or opens one. Returns `None` if the server offers none.
-pub(super) async fn resume<D: Connect>(
-    shared: &TransportState<D>,
+pub(super) async fn resume(
+    shared: &TransportState,
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
-) -> io::Result<Option<Wire<D::Stream>>> {
+) -> io::Result<Option<Wire>> {
     let head = shared.with(|state| {
         shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
             state.session.get_fields(last_event_id, put);
@@ -127,9 +126,9 @@ pub(super) async fn resume<D: Connect>(
 ///
 /// # Errors
 /// If the connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
-pub(super) async fn hear<D: Connect>(
-    shared: &TransportState<D>,
-    wire: &mut Wire<D::Stream>,
+pub(super) async fn hear(
+    shared: &TransportState,
+    wire: &mut Wire,
     exchange: &mut Exchange,
     events: &mut EventReader<Vec<u8>>,
     mut chunk: Vec<u8>,
@@ -176,8 +175,8 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> us
 }
 
 /// Handles a message.
-async fn take<D: Connect>(
-    shared: &TransportState<D>,
+async fn take(
+    shared: &TransportState,
     exchange: &mut Exchange,
     data: Frame<'_>,
     to: To,
@@ -206,11 +205,7 @@ async fn take<D: Connect>(
 }
 
 /// Reports that the response is invalid.
-pub(super) async fn unusable<D: Connect>(
-    shared: &TransportState<D>,
-    exchange: &Exchange,
-    reason: &str,
-) {
+pub(super) async fn unusable(shared: &TransportState, exchange: &Exchange, reason: &str) {
     if let Some(id) = exchange.request_id() {
         shared
             .deliver(HttpFailure::Invalid(reason).json_rpc_response(id).to_string().as_bytes())

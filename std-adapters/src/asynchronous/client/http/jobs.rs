@@ -7,26 +7,25 @@ use std::sync::Arc;
 use mcp_sansio::http::client::Exchange;
 use mcp_sansio::http::sse::EventReader;
 
-use super::connector::Connect;
 use super::transport_state::TransportState;
 use super::wire::Wire;
 use super::{listen, post};
 
 /// A job that runs concurrently with others.
-pub(super) enum Job<S> {
+pub(super) enum Job {
     /// Sends a message in a POST, and delivers the response.
     Message(Vec<u8>),
     /// Reads the GET stream of a session.
     Listen,
     /// Reads the stream of a server of 2024-11-05, which has begun.
-    Older(Box<Begun<S>>),
+    Older(Box<Begun>),
     /// Ends the session.
     Delete,
 }
 
 /// A stream of which a part has been read.
-pub(super) struct Begun<S> {
-    pub(super) wire: Wire<S>,
+pub(super) struct Begun {
+    pub(super) wire: Wire,
     pub(super) exchange: Exchange,
     pub(super) events: EventReader<Vec<u8>>,
     /// Bytes that were read behind it, for which there was no room.
@@ -49,11 +48,8 @@ pub(super) enum Name {
 
 pub(super) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-impl<S> Job<S> {
-    pub(super) fn run<D: Connect<Stream = S>>(self, shared: &Arc<TransportState<D>>) -> Running
-    where
-        S: Send + 'static,
-    {
+impl Job {
+    pub(super) fn run(self, shared: &Arc<TransportState>) -> Running {
         let shared = Arc::clone(shared);
         match self {
             Self::Message(message) => Box::pin(async move { post::post(&shared, &message).await }),

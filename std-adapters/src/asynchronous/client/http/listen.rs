@@ -7,13 +7,12 @@ use mcp_sansio::http::client::{Exchange, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
-use super::connector::Connect;
 use super::exchange::{To, feed, follow, hear, resume};
 use super::jobs::{Begun, Job};
 use super::transport_state::{LINGER, TransportState, timeout};
 
 /// Reads the GET stream of a session, for as long as the session lasts and the server offers it.
-pub(super) async fn listen<D: Connect>(shared: &TransportState<D>) {
+pub(super) async fn listen(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_get()) else { return };
     if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
         let _ = follow(shared, wire, &mut exchange, To::Client).await;
@@ -21,7 +20,7 @@ pub(super) async fn listen<D: Connect>(shared: &TransportState<D>) {
 }
 
 /// Reads the stream of a server of 2024-11-05. Its end ends the connection.
-pub(super) async fn older<D: Connect>(shared: &TransportState<D>, begun: Begun<D::Stream>) {
+pub(super) async fn older(shared: &TransportState, begun: Begun) {
     let Begun { mut wire, mut exchange, mut events, chunk } = begun;
     let ended =
         hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new())
@@ -30,7 +29,7 @@ pub(super) async fn older<D: Connect>(shared: &TransportState<D>, begun: Begun<D
 }
 
 /// Tries HTTP+SSE (2024-11-05): the stream of such a server starts with the endpoint for messages.
-pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Result<bool> {
+pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
     let mut exchange = Exchange::http_sse();
     let head = shared.with(|state| {
         let session = mcp_sansio::http::client::HttpSession::new();
@@ -81,7 +80,7 @@ pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Res
 }
 
 /// Ends the session. The server's response is ignored.
-pub(super) async fn delete<D: Connect>(shared: &TransportState<D>) {
+pub(super) async fn delete(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
     let head = shared.with(|state| {
         shared.head(state, "DELETE", &state.target, BodyLength::Absent, &mut |put| {

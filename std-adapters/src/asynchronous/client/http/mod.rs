@@ -48,8 +48,9 @@
 //! # Connections
 //!
 //! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds.
-//! For TLS, or any other stream than TCP, implement [`Connect`] and pass it to
-//! [`HttpTransport::with_connector`].
+//! TCP is that of tokio in a tokio runtime, otherwise of async-io. For TLS, or any other stream,
+//! implement [`Connect`] and pass it to [`HttpTransport::with_connector`]; a [`Dial`] tells it the
+//! purpose of each connection.
 //!
 //! # Memory
 //!
@@ -87,7 +88,7 @@ mod transport_state;
 mod wire;
 
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
-pub use connector::{Address, Connect, TcpConnector};
+pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
 pub use queue::MAX_ONE_WAY_POSTS;
 pub use stream::HttpStream;
 pub use transport_state::Diagnostic;

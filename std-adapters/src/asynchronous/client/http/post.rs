@@ -7,7 +7,6 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
-use super::connector::Connect;
 use super::exchange::{Got, To, follow, read, unusable};
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState, within};
@@ -46,7 +45,7 @@ pub(super) enum Failed {
 }
 
 /// Sends a message and delivers the response.
-pub(super) async fn post<D: Connect>(shared: &TransportState<D>, message: &[u8]) {
+pub(super) async fn post(shared: &TransportState, message: &[u8]) {
     // An incomplete message is not sent.
     let Some(post) = OutgoingMessage::parse(message) else { return };
     let mut tried = Tried::default();
@@ -68,13 +67,13 @@ pub(super) async fn post<D: Connect>(shared: &TransportState<D>, message: &[u8])
 }
 
 /// Allows the next message.
-fn opened<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>) {
+fn opened(shared: &TransportState, post: &OutgoingMessage<'_>) {
     if post.is_handshake() {
         shared.with(|state| state.is_opening = false);
     }
 }
 
-async fn fail<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>, failed: &Failed) {
+async fn fail(shared: &TransportState, post: &OutgoingMessage<'_>, failed: &Failed) {
     let error;
     let failure = match failed {
         Failed::Status(status) => HttpFailure::Status(*status),
@@ -94,8 +93,8 @@ async fn fail<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>
     }
 }
 
-async fn attempt<D: Connect>(
-    shared: &TransportState<D>,
+async fn attempt(
+    shared: &TransportState,
     post: &OutgoingMessage<'_>,
     message: &[u8],
     tried: &mut Tried,
@@ -146,8 +145,8 @@ fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &OutgoingMessage<'_>, mess
 }
 
 #[allow(clippy::too_many_arguments)] // what one attempt is about
-async fn exchange_messages<D: Connect>(
-    shared: &TransportState<D>,
+async fn exchange_messages(
+    shared: &TransportState,
     post: &OutgoingMessage<'_>,
     message: &[u8],
     exchange: &mut Exchange,
@@ -233,11 +232,7 @@ async fn exchange_messages<D: Connect>(
 }
 
 /// Completes a request: the response has arrived, or will not.
-async fn finish<D: Connect>(
-    shared: &TransportState<D>,
-    post: &OutgoingMessage<'_>,
-    got: Got<D::Stream>,
-) -> Next {
+async fn finish(shared: &TransportState, post: &OutgoingMessage<'_>, got: Got) -> Next {
     opened(shared, post);
     if let Some(wire) = got.wire {
         shared.drain(wire).await;
@@ -245,8 +240,8 @@ async fn finish<D: Connect>(
     if got.is_over { Next::Done } else { Next::Failed(Failed::Lost) }
 }
 
-async fn unauthorized<D: Connect>(
-    shared: &TransportState<D>,
+async fn unauthorized(
+    shared: &TransportState,
     post: &OutgoingMessage<'_>,
     status: u16,
     challenge: String,
@@ -269,11 +264,11 @@ async fn unauthorized<D: Connect>(
 }
 
 #[allow(clippy::too_many_arguments)] // the request and its response
-async fn refused<D: Connect>(
-    shared: &TransportState<D>,
+async fn refused(
+    shared: &TransportState,
     post: &OutgoingMessage<'_>,
     exchange: &Exchange,
-    wire: Wire<D::Stream>,
+    wire: Wire,
     (body, is_cut): (Vec<u8>, bool),
     status: u16,
     location: &str,

@@ -8,16 +8,12 @@ use std::task::{Poll, Waker};
 use mcp_sansio::http::client::{OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
-use super::connector::Connect;
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState};
 
 /// Opens another session, unless that was done since the session of this generation.
-pub(super) async fn renew<D: Connect>(
-    shared: &TransportState<D>,
-    generation: u32,
-) -> io::Result<()> {
+pub(super) async fn renew(shared: &TransportState, generation: u32) -> io::Result<()> {
     let is_ours = poll_fn(|cx| {
         shared.with(|state| {
             if state.generation != generation {
@@ -49,7 +45,7 @@ pub(super) async fn renew<D: Connect>(
     Ok(())
 }
 
-async fn begin<D: Connect>(shared: &TransportState<D>) -> io::Result<()> {
+async fn begin(shared: &TransportState) -> io::Result<()> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
     let has_response = exchange(shared, &initialize).await?;
@@ -62,7 +58,7 @@ async fn begin<D: Connect>(shared: &TransportState<D>) -> io::Result<()> {
 }
 
 /// Returns whether this message got a response, or was accepted.
-async fn exchange<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> io::Result<bool> {
+async fn exchange(shared: &TransportState, message: &[u8]) -> io::Result<bool> {
     let Some(post) = OutgoingMessage::parse(message) else { return Ok(false) };
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);
@@ -99,9 +95,9 @@ fn ended() -> io::Error {
 }
 
 /// Lets the next one try when it is dropped.
-struct Turn<'s, D: Connect>(&'s TransportState<D>);
+struct Turn<'s>(&'s TransportState);
 
-impl<D: Connect> Drop for Turn<'_, D> {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let wakers = self.0.with(|state| {
             state.is_renewing = false;

@@ -9,15 +9,13 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::client::OutgoingMessage;
 
-use super::builder::HttpTransport;
-use super::connector::{Connect, TcpConnector};
 use super::jobs::{Job, Name, Running};
 use super::transport_state::TransportState;
 use crate::asynchronous::tasks::Tasks;
 
 /// Messages to and from a server behind a URL, one a line. It makes progress while it is read.
-pub struct HttpStream<D: Connect = TcpConnector> {
-    shared: Arc<TransportState<D>>,
+pub struct HttpStream {
+    shared: Arc<TransportState>,
     tasks: Tasks<Name, Running>,
     /// Number of tasks without a response.
     shorts: usize,
@@ -37,8 +35,8 @@ enum Closing {
     Closed,
 }
 
-impl<D: Connect> HttpStream<D> {
-    pub(super) fn new(shared: Arc<TransportState<D>>) -> Self {
+impl HttpStream {
+    pub(super) fn new(shared: Arc<TransportState>) -> Self {
         Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
 
@@ -133,7 +131,7 @@ impl<D: Connect> HttpStream<D> {
     }
 }
 
-impl<D: Connect> AsyncRead for HttpStream<D> {
+impl AsyncRead for HttpStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -160,7 +158,7 @@ impl<D: Connect> AsyncRead for HttpStream<D> {
     }
 }
 
-impl<D: Connect> AsyncWrite for HttpStream<D> {
+impl AsyncWrite for HttpStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -217,11 +215,10 @@ impl<D: Connect> AsyncWrite for HttpStream<D> {
     }
 }
 
-impl<D: Connect> fmt::Debug for HttpStream<D> {
+impl fmt::Debug for HttpStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HttpTransport { address, .. } = &self.shared.http;
         f.debug_struct("HttpStream")
-            .field("address", address)
+            .field("url", &self.shared.url())
             .field("closing", &self.closing)
             .finish_non_exhaustive()
     }

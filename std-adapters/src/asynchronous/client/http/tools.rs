@@ -8,7 +8,6 @@ use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson};
 
-use super::connector::Connect;
 use super::exchange::{To, follow, read};
 use super::transport_state::{Diagnostic, TransportState};
 use crate::client::{Cursors, MAX_LIST};
@@ -85,10 +84,7 @@ impl ToolTable {
 
 /// Reads the whole list of tools again, with the credentials and capabilities of this call. Returns
 /// `false` if that fails.
-pub(super) async fn refresh<D: Connect>(
-    shared: &TransportState<D>,
-    call: &OutgoingMessage<'_>,
-) -> bool {
+pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {
@@ -132,7 +128,7 @@ pub(super) async fn refresh<D: Connect>(
 }
 
 /// Sends a request of the transport itself. Returns the response.
-async fn ask<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> Option<Vec<u8>> {
+async fn ask(shared: &TransportState, message: &[u8]) -> Option<Vec<u8>> {
     let post = OutgoingMessage::parse(message)?;
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);

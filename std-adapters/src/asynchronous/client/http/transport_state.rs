@@ -12,7 +12,7 @@ use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
-use super::connector::Connect;
+use super::connector::{Dial, Purpose};
 use super::inbox::Inbox;
 use super::jobs::Job;
 use super::queue::Queue;
@@ -22,13 +22,13 @@ use crate::asynchronous::panics::{caught, caught_future};
 use crate::asynchronous::timer::Timer;
 
 /// The part of the transport that the byte stream and its exchanges share.
-pub(super) struct TransportState<D: Connect> {
-    pub(super) http: HttpTransport<D>,
-    state: Mutex<State<D::Stream>>,
+pub(super) struct TransportState {
+    pub(super) http: HttpTransport,
+    state: Mutex<State>,
 }
 
 /// What the mutex of the transport protects.
-pub(super) struct State<S> {
+pub(super) struct State {
     pub(super) session: HttpSession,
     /// Number of sessions so far.
     pub(super) generation: u32,
@@ -49,8 +49,8 @@ pub(super) struct State<S> {
     /// Whether a message is in flight that no other may overtake.
     pub(super) is_opening: bool,
     /// Jobs to be started.
-    pub(super) jobs: Vec<Job<S>>,
-    idle: Vec<Wire<S>>,
+    pub(super) jobs: Vec<Job>,
+    idle: Vec<Wire>,
     /// The error that ended the stream.
     pub(super) failed: Option<io::Error>,
     pub(super) has_ended: bool,
@@ -104,8 +104,8 @@ impl Display for Diagnostic<'_> {
     }
 }
 
-impl<D: Connect> TransportState<D> {
-    pub(super) fn new(mut http: HttpTransport<D>) -> Self {
+impl TransportState {
+    pub(super) fn new(mut http: HttpTransport) -> Self {
         let state = State {
             session: HttpSession::new(),
             generation: 0,
@@ -128,7 +128,7 @@ impl<D: Connect> TransportState<D> {
     }
 
     /// Locks the state; never held across an await.
-    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<D::Stream>) -> R) -> R {
+    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
         call(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -144,19 +144,19 @@ impl<D: Connect> TransportState<D> {
     }
 
     pub(super) fn origin(&self) -> Origin<'_> {
-        let address = &self.http.address;
+        let http = &self.http;
         Origin {
-            is_secure: address.is_secure,
-            authority: &self.http.authority,
-            host: &address.host,
-            port: address.port,
+            is_secure: http.is_secure,
+            authority: &http.authority,
+            host: &http.host,
+            port: http.port,
         }
     }
 
     /// Returns the head of a request. `None` if a field that the application has set is invalid.
     pub(super) fn head(
         &self,
-        state: &State<D::Stream>,
+        state: &State,
         method: &str,
         target: &str,
         body: BodyLength,
@@ -191,18 +191,28 @@ impl<D: Connect> TransportState<D> {
     }
 
     /// Sends a request, on an idle connection or on a new one.
-    pub(super) async fn send(
-        &self,
-        method: &str,
-        head: &[u8],
-        body: &[u8],
-    ) -> io::Result<Wire<D::Stream>> {
-        while let Some(mut wire) = self.with(|state| state.idle.pop()) {
+    pub(super) async fn send(&self, method: &str, head: &[u8], body: &[u8]) -> io::Result<Wire> {
+        let purpose = if method == "GET" { Purpose::Events } else { Purpose::Messages };
+        while let Some(mut wire) = self.with(|state| {
+            let at = state.idle.iter().rposition(|wire| wire.purpose() == purpose)?;
+            Some(state.idle.remove(at))
+        }) {
             if wire.is_fresh() && wire.send(method, head, body).await.is_ok() {
                 return Ok(wire);
             }
         }
-        let connecting = caught(|| self.http.connector.connect(self.http.address.clone())).ok();
+        let http = &self.http;
+        let dial = Dial {
+            host: http.host.clone(),
+            port: http.port,
+            is_secure: http.is_secure,
+            url: self.with(|state| {
+                let older = state.older.as_ref().filter(|_| purpose == Purpose::Messages);
+                http.url_of(older.unwrap_or(&state.target))
+            }),
+            purpose,
+        };
+        let connecting = caught(|| (http.connector)(dial)).ok();
         let connecting = async {
             caught_future(connecting)
                 .await
@@ -211,13 +221,13 @@ impl<D: Connect> TransportState<D> {
         let stream = within(self.http.connect_timeout, connecting).await;
         let at =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
-        let mut wire = Wire::new(stream.map_err(at)?);
+        let mut wire = Wire::new(stream.map_err(at)?, purpose);
         wire.send(method, head, body).await?;
         Ok(wire)
     }
 
     /// Keeps a connection whose response has been read.
-    pub(super) fn release(&self, mut wire: Wire<D::Stream>) {
+    pub(super) fn release(&self, mut wire: Wire) {
         if wire.rest() {
             self.with(|state| {
                 if state.idle.len() >= MAX_IDLE_CONNECTIONS {
@@ -229,7 +239,7 @@ impl<D: Connect> TransportState<D> {
     }
 
     /// Reads the rest of a response and keeps the connection, if the rest is short.
-    pub(super) async fn drain(&self, mut wire: Wire<D::Stream>) {
+    pub(super) async fn drain(&self, mut wire: Wire) {
         if let Ok(Ok((_, false))) = timeout(LINGER, wire.body(MAX_DRAINED)).await {
             self.release(wire);
         }

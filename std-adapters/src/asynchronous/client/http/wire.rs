@@ -6,12 +6,15 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use futures_lite::future::yield_now;
-use futures_lite::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::codec::{HttpError, Part, ResponseReader};
 
-pub(super) struct Wire<S> {
-    stream: S,
+use super::connector::{BoxedStream, Purpose};
+
+pub(super) struct Wire {
+    stream: BoxedStream,
+    purpose: Purpose,
     reader: ResponseReader<Vec<u8>>,
     idle_since: Instant,
     was_used: bool,
@@ -21,16 +24,21 @@ pub(super) struct Wire<S> {
     steps: u8,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    pub(super) fn new(stream: S) -> Self {
+impl Wire {
+    pub(super) fn new(stream: BoxedStream, purpose: Purpose) -> Self {
         Self {
             stream,
+            purpose,
             reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
             idle_since: Instant::now(),
             was_used: false,
             is_over: false,
             steps: 0,
         }
+    }
+
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// Sends a request. On a new connection a write error is ignored, because the server may have
