@@ -1,6 +1,7 @@
 //! A connection in one value: a machine, its buffers, and the outcomes that wait to be sent.
 
 mod outcome;
+mod outcomes;
 mod pace;
 mod pair;
 mod role;
@@ -20,7 +21,10 @@ use crate::rx::{RxBuffer, Spare};
 use crate::storage::Storage;
 use crate::time::Instant;
 use crate::tx::{Tx, TxBuffer};
-use outcome::{Kept, Outcomes};
+#[cfg(all(feature = "alloc", feature = "http"))]
+pub(crate) use outcomes::Kept;
+use outcomes::OutcomeMemory;
+pub(crate) use outcomes::Outcomes;
 pub(crate) use pace::Pace;
 
 /// A server or a client on a stream, without the I/O: reads frames, writes frames, and says what is
@@ -29,7 +33,8 @@ pub(crate) use pace::Pace;
 /// `T` is the memory of the machine, which decides the role: a [`ServerState`](crate::ServerState)
 /// or a [`ClientState`](crate::ClientState), or one that grows. `R` and `W` are the memory of the
 /// buffers. `O` is the type of the [outcomes](Outcome) that are handed in to be sent when there is
-/// room, and `N` the number of them that can wait: as many as the table has entries, or none.
+/// room. With a state of constant size `N` of them can wait: as many as the table has entries, or
+/// none. With one that grows there is a place for each, and `N` is not used.
 ///
 /// ```
 /// use mcp_sansio::types::{Implementation, TextResult};
@@ -113,7 +118,7 @@ where
     memory: T,
     rx: RxBuffer<R>,
     tx: TxBuffer<W>,
-    outcomes: Outcomes<[Option<Kept<O>>; N]>,
+    outcomes: Outcomes<T::Outcomes<O, N>>,
     /// When to repeat the handling of the frame that found no room.
     frames: Pace,
     /// When to repeat the handling of the timeout that found no room.
@@ -266,7 +271,10 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             _ => {}
         }
         match event {
-            Some(event) => Step::Event(event, Turn { machine, tx, spare, outcomes, now }),
+            Some(event) => {
+                let outcomes = T::Outcomes::<O, N>::lend(outcomes);
+                Step::Event(event, Turn { machine, tx, spare, outcomes, now })
+            }
             // It would keep all others from being written.
             None if Tx::abandon_orphan(tx) => Step::Again,
             None => Step::Io { write: tx.pending(), read: spare, until: machine.poll_timeout() },
@@ -290,8 +298,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         self.memory.machine(self.config).close();
         self.rx.clear();
         self.tx.clear();
-        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
-        outcomes.clear();
+        self.outcomes = Outcomes::new();
         (self.frames, self.timeouts) = (Pace::NEW, Pace::NEW);
         (self.is_timing_out, self.awaits_entry, self.input_ended) = (false, false, false);
         self.is_held = false;
@@ -304,8 +311,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns the outcome if the request has one already, if a later request in its entry of the
     /// table has one, or if that entry is not among the first `N`.
     pub fn answer(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
-        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
-        outcomes.keep(request, outcome)
+        T::Outcomes::<O, N>::lend(&mut self.outcomes).keep(request, outcome)
     }
 
     /// Returns whether a message, a timeout or an outcome waits for room in the output buffer,
@@ -319,14 +325,14 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Sets whether something of the loop's own waits for room, as an outcome does that was handed
     /// in: until it has begun, messages and timeouts write nothing, since short responses would
     /// delay a long one for ever. What needs no room is handled. Only a connection with places for
-    /// outcomes (`N`) can be held.
+    /// outcomes can be held.
     pub const fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
     }
 
     /// A constant where nothing waits, so that this costs those programs nothing.
     const fn is_held(&self) -> bool {
-        N > 0 && self.is_held
+        T::Outcomes::<O, N>::HAS_PLACES && self.is_held
     }
 
     /// Returns what comes with an event, for everything that no event has caused: calls, progress,
@@ -335,6 +341,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         let Self { config, memory, rx, tx, outcomes, input_ended, .. } = self;
         let (machine, spare) = (memory.machine(config), rx.next_messages_and_spare().1);
         let spare = if *input_ended { spare.without_memory() } else { spare };
+        let outcomes = T::Outcomes::<O, N>::lend(outcomes);
         Turn { machine, tx, spare, outcomes, now }
     }
 
@@ -361,7 +368,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         if self.outcomes.is_empty() {
             return false;
         }
-        let outcomes: &mut Outcomes<[_]> = &mut self.outcomes;
+        let mut outcomes = T::Outcomes::<O, N>::lend(&mut self.outcomes);
         outcomes.send(&mut self.memory.machine(self.config), &mut self.tx)
     }
 }

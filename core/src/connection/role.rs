@@ -1,6 +1,10 @@
 //! The two roles of a connection.
 
 #[cfg(feature = "alloc")]
+use alloc::collections::VecDeque;
+
+use super::outcomes::{Kept, OutcomeMemory, Places};
+#[cfg(feature = "alloc")]
 use crate::client::GrowingClientState;
 use crate::client::{Client, ClientConfig, ClientEvent, ClientState};
 use crate::error::SendError;
@@ -24,6 +28,8 @@ pub trait Memory: Sealed {
         Self: 's;
     /// [`ServerEvent`] or [`ClientEvent`].
     type Event<'f>;
+    #[doc(hidden)]
+    type Outcomes<O, const N: usize>: OutcomeMemory<O>;
 
     /// Returns the machine, which is a view of the memory.
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s>;
@@ -164,11 +170,15 @@ impl Machine for Client<'_> {
 }
 
 macro_rules! memory {
-    ({$($size:tt)*} $state:ty: $config:ident, $machine:ident, $event:ident, $view:ident) => {
+    (
+        {$($size:tt)*} $state:ty:
+        $config:ident, $machine:ident, $event:ident, $view:ident, $kept:ty
+    ) => {
         impl<$($size)*> Memory for $state {
             type Config<'c> = $config<'c>;
             type Machine<'s> = $machine<'s>;
             type Event<'f> = $event<'f>;
+            type Outcomes<O, const PLACES: usize> = $kept;
 
             fn machine<'s, 'c: 's>(&'s mut self, config: &'s $config<'c>) -> $machine<'s> {
                 self.$view(config)
@@ -180,12 +190,13 @@ macro_rules! memory {
 }
 
 memory!({const N: usize, const S: usize} ServerState<N, S>:
-    ServerConfig, Server, ServerEvent, server);
-memory!({const N: usize} ClientState<N>: ClientConfig, Client, ClientEvent, client);
+    ServerConfig, Server, ServerEvent, server, Places<[Option<Kept<O>>; PLACES]>);
+memory!({const N: usize} ClientState<N>:
+    ClientConfig, Client, ClientEvent, client, Places<[Option<Kept<O>>; PLACES]>);
 #[cfg(feature = "alloc")]
-memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server);
+memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<Kept<O>>);
 #[cfg(feature = "alloc")]
-memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client);
+memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client, VecDeque<Kept<O>>);
 
 impl<T: Memory> Memory for &mut T {
     type Config<'c> = T::Config<'c>;
@@ -194,6 +205,7 @@ impl<T: Memory> Memory for &mut T {
     where
         Self: 's;
     type Event<'f> = T::Event<'f>;
+    type Outcomes<O, const N: usize> = T::Outcomes<O, N>;
 
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s> {
         T::machine(self, config)

@@ -3,8 +3,8 @@
 use core::convert::Infallible;
 use core::fmt;
 
-use super::Machine;
-use super::outcome::{Kept, Outcome, Outcomes};
+use super::outcomes::OutcomesMut;
+use super::{Machine, Outcome};
 use crate::encode::Encode;
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
@@ -25,7 +25,7 @@ pub struct Turn<'p, M, O = Infallible> {
     pub(super) machine: M,
     pub(super) tx: &'p mut Tx<'p>,
     pub(super) spare: Spare<'p>,
-    pub(super) outcomes: &'p mut Outcomes<[Option<Kept<O>>]>,
+    pub(super) outcomes: OutcomesMut<'p, O>,
     pub(super) now: Instant,
 }
 

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
-    ClientState, Connection, Era, RawJson, RequestHandle, RxBuffer, SendError, ServerConfig,
-    ServerEvent, ServerFeatures, ServerState, Step, TxBuffer,
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures,
+    ClientRequest, ClientState, Connection, Era, GrowingClientState, GrowingServerState, Memory,
+    RawJson, RequestHandle, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
+    ServerState, Step, TxBuffer,
 };
 
 use crate::both::{Roots, Way};
-use crate::world::{Reply, at};
+use crate::world::{OfServer, Reply, at};
 
 /// The choices of a run. Without a seed everything happens at once, in large pieces.
 struct Script(Option<u64>);
@@ -156,6 +157,22 @@ impl<'p> Run<'p> {
 
     /// Plays the conversation. Returns the lines of both ends, in alphabetical order.
     fn play(mut self) -> [Vec<String>; 2] {
+        if self.script.once_in(2) {
+            self.play_on(ClientState::<4>::new(), ServerState::<4, 0>::new())
+        } else {
+            self.play_on(GrowingClientState::new(4), GrowingServerState::new(4, 0))
+        }
+    }
+
+    fn play_on<C, S>(mut self, client: C, server: S) -> [Vec<String>; 2]
+    where
+        C: for<'f> Memory<
+                Config<'f> = ClientConfig<'f>,
+                Machine<'f> = Client<'f>,
+                Event<'f> = ClientEvent<'f>,
+            > + 'static,
+        S: OfServer,
+    {
         let timeout = Duration::from_millis(if self.plan.is_troubled { 300 } else { 1 << 30 });
         let server_config = ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
             .request_timeout(timeout);
@@ -165,10 +182,10 @@ impl<'p> Run<'p> {
             |script: &mut Script| TxBuffer::new(vec![0; [4096, 1, 16, 64, 300][script.below(5)]]);
         let rx = RxBuffer::with_limit(vec![0; 64], 1 << 20);
         let mut client: Connection<'_, _, _, _, Roots, 4> =
-            Connection::new(&client_config, ClientState::<4>::new(), rx, tx(&mut self.script));
+            Connection::new(&client_config, client, rx, tx(&mut self.script));
         let rx = RxBuffer::new(vec![0; LONGEST]);
         let mut server: Connection<'_, _, _, _, Reply, 4> =
-            Connection::new(&server_config, ServerState::<4, 0>::new(), rx, tx(&mut self.script));
+            Connection::new(&server_config, server, rx, tx(&mut self.script));
         client.turn(at(0)).parts().0.set_era(Some(self.plan.era));
         let room = [1 << 16, 1, 9, 500][self.script.below(4)];
         let (mut up, mut down) = (Way::new(room), Way::new(room));

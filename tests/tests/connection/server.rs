@@ -1,7 +1,7 @@
 //! A server's connection.
 
 use std::cell::Cell;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
@@ -46,6 +46,13 @@ fn an_answer_that_borrows_is_sent_while_the_event_lives() {
 
 #[test]
 fn outcomes_are_sent_when_there_is_room_in_any_pieces() {
+    outcomes_in_any_pieces(serving);
+    outcomes_in_any_pieces(growing);
+}
+
+fn outcomes_in_any_pieces<T: OfServer, const N: usize>(
+    serving: fn(usize, usize) -> Connection<'static, T, Vec<u8>, Vec<u8>, Reply, N>,
+) {
     let input = format!("{OPEN}{}{}{}{}", call(1), ping(2), call(3), ping(4));
     let long = "x".repeat(1000);
     for (way, tx) in WAYS.iter().flat_map(|way| [1, 12, 64, 4096].map(|tx| (*way, tx))) {
@@ -237,6 +244,13 @@ fn a_frame_that_a_turn_began_and_left_is_broken_off() {
 
 #[test]
 fn an_outcome_goes_on_with_the_frame_that_a_turn_began() {
+    outcome_goes_on(serving);
+    outcome_goes_on(growing);
+}
+
+fn outcome_goes_on<T: OfServer, const N: usize>(
+    serving: fn(usize, usize) -> Connection<'static, T, Vec<u8>, Vec<u8>, Reply, N>,
+) {
     let input = format!("{OPEN}{}{}", call(1), call(2));
     for way in WAYS {
         let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, way));
@@ -274,6 +288,26 @@ fn a_late_outcome_does_not_replace_that_of_the_next_request() {
     assert!(connection.answer(one, Reply::Text("a".into())).is_err());
     pipe.run(&mut connection, 0, |_, _| {});
     assert_eq!(rest(pipe.output()), said(2, "b"));
+}
+
+#[test]
+fn outcomes_of_requests_that_are_cancelled_give_way() {
+    let mut connection = growing(256, 64);
+    Pipe::new(OPEN, WAYS[0]).run(&mut connection, 0, |_, _| {});
+    let outcome = Arc::new("x".repeat(100));
+    for id in 1..1000 {
+        // The client reads nothing, so the first response has begun and is not cancelled any more.
+        let cancel = format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{{\"requestId\":{id}}}}}\n"
+        );
+        let input = call(id) + &cancel;
+        Pipe::new(&input, (usize::MAX, 0)).run(&mut connection, 0, |event, mut turn| {
+            if let ServerEvent::Request(request) = event {
+                assert!(turn.answer(request.handle, Reply::Shared(outcome.clone())).is_ok());
+            }
+        });
+        assert!(Arc::strong_count(&outcome) <= 1 + 4, "{id}");
+    }
 }
 
 #[test]

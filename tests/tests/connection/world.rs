@@ -1,11 +1,13 @@
 //! A loop around a connection, whose transport takes and brings as many bytes as it likes.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Connection, Instant, Outcome, RequestHandle, RpcError, RxBuffer, SendError, Server,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Turn, Tx, TxBuffer,
+    Connection, GrowingServerState, Instant, Memory, Outcome, RequestHandle, RpcError, RxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, Turn, Tx,
+    TxBuffer,
 };
 
 pub(crate) static CONFIG: ServerConfig =
@@ -16,6 +18,7 @@ pub(crate) type Serving = Connection<'static, ServerState<4, 0>, Vec<u8>, Vec<u8
 /// An outcome that owns its data.
 pub(crate) enum Reply {
     Text(String),
+    Shared(Arc<String>),
     Error,
     /// Counts how often it is sent.
     Counted(String, &'static std::thread::LocalKey<Cell<usize>>),
@@ -32,6 +35,7 @@ impl Outcome<Server<'_>> for Reply {
     ) -> Result<(), SendError> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+            Self::Shared(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Error => server.respond_error(request, &RpcError::internal("no"), tx),
             Self::Counted(text, count) => {
                 count.with(|count| count.set(count.get() + 1));
@@ -40,6 +44,33 @@ impl Outcome<Server<'_>> for Reply {
             Self::Invalid => server.respond_raw(request, mcp_sansio::RawJson::NULL, tx),
         }
     }
+}
+
+/// The same with memory that grows.
+pub(crate) type Growing = Connection<'static, GrowingServerState, Vec<u8>, Vec<u8>, Reply>;
+
+/// The memory of a server.
+pub(crate) trait OfServer:
+    for<'f> Memory<
+        Config<'f> = ServerConfig<'f>,
+        Machine<'f> = Server<'f>,
+        Event<'f> = ServerEvent<'f>,
+    > + 'static
+{
+}
+
+impl<T> OfServer for T where
+    T: for<'f> Memory<
+            Config<'f> = ServerConfig<'f>,
+            Machine<'f> = Server<'f>,
+            Event<'f> = ServerEvent<'f>,
+        > + 'static
+{
+}
+
+pub(crate) fn growing(rx: usize, tx: usize) -> Growing {
+    let (rx, tx) = (RxBuffer::new(vec![0; rx]), TxBuffer::new(vec![0; tx]));
+    Connection::new(&CONFIG, GrowingServerState::new(4, 0), rx, tx)
 }
 
 pub(crate) fn serving(rx: usize, tx: usize) -> Serving {
@@ -65,9 +96,9 @@ impl<'i> Pipe<'i> {
     }
 
     /// Makes steps until nothing moves any more. Returns whether the connection is closed.
-    pub(crate) fn run(
+    pub(crate) fn run<T: OfServer, const N: usize>(
         &mut self,
-        connection: &mut Serving,
+        connection: &mut Connection<'_, T, Vec<u8>, Vec<u8>, Reply, N>,
         now: u64,
         mut on_event: impl FnMut(ServerEvent<'_>, Turn<'_, Server<'_>, Reply>),
     ) -> bool {

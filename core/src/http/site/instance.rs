@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::options::SiteOptions;
 use super::principal::Principal;
 use super::slab::Key;
-use crate::connection::{Machine, Outcome, Pace};
+use crate::connection::{Kept, Outcome, Outcomes, Pace};
 use crate::error::SendError;
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
 use crate::http::server::{
@@ -73,8 +73,7 @@ pub(super) struct Stream<O> {
     pub(super) recorder: StreamRecorder,
     /// The exchange that sends it. `None`: it is only recorded.
     pub(super) exchange: Option<Key>,
-    outcomes: VecDeque<Kept<O>>,
-    pace: Pace,
+    outcomes: Outcomes<VecDeque<Kept<O>>>,
     /// When to repeat the handling of the message that found no room.
     pub(super) messages: Pace,
     /// The exchanges whose messages wait for room.
@@ -97,8 +96,7 @@ impl<O> Stream<O> {
             tx,
             recorder: StreamRecorder::new(number),
             exchange,
-            outcomes: VecDeque::new(),
-            pace: Pace::NEW,
+            outcomes: Outcomes::new(),
             messages: Pace::NEW,
             waiting: Vec::new(),
             is_taken: false,
@@ -123,30 +121,6 @@ impl<O> Stream<O> {
         self.is_taken
             && (self.tx.is_idle() && self.outcomes.is_empty() && open == 0
                 || self.tx.is_truncated() && self.tx.pending().is_empty())
-    }
-
-    fn send_outcomes(&mut self, server: &mut Server<'_>)
-    where
-        O: for<'m> Outcome<Server<'m>>,
-    {
-        while let Some(kept) = self.outcomes.front_mut() {
-            if !self.pace.is_worth_it(&self.tx) {
-                return;
-            }
-            let sent = if kept.is_invalid {
-                Machine::fail(server, kept.request, &mut self.tx)
-            } else {
-                kept.outcome.send(server, kept.request, &mut self.tx)
-            };
-            match sent {
-                Err(SendError::Full) => return self.pace.found_no_room(&self.tx),
-                Err(_) if !kept.is_invalid => kept.is_invalid = true,
-                _ => {
-                    self.outcomes.pop_front();
-                }
-            }
-            self.pace.done();
-        }
     }
 }
 
@@ -275,9 +249,8 @@ impl<O> Instance<O> {
         let server = self.state.server(config);
         if server.is_request_open(request) {
             let id = server.exchange(request);
-            let kept = Kept { request, outcome, is_invalid: false };
             let line = self.streams.get_mut(&id).unwrap_or(&mut self.own);
-            line.outcomes.push_back(kept);
+            let _ = line.outcomes.keep(request, outcome);
             self.touch(id);
         }
     }
@@ -365,10 +338,10 @@ impl<O> Instance<O> {
         for id in touched.drain(..) {
             let is_own = !streams.contains_key(&id);
             let line = streams.get_mut(&id).unwrap_or(&mut *own);
-            line.send_outcomes(&mut server);
+            line.outcomes.send(&mut server, &mut line.tx);
             while line.exchange.is_none() && !line.tx.pending().is_empty() {
                 line.advance(usize::MAX, kind);
-                line.send_outcomes(&mut server);
+                line.outcomes.send(&mut server, &mut line.tx);
                 has_recorded = true;
             }
             match line.exchange {
@@ -452,14 +425,6 @@ impl Reader {
     pub(super) const fn is_mid_event(&self) -> bool {
         self.part.is_some() || self.cursor.is_mid_event()
     }
-}
-
-/// An outcome that waits to be sent.
-struct Kept<O> {
-    request: RequestHandle,
-    outcome: O,
-    /// Whether it cannot be sent: the request gets an error instead.
-    is_invalid: bool,
 }
 
 pub(super) fn response_buffer(options: &SiteOptions<'_>) -> TxBuffer<Vec<u8>> {

@@ -1,0 +1,240 @@
+//! The outcomes that wait to be sent.
+
+#[cfg(feature = "alloc")]
+use alloc::collections::VecDeque;
+
+use super::{Machine, Outcome, Pace};
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::server::is_response_open;
+use crate::tx::Tx;
+
+/// The outcomes that are not sent yet: at most one for each entry of the table of requests.
+#[derive(Debug)]
+pub struct Outcomes<P: ?Sized> {
+    pace: Pace,
+    kept: P,
+}
+
+/// An outcome that waits to be sent.
+#[derive(Debug)]
+pub struct Kept<O> {
+    request: RequestHandle,
+    outcome: O,
+    /// Whether it cannot be sent: the request gets an error instead.
+    is_invalid: bool,
+}
+
+/// One place for each entry of a table of constant size.
+#[derive(Debug)]
+pub struct Places<S: ?Sized> {
+    len: usize,
+    kept: S,
+}
+
+/// The memory of outcomes beside a table of requests.
+pub trait OutcomeMemory<O>: Sized {
+    const NEW: Self;
+    const HAS_PLACES: bool;
+
+    fn is_empty(&self) -> bool;
+
+    fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O>;
+}
+
+/// A view of the memory of outcomes.
+#[derive(Debug)]
+pub enum OutcomesMut<'p, O> {
+    Places(&'p mut Outcomes<Places<[Option<Kept<O>>]>>),
+    #[cfg(feature = "alloc")]
+    Queue(&'p mut Outcomes<VecDeque<Kept<O>>>),
+}
+
+impl<P> Outcomes<P> {
+    pub(crate) const fn new<O>() -> Self
+    where
+        P: OutcomeMemory<O>,
+    {
+        Self { pace: Pace::NEW, kept: P::NEW }
+    }
+
+    pub(crate) fn is_empty<O>(&self) -> bool
+    where
+        P: OutcomeMemory<O>,
+    {
+        self.kept.is_empty()
+    }
+
+    pub(crate) const fn is_blocked(&self) -> bool {
+        self.pace.is_blocked()
+    }
+}
+
+impl<P: ?Sized> Outcomes<P> {
+    /// Keeps an outcome until it is sent. Returns it if there is no place.
+    pub(crate) fn keep<O>(&mut self, request: RequestHandle, outcome: O) -> Result<(), O>
+    where
+        P: Keep<O>,
+    {
+        match self.kept.of_entry(request) {
+            // That of an earlier request comes too late.
+            Some(kept) if !request.0.is_after(kept.request.0) => Err(outcome),
+            // It would not be sent any more.
+            Some(kept) => {
+                *kept = Kept { request, outcome, is_invalid: false };
+                Ok(())
+            }
+            None => self.kept.push(Kept { request, outcome, is_invalid: false }),
+        }
+    }
+
+    /// Sends outcomes while there is room. Returns whether one waits.
+    pub(crate) fn send<O, M: Machine>(&mut self, machine: &mut M, tx: &mut Tx<'_>) -> bool
+    where
+        P: Keep<O>,
+        O: Outcome<M>,
+    {
+        // Without outcomes nothing of this is linked.
+        if size_of::<Option<O>>() == 0 {
+            return false;
+        }
+        while let Some((index, kept)) = self.kept.next(tx) {
+            if !self.pace.is_worth_it(tx) {
+                return true;
+            }
+            let sent = if kept.is_invalid {
+                machine.fail(kept.request, tx)
+            } else {
+                kept.outcome.send(machine, kept.request, tx)
+            };
+            match sent {
+                Err(SendError::Full) => {
+                    self.pace.found_no_room(tx);
+                    return true;
+                }
+                Err(_) if !kept.is_invalid => kept.is_invalid = true,
+                _ => self.kept.remove(index),
+            }
+            self.pace.done();
+        }
+        false
+    }
+}
+
+impl<O> OutcomesMut<'_, O> {
+    pub(super) fn keep(&mut self, request: RequestHandle, outcome: O) -> Result<(), O> {
+        match self {
+            Self::Places(outcomes) => outcomes.keep(request, outcome),
+            #[cfg(feature = "alloc")]
+            Self::Queue(outcomes) => outcomes.keep(request, outcome),
+        }
+    }
+
+    pub(super) fn send<M: Machine>(&mut self, machine: &mut M, tx: &mut Tx<'_>) -> bool
+    where
+        O: Outcome<M>,
+    {
+        match self {
+            Self::Places(outcomes) => outcomes.send(machine, tx),
+            #[cfg(feature = "alloc")]
+            Self::Queue(outcomes) => outcomes.send(machine, tx),
+        }
+    }
+}
+
+/// The two forms of that memory.
+pub(crate) trait Keep<O> {
+    /// Returns the outcome of this request, or of an earlier one in the same entry of the table.
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>>;
+
+    /// Keeps an outcome, the only one of its entry. Returns it if there is no place.
+    fn push(&mut self, kept: Kept<O>) -> Result<(), O>;
+
+    /// Returns the outcome that is sent next, and its index: the one whose frame has begun,
+    /// otherwise the one that has waited longest.
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)>;
+
+    fn remove(&mut self, index: usize);
+}
+
+impl<O, const N: usize> OutcomeMemory<O> for Places<[Option<Kept<O>>; N]> {
+    const HAS_PLACES: bool = N > 0;
+    const NEW: Self = Self { len: 0, kept: [const { None }; N] };
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O> {
+        OutcomesMut::Places(outcomes)
+    }
+}
+
+impl<O> Keep<O> for Places<[Option<Kept<O>>]> {
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>> {
+        self.kept.get_mut(usize::from(request.0.index))?.as_mut()
+    }
+
+    fn push(&mut self, kept: Kept<O>) -> Result<(), O> {
+        match self.kept.get_mut(usize::from(kept.request.0.index)) {
+            Some(place) => *place = Some(kept),
+            None => return Err(kept.outcome),
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)> {
+        // The request that came first has waited longest.
+        let order = |(index, kept): &(usize, &mut Kept<O>)| {
+            let slot = kept.request.0;
+            (!is_response_open(tx, slot), slot.serial, *index)
+        };
+        let all = self.kept.iter_mut().enumerate();
+        all.filter_map(|(index, kept)| Some((index, kept.as_mut()?))).min_by_key(order)
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(place) = self.kept.get_mut(index) {
+            *place = None;
+            self.len -= 1;
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<O> OutcomeMemory<O> for VecDeque<Kept<O>> {
+    const HAS_PLACES: bool = size_of::<Option<O>>() > 0;
+    const NEW: Self = Self::new();
+
+    fn is_empty(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn lend(outcomes: &mut Outcomes<Self>) -> OutcomesMut<'_, O> {
+        OutcomesMut::Queue(outcomes)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<O> Keep<O> for VecDeque<Kept<O>> {
+    fn of_entry(&mut self, request: RequestHandle) -> Option<&mut Kept<O>> {
+        self.iter_mut().find(|kept| kept.request.0.index == request.0.index)
+    }
+
+    fn push(&mut self, kept: Kept<O>) -> Result<(), O> {
+        self.push_back(kept);
+        Ok(())
+    }
+
+    fn next(&mut self, tx: &Tx<'_>) -> Option<(usize, &mut Kept<O>)> {
+        let is_begun = |kept: &Kept<O>| is_response_open(tx, kept.request.0);
+        let index = if tx.is_mid_frame() { self.iter().position(is_begun) } else { None };
+        let index = index.unwrap_or(0);
+        Some((index, self.get_mut(index)?))
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.remove(index);
+    }
+}
