@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{CallToolParams, Implementation, TextResult, Tool};
@@ -14,10 +15,9 @@ use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{
-    App, Context, HandlerResult, TokioChild, TokioStream, serve,
+    App, ChildProcess, Context, HandlerResult, Stderr, TokioStream, serve,
 };
 use tokio::net::{TcpListener, TcpStream};
-use tokio::process::Command;
 
 static SERVER: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
@@ -94,7 +94,7 @@ fn over_http() {
 fn a_child_process() {
     run(async {
         let server = env!("CARGO_BIN_EXE_tokio_server");
-        let child = TokioChild::spawn(&mut Command::new(server)).unwrap();
+        let child = ChildProcess::spawn(&mut Command::new(server), Stderr::Inherit).unwrap();
         let (client, connection) = Connector::new(&CLIENT).connect(child);
         let begun = connection.drive(async {
             let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
@@ -112,7 +112,8 @@ fn a_child_process() {
 fn a_child_process_that_ignores_the_end_of_its_input_is_terminated() {
     run(async {
         for (script, at_least) in [("exec sleep 60", 1.9), ("trap '' TERM; sleep 9", 3.9)] {
-            let child = TokioChild::spawn(Command::new("sh").args(["-c", script])).unwrap();
+            let child =
+                ChildProcess::spawn(Command::new("sh").args(["-c", script]), Stderr::Null).unwrap();
             let process = format!("/proc/{}", child.id().unwrap());
             let begun = Instant::now();
             drop(child);

@@ -51,8 +51,8 @@
 //! ```
 //!
 //! On tokio, with the feature `tokio`: a listener of tokio is a [`Listener`], any stream of tokio
-//! becomes one of these in a `TokioStream`, `tokio_stdio` joins standard input and output, and
-//! `TokioChild` is a server as a child process.
+//! becomes one of these in a `TokioStream`, and `tokio_stdio` joins standard input and output.
+//! [`ChildProcess`] is a server as a child process, for both runtimes.
 //!
 //! ```ignore
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
@@ -118,6 +118,7 @@
 //! limits of the [`App`] as messages need it; and the futures of its running handlers
 //! ([`App::max_running`]).
 
+mod child_process;
 pub mod client;
 #[cfg(feature = "http")]
 pub mod http;
@@ -132,6 +133,7 @@ mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_streams;
 
+pub use child_process::ChildProcess;
 pub use io::JoinedIo;
 pub use server::{
     App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT,
@@ -142,4 +144,6 @@ pub use server::{
 #[cfg(feature = "smol")]
 pub use smol_streams::Socket;
 #[cfg(feature = "tokio")]
-pub use tokio_streams::{TokioChild, TokioStream, tokio_stdio};
+pub use tokio_streams::{TokioStream, tokio_stdio};
+
+pub use crate::client::{LineFn, Stderr, StderrLines};

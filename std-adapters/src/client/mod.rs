@@ -1,15 +1,23 @@
 //! Parts that the blocking and the asynchronous client share.
 
+mod child;
 mod list;
+mod stderr;
 #[cfg(feature = "derive")]
 mod typed_result;
 
+pub(crate) use child::EXIT_TIMEOUT;
+#[cfg(feature = "asynchronous")]
+pub(crate) use child::end;
+#[cfg(feature = "blocking")]
+pub(crate) use child::{LONGEST_PAUSE, terminate};
 #[cfg(feature = "http")]
 pub(crate) use list::Cursors;
 pub(crate) use list::Pager;
 pub use list::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
 };
+pub use stderr::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "derive")]
 pub use typed_result::{ToolCallError, TypedResult};
 

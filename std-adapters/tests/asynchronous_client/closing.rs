@@ -63,9 +63,10 @@ fn b3_tcp_of_smol_closes_at_once() {
 #[cfg(unix)]
 mod unix {
     use std::os::unix::net::UnixStream;
+    use std::process::Command;
+    use std::time::Instant;
 
-    use mcp_sansio_adapters::asynchronous::JoinedIo;
-    use smol::process::{Command, Stdio};
+    use mcp_sansio_adapters::asynchronous::{ChildProcess, JoinedIo, Stderr};
 
     use super::*;
 
@@ -84,22 +85,71 @@ mod unix {
     }
 
     #[test]
-    fn b3_the_pipes_of_a_child_close_at_once_and_it_ends() {
+    fn b3_pipes_in_memory_close_at_once() {
+        let ((requests, to_server), (responses, to_client)) = (piper::pipe(64), piper::pipe(64));
+        let server = serve(JoinedIo::new(requests, to_client));
+        run(future::zip(call_and_close(JoinedIo::new(responses, to_server)), server));
+    }
+
+    /// Responds to a line, writes to standard error, and exits at the end of its input.
+    fn server() -> Command {
+        let answer =
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"here"}]}}"#;
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(format!("read line; echo one >&2; echo '{answer}'; cat >/dev/null; echo two >&2"));
+        command
+    }
+
+    #[test]
+    fn b3_a_child_process_closes_at_once_and_ends() {
         run(async {
-            let answer =
-                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"here"}]}}"#;
-            let script = format!("read line; echo '{answer}'; cat > /dev/null");
-            let mut command = Command::new("sh");
-            let mut child = command
-                .arg("-c")
-                .arg(script)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let stream = JoinedIo::new(child.stdout.take().unwrap(), child.stdin.take().unwrap());
-            call_and_close(stream).await;
-            assert!(child.status().await.unwrap().success());
+            let begun = Instant::now();
+            let child = ChildProcess::spawn(&mut server(), Stderr::Keep).unwrap();
+            let child = child.exit_timeouts(HOUR, HOUR);
+            let (id, stderr) = (child.id().unwrap(), child.stderr_lines());
+            call_and_close(child).await;
+            // It is waited for: a process that was not would still have an entry.
+            while is_running(id) || stderr.last().len() < 2 {
+                async_io::Timer::after(Duration::from_millis(1)).await;
+            }
+            assert_eq!(stderr.last(), ["one", "two"]);
+            assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         });
+    }
+
+    #[test]
+    fn b3_a_child_process_that_ignores_the_end_of_its_input_is_terminated_and_then_killed() {
+        run(async {
+            let (soon, later) = (Duration::from_millis(100), Duration::from_millis(300));
+            for (script, at_least) in [
+                ("exec sleep 60", soon),
+                ("trap '' TERM; while :; do sleep 0.1; done", soon + later),
+            ] {
+                let mut command = Command::new("sh");
+                let child =
+                    ChildProcess::spawn(command.args(["-c", script]), Stderr::Inherit).unwrap();
+                let id = child.id().unwrap();
+                // The shell has set its trap by then.
+                async_io::Timer::after(Duration::from_millis(200)).await;
+                let begun = Instant::now();
+                drop(child.exit_timeouts(soon, later));
+                while is_running(id) {
+                    async_io::Timer::after(Duration::from_millis(1)).await;
+                }
+                let ended = begun.elapsed();
+                assert!(
+                    (at_least..at_least + Duration::from_secs(5)).contains(&ended),
+                    "{script}: {ended:?}"
+                );
+            }
+        });
+    }
+
+    /// Returns whether the process exists, even if it has exited and was not waited for.
+    fn is_running(id: u32) -> bool {
+        let id = rustix::process::Pid::from_raw(id.cast_signed()).unwrap();
+        rustix::process::test_kill_process(id).is_ok()
     }
 }

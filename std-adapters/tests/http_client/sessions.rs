@@ -1,8 +1,9 @@
 //! Sessions that end.
 
+use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
-use crate::scene::{Response, Seen, call, error, initialized, legacy, play};
+use crate::scene::{Response, Seen, call, error, initialized, legacy, modern, play, play_with};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 /// A server that drops its first session after this many calls.
@@ -134,7 +135,7 @@ fn an_invalid_session_id_opens_no_session() {
 
 #[test]
 fn a_modern_server_has_no_session_even_if_it_sends_an_id() {
-    let answer = |seen: &Seen| crate::scene::modern(seen).field("Mcp-Session-Id", "s-1");
+    let answer = |seen: &Seen| modern(seen).field("Mcp-Session-Id", "s-1");
     let played = play(&MODERN, 64, answer, async |client| call(&client, "a", &json!({})).await);
     assert!(played.result.is_ok());
     assert!(
@@ -142,4 +143,29 @@ fn a_modern_server_has_no_session_even_if_it_sends_an_id() {
         "{:?}",
         played.trace
     );
+}
+
+#[test]
+fn b3_closing_waits_for_no_time_limit() {
+    use std::time::{Duration, Instant};
+
+    let hour = Duration::from_secs(3600);
+    for config in [&LEGACY, &MODERN] {
+        let played = play_with(
+            Connector::new(config).close_timeout(hour).stall_timeout(hour),
+            |http| http.connect_timeout(hour).accept_timeout(hour),
+            1 << 16,
+            |seen| match seen.method.as_str() {
+                "GET" => Response::events("").hold(),
+                _ if seen.message() == "server/discover" => modern(seen),
+                _ => legacy(seen),
+            },
+            async |client| {
+                call(&client, "a", &json!({})).await.unwrap();
+                Instant::now()
+            },
+        );
+        let closed = played.result.elapsed();
+        assert!(closed < Duration::from_secs(1), "{closed:?}");
+    }
 }

@@ -86,7 +86,6 @@ mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
-mod stderr;
 mod threaded;
 mod transport;
 
@@ -99,13 +98,12 @@ pub use http::BlockingHttpTransport;
 #[cfg(unix)]
 pub use polled::PolledStreams;
 pub use process::Process;
-pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 pub use crate::client::{
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
-    ServerError, Tools,
+    LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
+    ServerError, Stderr, StderrLines, Tools,
 };
 #[cfg(feature = "derive")]
 pub use crate::client::{ToolCallError, TypedResult};

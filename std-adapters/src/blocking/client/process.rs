@@ -5,8 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::stderr::{Stderr, StderrTail};
 use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
+use crate::client::{EXIT_TIMEOUT, LONGEST_PAUSE, Stderr, StderrLines, terminate};
 
 /// A server that is started as a child process and connected over its standard input and output.
 ///
@@ -25,7 +25,7 @@ pub struct Process {
 struct Running {
     child: Child,
     pipes: Pipes,
-    stderr_tail: StderrTail,
+    stderr_lines: StderrLines,
 }
 
 // One thread and `poll` where there is `poll`, two threads where there is not.
@@ -57,6 +57,12 @@ impl Process {
         self
     }
 
+    /// Returns the last lines of its standard error, while it runs and is connected.
+    #[must_use]
+    pub fn stderr_lines(&self) -> Option<StderrLines> {
+        self.running.as_ref().map(|running| running.stderr_lines.clone())
+    }
+
     /// Returns the process id while it runs.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
@@ -76,7 +82,7 @@ impl Transport for Process {
         }
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
         let mut child = self.command.spawn()?;
-        let stderr_tail = self.stderr.read(child.stderr.take());
+        let stderr_lines = self.stderr.read(child.stderr.take());
         let (Some(output), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -84,7 +90,7 @@ impl Transport for Process {
         let pipes = Pipes::new(self.name(), output, input)?;
         #[cfg(not(unix))]
         let pipes = Pipes::new(self.name(), output, input);
-        self.running = Some(Running { child, pipes, stderr_tail });
+        self.running = Some(Running { child, pipes, stderr_lines });
         Ok(())
     }
 
@@ -106,7 +112,7 @@ impl Transport for Process {
         let [after_input, after_sigterm] = self.exit_timeouts;
         running.pipes.close_output();
         let mut status = running.wait(after_input)?;
-        if status.is_none() && running.terminate() {
+        if status.is_none() && terminate(&running.child) {
             ended.how = Shutdown::Terminated;
             status = running.wait(after_sigterm)?;
         }
@@ -115,7 +121,7 @@ impl Transport for Process {
             running.child.kill()?;
             status = Some(running.child.wait()?);
         }
-        (ended.status, ended.stderr) = (status, running.stderr_tail.last());
+        (ended.status, ended.stderr) = (status, running.stderr_lines.wait());
         Ok(ended)
     }
 }
@@ -154,20 +160,4 @@ impl Running {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
-
-    /// Sends SIGTERM. Returns `false` where that does not exist.
-    #[cfg(unix)]
-    fn terminate(&self) -> bool {
-        use rustix::process::{Pid, Signal, kill_process};
-        // The process has not been reaped, so the id is still its own.
-        kill_process(Pid::from_child(&self.child), Signal::TERM).is_ok()
-    }
-
-    #[cfg(not(unix))]
-    fn terminate(&self) -> bool {
-        false
-    }
 }
-
-const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(16);

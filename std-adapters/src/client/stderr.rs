@@ -4,13 +4,10 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{ChildStderr, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
-
-use crate::blocking::handler::catch_panic;
 
 /// Destination of a server's standard error. It is always read, so a server never blocks on it.
 #[derive(Default)]
@@ -42,7 +39,7 @@ impl Stderr {
         Self::Lines(Arc::new(Mutex::new(each)))
     }
 
-    pub(super) fn stdio(&self) -> Stdio {
+    pub(crate) fn stdio(&self) -> Stdio {
         match self {
             Self::Keep | Self::Lines(_) => Stdio::piped(),
             Self::Inherit => Stdio::inherit(),
@@ -51,15 +48,13 @@ impl Stderr {
     }
 
     /// Starts to read the pipe.
-    pub(super) fn read(&self, pipe: Option<ChildStderr>) -> StderrTail {
-        let (done, ended) = channel();
-        let last = Arc::<Mutex<VecDeque<String>>>::default();
-        let stderr_tail = StderrTail { last: Arc::clone(&last), ended };
-        let Some(pipe) = pipe else { return stderr_tail };
+    pub(crate) fn read(&self, pipe: Option<ChildStderr>) -> StderrLines {
+        let lines = StderrLines::default();
+        let Some(pipe) = pipe else { return lines };
+        lines.tail().is_open = true;
+        let kept = lines.clone();
         let each = if let Self::Lines(each) = self { Some(Arc::clone(each)) } else { None };
         thread::spawn(move || {
-            // Dropped at the end, which wakes `StderrTail::last`.
-            let _done = done;
             let mut pipe = BufReader::new(pipe);
             let mut line = Vec::new();
             while pipe
@@ -72,18 +67,20 @@ impl Stderr {
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
                     // Reading goes on after a panic, or the server would block.
-                    let _ =
-                        catch_panic(|| each.lock().unwrap_or_else(PoisonError::into_inner)(text));
+                    let mut each = each.lock().unwrap_or_else(PoisonError::into_inner);
+                    let _ = catch_unwind(AssertUnwindSafe(|| each(text)));
                 }
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if last.len() == KEPT_LINES {
-                    last.pop_front();
+                let mut tail = kept.tail();
+                if tail.lines.len() == KEPT_LINES {
+                    tail.lines.pop_front();
                 }
-                last.push_back(text.to_owned());
+                tail.lines.push_back(text.to_owned());
                 line.clear();
             }
+            kept.tail().is_open = false;
+            kept.0.1.notify_all();
         });
-        stderr_tail
+        lines
     }
 }
 
@@ -98,20 +95,37 @@ impl fmt::Debug for Stderr {
     }
 }
 
-/// The last lines of a process.
-#[derive(Debug)]
-pub(super) struct StderrTail {
-    last: Arc<Mutex<VecDeque<String>>>,
-    /// Disconnected when the pipe has ended.
-    ended: Receiver<()>,
+/// The last lines of the standard error of a process, if they are kept ([`Stderr`]). Clones share
+/// them, also after the process has ended.
+#[derive(Clone, Debug, Default)]
+pub struct StderrLines(Arc<(Mutex<Tail>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Tail {
+    lines: VecDeque<String>,
+    /// Whether the pipe is being read.
+    is_open: bool,
 }
 
-impl StderrTail {
+impl StderrLines {
+    /// Returns the last lines so far, at most ten. The last ones of a process that has just ended
+    /// may come some milliseconds later.
+    #[must_use]
+    pub fn last(&self) -> Vec<String> {
+        self.tail().lines.iter().cloned().collect()
+    }
+
     /// Returns the lines of a process that has exited. Its pipe ends with it, unless a child of the
     /// process holds it.
-    pub(super) fn last(&self) -> Vec<String> {
-        let _ = self.ended.recv_timeout(PIPE_END_TIMEOUT);
-        self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    #[cfg(feature = "blocking")]
+    pub(crate) fn wait(&self) -> Vec<String> {
+        let limit = std::time::Duration::from_millis(200);
+        let _ = self.0.1.wait_timeout_while(self.tail(), limit, |tail| tail.is_open);
+        self.last()
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,4 +133,3 @@ impl StderrTail {
 const KEPT_LINES: usize = 10;
 /// Maximum number of bytes that are passed on at once.
 const MAX_PIECE: u64 = 8 << 10;
-const PIPE_END_TIMEOUT: Duration = Duration::from_millis(200);
