@@ -4,10 +4,14 @@ pub(crate) mod check;
 mod entry;
 mod list;
 mod look_up;
+#[cfg(feature = "alloc")]
+mod owned;
 mod respond;
 mod schema;
 
 pub use entry::Entry;
+#[cfg(feature = "alloc")]
+pub use owned::{AddError, OwnedCatalog};
 pub use schema::SchemaError;
 #[cfg(feature = "derive")]
 pub(crate) use schema::shown;
@@ -71,6 +75,9 @@ pub struct Catalog<'c> {
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
+    /// Which cursors contain, of the lists of an [`OwnedCatalog`].
+    #[cfg(feature = "alloc")]
+    generations: [u32; 4],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +93,13 @@ impl Tools<'_> {
 /// Checks the arguments of a tool, and hands over what is wrong. Set together with the tools, so
 /// that a program whose tools are [unchecked](Catalog::unchecked) does not link the check.
 pub(crate) type CheckArguments = fn(&Entry<'_>, RawJson<'_>, &mut dyn FnMut(&dyn Encode));
+
+/// The check against the schema of a tool.
+const CHECK: CheckArguments = |tool, arguments, refuse| {
+    if let Err(error) = schema::check(tool.input_schema(), arguments) {
+        refuse(&DisplayText(&error));
+    }
+};
 
 /// What the type of the prompts knows. Behind pointers, so that only programs with such prompts
 /// link it.
@@ -135,7 +149,9 @@ impl Target<'_> {
         uri: JsonStr<'f>,
     ) -> Option<impl Iterator<Item = char> + 'f> {
         match self {
-            Self::Template(template) => uri_template::variable(template.key.as_plain()?, name, uri),
+            Self::Template(template) => {
+                uri_template::variable(template.key().as_plain()?, name, uri)
+            }
             _ => None,
         }
     }
@@ -158,6 +174,8 @@ impl<'c> Catalog<'c> {
             page_size: usize::MAX,
             ttl_ms: 0,
             scope: CacheScope::Public,
+            #[cfg(feature = "alloc")]
+            generations: [0; 4],
         }
     }
 
@@ -173,12 +191,7 @@ impl<'c> Catalog<'c> {
         Kind::assert_all(tools, Kind::TOOL);
         #[cfg(feature = "derive")]
         list::assert_disjoint(tools, self.calls.entries);
-        let check: CheckArguments = |tool, arguments, refuse| {
-            if let Err(error) = schema::check(tool.input_schema(), arguments) {
-                refuse(&DisplayText(&error));
-            }
-        };
-        Self { tools: Tools { entries: tools, check: Some(check) }, ..self }
+        Self { tools: Tools { entries: tools, check: Some(CHECK) }, ..self }
     }
 
     #[cfg(feature = "derive")]
@@ -325,7 +338,7 @@ impl<'c> Catalog<'c> {
     /// # Errors
     /// The first mistake. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
-        check::check(self.all_tools(), self.resources, self.templates, self.prompts)
+        (0..list::LISTS.len()).try_for_each(|number| check::check(self.list(number)))
     }
 
     /// Returns all lists as text, an entry a line, as they are written in `revision`. A test that

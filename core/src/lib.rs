@@ -45,6 +45,8 @@ mod uri_template;
 mod violation;
 mod words;
 
+#[cfg(feature = "alloc")]
+pub use catalog::{AddError, OwnedCatalog};
 pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;

@@ -74,11 +74,11 @@ pub fn handle(event: &ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>, Reply>) -
     let Ok(Target::Tool(tool)) = CATALOG.target(request) else {
         return hand_in(turn, request.handle, Reply::Catalog(request.into()));
     };
-    if tool.key == "wait" {
+    if tool.key() == "wait" {
         let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
         return Some(Job { request: request.handle, seconds });
     }
-    let text = if tool.key == "add" {
+    let text = if tool.key() == "add" {
         number("a").zip(number("b")).map(|(a, b)| (a + b).to_string())
     } else {
         let times = number("times").unwrap_or(1.0).clamp(0.0, 1e6) as usize;

@@ -217,7 +217,7 @@ impl Code {
             const COUNT: usize =
                 #count #(+ #flattened::#list.len())*;
             const ALL_ENTRIES: &[::mcp_sansio::Entry<'static>] =
-                &::mcp_sansio::typed::join::<_, COUNT>(::mcp_sansio::Entry::EMPTY, ENTRIES);
+                &::mcp_sansio::Entry::join::<COUNT>(ENTRIES);
             const ALL_RULES: &[&::mcp_sansio::typed::Rule] =
                 &::mcp_sansio::typed::join::<_, COUNT>(&::mcp_sansio::typed::Rule::Any, RULES);
             const ALL_HASHES: &[u32] = &::mcp_sansio::typed::join::<_, COUNT>(0, HASHES);

@@ -1,93 +1,83 @@
 //! Checks of a catalog that need no server.
 
+use crate::catalog::entry::Kind;
 use crate::catalog::list::List;
 use crate::catalog::schema::is_known_dialect;
 use crate::catalog::{CatalogError, Entry};
 use crate::json::RawJson;
 use crate::types::Text;
 
-pub(crate) fn check<'c>(
-    tools: List<'c>,
-    resources: &'c [Entry<'c>],
-    templates: &'c [Entry<'c>],
-    prompts: &'c [Entry<'c>],
-) -> Result<(), CatalogError<'c>> {
-    for (at, tool) in tools.iter().enumerate() {
-        let reason =
-            |reason| Err(CatalogError { entry: tool.key.as_plain().unwrap_or("(a tool)"), reason });
-        if !is_tool_name(tool.key) {
-            return reason("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
-        }
-        if tools.iter().take(at).any(|other| other.key == tool.key) {
-            return reason("two tools have this name");
-        }
-        if let Err(found) = check_schema(tool.input_schema()) {
-            return reason(found);
-        }
-        if tool
-            .input_schema()
-            .get("type")
-            .and_then(RawJson::as_string)
-            .is_none_or(|kind| kind != "object")
-        {
-            return reason("the type of an input schema must be object");
-        }
-        #[cfg(feature = "http")]
-        if let Err(found) = crate::param_headers::check_schema(tool.input_schema()) {
-            return reason(found);
-        }
-        if let Some(found) = tool.output_schema().and_then(|schema| check_schema(schema).err()) {
-            return reason(found);
-        }
-    }
-    for (at, resource) in resources.iter().enumerate() {
-        let reason = |reason| {
-            Err(CatalogError { entry: resource.key.as_plain().unwrap_or("(a resource)"), reason })
-        };
-        if !resource.key.as_plain().is_some_and(is_uri) {
-            return reason(
-                "a resource URI must have a scheme and only characters that RFC 3986 allows",
-            );
-        }
-        if resources.iter().take(at).any(|other| other.key == resource.key) {
-            return reason("two resources have this URI");
-        }
-    }
-    for (at, template) in templates.iter().enumerate() {
-        let reason = |reason| {
-            Err(CatalogError { entry: template.key.as_plain().unwrap_or("(a template)"), reason })
-        };
-        let Some(pattern) = template.key.as_plain() else {
-            return reason("a template may not contain JSON escapes");
-        };
-        if !crate::uri_template::is_valid(pattern) {
-            return reason(
-                "only {name} and {+name} are supported in a template, with literal text between two of them",
-            );
-        }
-        if !(pattern.starts_with('{') || begins_with_scheme(pattern))
-            || !crate::uri_template::literals(pattern).all(has_uri_characters)
-        {
-            return reason(
-                "a template must have a scheme and only characters that RFC 3986 allows",
-            );
-        }
-        if templates.iter().take(at).any(|other| other.key == template.key) {
-            return reason("two templates are the same");
-        }
-    }
-    for (at, prompt) in prompts.iter().enumerate() {
-        let reason = |reason| {
-            Err(CatalogError { entry: prompt.key.as_plain().unwrap_or("(a prompt)"), reason })
-        };
-        if prompt.key.as_plain().is_some_and(str::is_empty) {
-            return reason("a prompt must have a name");
-        }
-        if prompts.iter().take(at).any(|other| other.key == prompt.key) {
-            return reason("two prompts have this name");
-        }
+pub(super) fn check<'c>(list: List<'c>) -> Result<(), CatalogError<'c>> {
+    for (at, entry) in list.iter().enumerate() {
+        let others = list.iter().take(at);
+        check_entry(entry, others).map_err(|reason| {
+            let unnamed = match entry.list() {
+                Kind::TOOL => "(a tool)",
+                Kind::RESOURCE => "(a resource)",
+                Kind::TEMPLATE => "(a template)",
+                _ => "(a prompt)",
+            };
+            CatalogError { entry: entry.key().as_plain().unwrap_or(unnamed), reason }
+        })?;
     }
     Ok(())
+}
+
+/// Checks an entry, and that none of the others has its key.
+pub(super) fn check_entry<'c>(
+    entry: &Entry<'_>,
+    mut others: impl Iterator<Item = &'c Entry<'c>>,
+) -> Result<(), &'static str> {
+    let key = entry.key();
+    let mut is_used = || others.any(|other| other.key() == key);
+    match entry.kind() {
+        Kind::Tool { input, output } => {
+            if !is_tool_name(key) {
+                return Err("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
+            }
+            if is_used() {
+                return Err("two tools have this name");
+            }
+            check_schema(input)?;
+            if !input.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
+            {
+                return Err("the type of an input schema must be object");
+            }
+            #[cfg(feature = "http")]
+            crate::param_headers::check_schema(input)?;
+            output.map_or(Ok(()), check_schema)
+        }
+        Kind::Resource => {
+            if !key.as_plain().is_some_and(is_uri) {
+                return Err(
+                    "a resource URI must have a scheme and only characters that RFC 3986 allows",
+                );
+            }
+            if is_used() { Err("two resources have this URI") } else { Ok(()) }
+        }
+        Kind::Template => {
+            let pattern = key.as_plain().ok_or("a template may not contain JSON escapes")?;
+            if !crate::uri_template::is_valid(pattern) {
+                return Err(
+                    "only {name} and {+name} are supported in a template, with literal text between two of them",
+                );
+            }
+            if !(pattern.starts_with('{') || begins_with_scheme(pattern))
+                || !crate::uri_template::literals(pattern).all(has_uri_characters)
+            {
+                return Err(
+                    "a template must have a scheme and only characters that RFC 3986 allows",
+                );
+            }
+            if is_used() { Err("two templates are the same") } else { Ok(()) }
+        }
+        Kind::Prompt(_) => {
+            if key.is_empty() {
+                return Err("a prompt must have a name");
+            }
+            if is_used() { Err("two prompts have this name") } else { Ok(()) }
+        }
+    }
 }
 
 fn is_tool_name(name: Text<'_>) -> bool {

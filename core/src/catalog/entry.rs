@@ -1,5 +1,14 @@
 //! Entries of a catalog.
 
+#[cfg(feature = "alloc")]
+mod owned;
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use alloc::string::String;
+use core::mem::ManuallyDrop;
+
 use crate::catalog::{SchemaError, check, list, schema};
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
@@ -9,6 +18,8 @@ use crate::json::RawJson;
 use crate::lifecycle::Revision;
 use crate::message::Arguments;
 #[cfg(feature = "alloc")]
+use crate::message::hash_str;
+#[cfg(feature = "alloc")]
 use crate::printable::Printable;
 #[cfg(feature = "alloc")]
 use crate::rpc::RpcError;
@@ -16,17 +27,28 @@ use crate::rpc::RpcError;
 use crate::tool_result::ToolError;
 use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
+#[cfg(feature = "alloc")]
+use owned::{OwnedParts, rendered};
 
 /// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
 ///
 /// [`entries!`](crate::entries) makes constant entries, and `Entry::from(&tool)` makes one of a
-/// value of the running program.
+/// value of the running program. With the feature `alloc`, `Entry::from(tool)` copies the value, so
+/// that the entry owns its text.
+#[derive(Clone)]
+pub struct Entry<'c>(Repr<'c>);
+
+#[derive(Clone)]
+enum Repr<'c> {
+    Borrowed(Parts<'c>),
+    #[cfg(feature = "alloc")]
+    Owned(Box<OwnedParts>),
+}
+
 #[derive(Clone, Copy)]
-pub struct Entry<'c> {
-    /// By what requests name it: the name of a tool or prompt, the URI of a resource, the URI
-    /// template.
-    pub key: Text<'c>,
-    pub(super) kind: Kind<'c>,
+struct Parts<'c> {
+    key: Text<'c>,
+    kind: Kind<'c>,
     form: Form<'c>,
 }
 
@@ -40,21 +62,18 @@ pub(super) enum Kind<'c> {
 }
 
 impl Kind<'_> {
-    pub(super) const TOOL: u8 = 0;
-    pub(super) const PROMPT: u8 = 1;
-    pub(super) const RESOURCE: u8 = 2;
-    pub(super) const TEMPLATE: u8 = 3;
+    pub(super) const TOOL: usize = 0;
+    pub(super) const RESOURCE: usize = 1;
+    pub(super) const TEMPLATE: usize = 2;
+    pub(super) const PROMPT: usize = 3;
 
-    pub(super) const fn assert_all(entries: &[Entry<'_>], kind: u8) {
+    pub(super) const fn assert_all(entries: &[Entry<'_>], kind: usize) {
         let mut at = 0;
         while at < entries.len() {
-            let found = match entries[at].kind {
-                Kind::Tool { .. } => Self::TOOL,
-                Kind::Prompt(_) => Self::PROMPT,
-                Kind::Resource => Self::RESOURCE,
-                Kind::Template => Self::TEMPLATE,
-            };
-            assert!(found == kind, "the list of a catalog has an entry of another kind");
+            assert!(
+                entries[at].list() == kind,
+                "the list of a catalog has an entry of another kind"
+            );
             at += 1;
         }
     }
@@ -67,10 +86,9 @@ enum Form<'c> {
 }
 
 impl<'c> Entry<'c> {
-    /// A placeholder in arrays that are filled.
-    #[doc(hidden)]
-    pub const EMPTY: Self =
-        Self { key: Text::new(""), kind: Kind::Resource, form: Form::Rendered("{}") };
+    const fn borrowed(key: Text<'c>, kind: Kind<'c>, form: Form<'c>) -> Self {
+        Self(Repr::Borrowed(Parts { key, kind, form }))
+    }
 
     /// Refuses two entries with the same key, for [`entries!`](crate::entries).
     #[doc(hidden)]
@@ -81,10 +99,65 @@ impl<'c> Entry<'c> {
         }
     }
 
+    /// Joins lists of constant entries; `N` is the sum of their lengths.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
+        let mut all =
+            [const { Self::borrowed(Text::new(""), Kind::Resource, Form::Rendered("{}")) }; N];
+        let (mut list, mut len) = (0, 0);
+        while list < lists.len() {
+            let mut at = 0;
+            while at < lists[list].len() {
+                let parts = match &lists[list][at].0 {
+                    Repr::Borrowed(parts) => *parts,
+                    #[cfg(feature = "alloc")]
+                    Repr::Owned(_) => panic!("the entry is not constant"),
+                };
+                // An assignment would drop the value before, which a constant may not.
+                let entry = Self(Repr::Borrowed(parts));
+                let _ = ManuallyDrop::new(core::mem::replace(&mut all[len], entry));
+                len += 1;
+                at += 1;
+            }
+            list += 1;
+        }
+        all
+    }
+
+    /// Returns by what requests name the entry: the name of a tool or prompt, the URI of a
+    /// resource, the URI template.
+    #[must_use]
+    pub const fn key(&self) -> Text<'_> {
+        match &self.0 {
+            Repr::Borrowed(parts) => parts.key,
+            #[cfg(feature = "alloc")]
+            Repr::Owned(parts) => Text::new(&parts.key),
+        }
+    }
+
+    /// Returns its kind, as the place of its list in [`list::LISTS`].
+    pub(super) const fn list(&self) -> usize {
+        match self.kind() {
+            Kind::Tool { .. } => Kind::TOOL,
+            Kind::Resource => Kind::RESOURCE,
+            Kind::Template => Kind::TEMPLATE,
+            Kind::Prompt(_) => Kind::PROMPT,
+        }
+    }
+
+    pub(super) const fn kind(&self) -> Kind<'_> {
+        match &self.0 {
+            Repr::Borrowed(parts) => parts.kind,
+            #[cfg(feature = "alloc")]
+            Repr::Owned(parts) => parts.kind(),
+        }
+    }
+
     /// Returns the input schema; of a prompt, a resource and a template it is `{}`.
     #[must_use]
-    pub const fn input_schema(&self) -> RawJson<'c> {
-        match self.kind {
+    pub const fn input_schema(&self) -> RawJson<'_> {
+        match self.kind() {
             Kind::Tool { input, .. } => input,
             _ => RawJson::EMPTY,
         }
@@ -92,8 +165,8 @@ impl<'c> Entry<'c> {
 
     /// Returns the output schema of a tool that has one.
     #[must_use]
-    pub const fn output_schema(&self) -> Option<RawJson<'c>> {
-        match self.kind {
+    pub const fn output_schema(&self) -> Option<RawJson<'_>> {
+        match self.kind() {
             Kind::Tool { output, .. } => output,
             _ => None,
         }
@@ -107,10 +180,7 @@ impl<'c> Entry<'c> {
     ///
     /// # Errors
     /// The first argument that does not.
-    pub fn check_arguments<'x>(&self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>>
-    where
-        'c: 'x,
-    {
+    pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
         schema::check(self.input_schema(), arguments.raw())
     }
 
@@ -121,10 +191,10 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first invalid member; missing content; a schema with an unknown dialect or an external
     /// reference, which is never fetched.
-    pub fn check_structured<'x>(&self, content: Option<RawJson<'x>>) -> Result<(), SchemaError<'x>>
-    where
-        'c: 'x,
-    {
+    pub fn check_structured<'x>(
+        &'x self,
+        content: Option<RawJson<'x>>,
+    ) -> Result<(), SchemaError<'x>> {
         match (self.output_schema(), content) {
             (Some(schema), Some(_)) if check::refers_outside(schema) => {
                 Err(SchemaError::text("$ref", "is an external reference, which is not supported"))
@@ -138,6 +208,15 @@ impl<'c> Entry<'c> {
 
 #[cfg(feature = "alloc")]
 impl Entry<'_> {
+    /// Returns a hash of the text, or of the key of an entry that is no text.
+    pub(super) fn hash(&self) -> u64 {
+        match &self.0 {
+            Repr::Owned(parts) => parts.hash,
+            Repr::Borrowed(Parts { form: Form::Rendered(text), .. }) => hash_str(text),
+            Repr::Borrowed(Parts { key, .. }) => hash_str(&key.chars().collect::<String>()),
+        }
+    }
+
     /// Encodes a result of the tool and [checks](Self::check_structured) its structured content. An
     /// error of the tool (`isError`), a result that requires input first, and results before
     /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
@@ -163,7 +242,7 @@ impl Entry<'_> {
             return Ok(());
         }
         self.check_structured(result.get("structuredContent")).map_err(|error| {
-            let name = Printable::new(self.key);
+            let name = Printable::new(self.key());
             let text = alloc::format!("the result of {name} breaks its output schema: {error}");
             ToolError::from(RpcError::internal(&text)).into_owned()
         })
@@ -172,16 +251,18 @@ impl Entry<'_> {
 
 impl Encode for Entry<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        match self.form {
-            Form::Rendered(text) => to.rendered(text),
-            Form::Value(value) => value.encode(to),
+        match &self.0 {
+            Repr::Borrowed(Parts { form: Form::Rendered(text), .. }) => to.rendered(text),
+            Repr::Borrowed(Parts { form: Form::Value(value), .. }) => value.encode(to),
+            #[cfg(feature = "alloc")]
+            Repr::Owned(parts) => to.rendered(&parts.text),
         }
     }
 }
 
 impl core::fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("Entry").field(&self.key).finish()
+        f.debug_tuple("Entry").field(&self.key()).finish()
     }
 }
 
@@ -244,7 +325,7 @@ macro_rules! kinds {
                     Some(key) => Text::new(within(text, key)),
                     None => self.$key,
                 };
-                Entry { key, kind: $kind(self, text, rules), form: Form::Rendered(text) }
+                Entry::borrowed(key, $kind(self, text, rules), Form::Rendered(text))
             }
         }
     )*};
@@ -261,7 +342,16 @@ macro_rules! from {
     ($($type:ident $key:ident: |$value:ident| $kind:expr;)*) => {$(
         impl<'c> From<&'c $type<'c>> for Entry<'c> {
             fn from($value: &'c $type<'c>) -> Self {
-                Self { key: $value.$key, kind: $kind, form: Form::Value($value) }
+                Self::borrowed($value.$key, $kind, Form::Value($value))
+            }
+        }
+
+        #[cfg(feature = "alloc")]
+        impl From<$type<'_>> for Entry<'static> {
+            fn from($value: $type<'_>) -> Self {
+                let text = rendered(|to| Of(&$value).render(to));
+                let $value = &$value;
+                Self(Repr::Owned(Box::new(OwnedParts::new($value.$key, $kind, text))))
             }
         }
     )*};
@@ -317,6 +407,10 @@ const fn no_rules<T>(_: &T, _: &mut Renderer<'_>) {}
 const fn prompt_rules(prompt: &Prompt<'_>, to: &mut Renderer<'_>) {
     let Some(arguments) = &prompt.arguments else { return };
     let Some(arguments) = arguments.as_slice() else { return };
+    argument_rules(arguments, to);
+}
+
+const fn argument_rules(arguments: &[PromptArgument<'_>], to: &mut Renderer<'_>) {
     to.begin_array();
     let mut at = 0;
     while at < arguments.len() {

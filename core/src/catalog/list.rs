@@ -40,7 +40,9 @@ impl Encode for Page<'_> {
             self.encode_entries(end - self.start, to);
         }
         if end < len {
-            let next = (self.list * LONGEST + end) as u64;
+            let next = self.catalog.first_cursor(self.list) + end as Cursor;
+            #[allow(clippy::unnecessary_cast, reason = "it depends on a feature")]
+            let next = next as u64;
             to.member("nextCursor", Decimal::new(next, false).as_str());
         }
         if to.revision().is_modern() {
@@ -84,7 +86,7 @@ pub(super) const fn assert_disjoint(some: &[Entry<'_>], others: &[Entry<'_>]) {
 
 /// Whether two entries of the program have the same key.
 const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
-    let (Some(one), Some(other)) = (one.key.as_own(), other.key.as_own()) else { return false };
+    let (Some(one), Some(other)) = (one.key().as_own(), other.key().as_own()) else { return false };
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
     while at < one.len() && at < other.len() && one[at] == other[at] {
@@ -95,5 +97,16 @@ const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
 
 /// The members of the results that hold the lists.
 pub(super) const LISTS: [&str; 4] = ["tools", "resources", "resourceTemplates", "prompts"];
+
+/// A cursor: the number of entries before the page, the list in units of [`LONGEST`], and the
+/// generation of a list that changes in units of all lists.
+#[cfg(feature = "alloc")]
+pub(super) type Cursor = u64;
+#[cfg(not(feature = "alloc"))]
+pub(super) type Cursor = usize;
+
 /// Distance of the cursors of two lists: more than a list in memory has entries.
-pub(super) const LONGEST: usize = 10_000_000;
+pub(super) const LONGEST: Cursor = 10_000_000;
+/// No valid cursor has more digits than this number.
+pub(super) const MAX_CURSOR: Cursor =
+    if cfg!(feature = "alloc") { Cursor::MAX / 100 } else { 10 * LONGEST };

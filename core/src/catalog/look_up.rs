@@ -27,6 +27,21 @@ impl LookUps {
         completion: |_, _| Err(RpcError::invalid_params("Unknown reference")),
     };
 
+    /// The look-ups of lists that can change.
+    #[cfg(feature = "alloc")]
+    pub(super) const ALL: Self = Self {
+        prompt: |catalog, params| {
+            // A typed prompt with valid arguments has all that are required.
+            #[cfg(feature = "derive")]
+            if let target @ Target::InvalidArguments(_) = typed_prompt(catalog, params)? {
+                return Ok(target);
+            }
+            prompt(catalog, params)
+        },
+        resource,
+        completion,
+    };
+
     pub(super) const fn of_prompts(self) -> Self {
         Self { prompt, completion, ..self }
     }
@@ -65,7 +80,7 @@ impl<'c> Catalog<'c> {
 fn tool<'c, 'f>(catalog: &Catalog<'c>, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
     let tool = request
         .name()
-        .and_then(|name| catalog.all_tools().iter().find(|tool| tool.key == name))
+        .and_then(|name| catalog.all_tools().iter().find(|tool| tool.key() == name))
         .ok_or(RpcError::invalid_params("Unknown tool"))?;
     #[cfg(feature = "http")]
     request.check_param_headers(tool.input_schema())?;
@@ -109,7 +124,7 @@ fn resource<'c, 'f>(
         return Ok(Target::Resource(resource));
     }
     let matches = |template: &&Entry<'_>| {
-        let pattern = template.key.as_plain();
+        let pattern = template.key().as_plain();
         pattern.zip(uri).is_some_and(|(pattern, uri)| uri_template::matches(pattern, uri))
     };
     let template = catalog.templates.iter().find(matches);
@@ -129,7 +144,7 @@ fn completion<'c, 'f>(
     } else {
         let template = find(catalog.templates, string(reference, "uri"))
             .ok_or(RpcError::invalid_params("Unknown resource template"))?;
-        let pattern = template.key.as_plain().unwrap_or_default();
+        let pattern = template.key().as_plain().unwrap_or_default();
         (
             Target::CompleteTemplate(template),
             argument.is_some_and(|name| uri_template::has_variable(pattern, name)),
@@ -153,13 +168,13 @@ fn string<'f>(object: RawJson<'f>, key: &str) -> Option<JsonStr<'f>> {
 
 fn find<'c>(entries: &'c [Entry<'c>], key: Option<JsonStr<'_>>) -> Option<&'c Entry<'c>> {
     let key = key?;
-    entries.iter().find(|entry| entry.key == key)
+    entries.iter().find(|entry| entry.key() == key)
 }
 
 /// Whether `is` returns true for the name and the required flag of any argument. Received JSON is
 /// not read as a type: its deserializer would be linked.
 fn any_argument(prompt: &Entry<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
-    let Kind::Prompt(Some(arguments)) = prompt.kind else { return false };
+    let Kind::Prompt(Some(arguments)) = prompt.kind() else { return false };
     arguments
         .as_slice()
         .unwrap_or_default()

@@ -1,6 +1,8 @@
 //! Responses of a catalog, and the look-up before them.
 
-use super::list::{LONGEST, Page};
+#[cfg(feature = "alloc")]
+use super::list::LISTS;
+use super::list::{Cursor, LONGEST, MAX_CURSOR, Page};
 use super::{Catalog, Entry, Target};
 use crate::encode::Encode;
 #[cfg(all(feature = "alloc", feature = "derive"))]
@@ -128,21 +130,33 @@ impl<'c> Catalog<'c> {
         }
     }
 
-    /// Returns the start of the page. A cursor is the number of entries before the page, plus an
-    /// offset for the list. Cursors that no response contained are invalid.
+    /// Returns the cursor of the beginning of a list, which no response contains.
+    pub(super) fn first_cursor(&self, list: usize) -> Cursor {
+        let first = list as Cursor * LONGEST;
+        #[cfg(feature = "alloc")]
+        let first = {
+            let generation = self.generations.get(list).copied().unwrap_or_default();
+            first + Cursor::from(generation) * LISTS.len() as Cursor * LONGEST
+        };
+        first
+    }
+
+    /// Returns the start of the page. Cursors that no response contained are invalid, and those of
+    /// another generation of the list.
     fn page(&self, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
         let len = self.list(list).len();
         let digits = cursor.as_plain()?.as_bytes();
-        let number = digits.iter().try_fold(0, |number: usize, digit| {
-            // No valid cursor is that large.
-            let is_digit = digit.is_ascii_digit() && number < 10 * LONGEST;
-            is_digit.then(|| number * 10 + usize::from(digit.wrapping_sub(b'0')))
+        let number = digits.iter().try_fold(0, |number: Cursor, digit| {
+            let is_digit = digit.is_ascii_digit() && number < MAX_CURSOR;
+            is_digit.then(|| number * 10 + Cursor::from(digit.wrapping_sub(b'0')))
         })?;
         if digits.first() == Some(&b'0') {
             return None;
         }
-        let start = number.checked_sub(list * LONGEST)?;
+        let start = number.checked_sub(self.first_cursor(list))?;
+        #[allow(clippy::useless_conversion, reason = "it depends on a feature")]
+        let start = usize::try_from(start).ok()?;
         // A loop, since a Cortex-M0 cannot divide.
         let mut page = 0;
         while page < start && page < len {

@@ -192,7 +192,8 @@ pub fn checked<'a, T: ToolSet, O: Encode>(
 ) -> ToolResult<'a, O> {
     #[cfg(all(debug_assertions, feature = "alloc"))]
     if let Ok(output) = &result {
-        let tool = T::TOOLS.iter().find(|tool| request.name().is_some_and(|name| tool.key == name));
+        let tool =
+            T::TOOLS.iter().find(|tool| request.name().is_some_and(|name| tool.key() == name));
         tool.map_or(Ok(()), |tool| tool.check_result(output, request.revision))?;
     }
     #[cfg(not(all(debug_assertions, feature = "alloc")))]

@@ -138,7 +138,7 @@ impl Catalog<'_> {
 }
 
 fn rule_of<P: Prompts<'static>>(prompt: &Entry<'_>) -> Option<&'static Rule> {
-    find(P::PROMPTS, P::HASHES, prompt.key).and_then(|place| P::RULES.get(place)).copied()
+    find(P::PROMPTS, P::HASHES, prompt.key()).and_then(|place| P::RULES.get(place)).copied()
 }
 
 /// Responds to invalid arguments of a prompt, or with the completion of one that is an enum.

@@ -142,7 +142,7 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub const fn calls<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {
-            let rule = find(T::TOOLS, T::HASHES, tool.key).and_then(|place| T::RULES.get(place));
+            let rule = find(T::TOOLS, T::HASHES, tool.key()).and_then(|place| T::RULES.get(place));
             if let Some(rule) = rule
                 && let Err(faults) = check_members(rule, arguments, &mut [])
             {
@@ -204,14 +204,14 @@ impl<'c> Catalog<'c> {
 #[cfg_attr(small, inline(never))]
 pub(super) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
     if cfg!(small) {
-        return entries.iter().position(|entry| entry.key == name);
+        return entries.iter().position(|entry| entry.key() == name);
     }
     let hash = match name.as_plain() {
         Some(name) => hash(name),
         None => name.chars().fold(EMPTY, |hash, c| next(hash, u32::from(c))),
     };
     let place = hashes.iter().position(|other| *other == hash)?;
-    entries.get(place).is_some_and(|entry| entry.key == name).then_some(place)
+    entries.get(place).is_some_and(|entry| entry.key() == name).then_some(place)
 }
 
 /// Returns the hash of a name (FNV-1a).

@@ -60,7 +60,7 @@ pub fn handle(shared: &Arc<Shared>, request: &Request<'_>, turn: &mut SiteTurn<'
         }
     };
     let arguments = request.arguments();
-    if tool.key == "count" {
+    if tool.key() == "count" {
         // The schema permits 1 to 100; 5.0 is an integer too.
         let to = arguments.get("to").and_then(RawJson::as_f64).map_or(1, |to| to as u32);
         tokio::spawn(count(Arc::clone(shared), turn.request_key(request.handle), to));

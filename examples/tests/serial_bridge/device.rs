@@ -149,10 +149,10 @@ impl Firmware<'_> {
         let Self { server, tx, asking } = self;
         let tx: &mut Tx<'_> = tx;
         let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
-        if tool.key == "ask" {
+        if tool.key() == "ask" {
             *asking = Some(request.handle);
             server.request(NOW, ClientRequest::roots().parent(request.handle), tx)?;
-        } else if tool.key == "echo" {
+        } else if tool.key() == "echo" {
             let text = request.arguments().get("text").and_then(RawJson::as_string);
             let text = text.map_or_else(|| Text::new("nothing"), Text::from);
             server.respond(request.handle, &TextResult::from(text), tx)?;

@@ -87,7 +87,7 @@ impl Handler for App {
 
     async fn on_request<'a>(&'a self, target: Target<'a>, ctx: ToolContext<'a>) -> Said<'a> {
         let tool = match target {
-            Target::Tool(tool) => tool.key.as_plain(),
+            Target::Tool(tool) => tool.key().as_plain(),
             _ => None,
         };
         let arguments = ctx.request().arguments();

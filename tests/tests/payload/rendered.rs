@@ -75,19 +75,32 @@ fn rendered_entries_read_as_encoded_values_in_each_revision() {
         (&PROMPTS[1], (&PROMPTS[1]).into()),
         (&PROMPTS[2], (&PROMPTS[2]).into()),
     ];
+    let owned: [Entry<'static>; 10] = [
+        TOOLS[0].into(),
+        TOOLS[1].into(),
+        TOOLS[2].into(),
+        RESOURCES[0].into(),
+        RESOURCES[1].into(),
+        RESOURCES[2].into(),
+        TEMPLATES[0].into(),
+        PROMPTS[0].into(),
+        PROMPTS[1].into(),
+        PROMPTS[2].into(),
+    ];
     assert_eq!(RENDERED.len(), encoded.len());
-    for (rendered, (value, entry)) in RENDERED.iter().zip(encoded) {
+    let encoded = encoded.iter().chain(&encoded);
+    for (rendered, (value, entry)) in RENDERED.iter().chain(&owned).zip(encoded) {
         for revision in Revision::ALL {
             let (mut one, mut other) = ([0; 2048], [0; 2048]);
             assert_eq!(
                 to_slice(rendered, revision, &mut one).unwrap().as_str(),
-                to_slice(value, revision, &mut other).unwrap().as_str(),
+                to_slice(*value, revision, &mut other).unwrap().as_str(),
                 "{rendered:?} in {revision}"
             );
         }
-        assert_eq!(rendered.key, entry.key);
+        assert_eq!(rendered.key(), entry.key());
         assert_eq!(rendered.output_schema().is_some(), entry.output_schema().is_some());
         let one_line = entry.input_schema().as_str().replace('\n', " ");
-        assert_eq!(rendered.input_schema().as_str(), one_line);
+        assert_eq!(rendered.input_schema().as_str().replace('\n', " "), one_line);
     }
 }

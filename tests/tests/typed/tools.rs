@@ -58,7 +58,7 @@ fn call<'a>(name: &str, arguments: &'a str) -> Option<Result<Call<'a>, Faults<'a
 #[test]
 fn tools_are_listed_with_schema_description_and_annotations() {
     CATALOG.check().unwrap();
-    let names: Vec<String> = Call::TOOLS.iter().map(|tool| tool.key.to_string()).collect();
+    let names: Vec<String> = Call::TOOLS.iter().map(|tool| tool.key().to_string()).collect();
     let expected = ["query", "set_lamp", "uptime", "say.loudly", "read_file", "list_files", "draw"];
     assert_eq!(names, expected);
     assert_eq!(Call::TOOLS[0].input_schema(), Query::SCHEMA);

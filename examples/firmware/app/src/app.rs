@@ -199,7 +199,7 @@ impl<B: Board> App<B> {
                 Some(Err(faults)) => Body::Tool(Err(faults.into())),
                 None => Body::Catalog(*request),
             },
-            (Target::Resource(resource), Some(uri)) => self.read(resource.key, uri),
+            (Target::Resource(resource), Some(uri)) => self.read(resource.key(), uri),
             (Target::Template(_), Some(uri)) => {
                 match target.variable("number", uri).and_then(decimal) {
                     Some(number) => {

@@ -46,8 +46,8 @@ pub(super) struct ActiveRequest {
 impl ActiveRequest {
     pub(super) fn name(&self) -> &'static str {
         match self.target {
-            Target::Tool(tool) => tool.key.as_plain().unwrap_or_default(),
-            Target::Prompt(prompt) => prompt.key.as_plain().unwrap_or_default(),
+            Target::Tool(tool) => tool.key().as_plain().unwrap_or_default(),
+            Target::Prompt(prompt) => prompt.key().as_plain().unwrap_or_default(),
             _ => "",
         }
     }

@@ -211,7 +211,7 @@ impl Board {
         match target {
             Target::Tool(tool) => self.call(turn, tool, request),
             Target::Prompt(_) => self.prompt(turn, request),
-            Target::Resource(resource) if resource.key == PICTURE => {
+            Target::Resource(resource) if resource.key() == PICTURE => {
                 let contents =
                     [ResourceContents::blob(PICTURE, &PIXELS).mime_type("image/x-portable-bitmap")];
                 let _ = self.send(turn, |server, tx| {
@@ -241,7 +241,7 @@ impl Board {
     }
 
     fn call(&mut self, turn: &mut Turn<'_, Server<'_>>, tool: &Entry<'_>, request: &Request<'_>) {
-        match tool.key.as_plain() {
+        match tool.key().as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {
                     board::set_lamp(on);

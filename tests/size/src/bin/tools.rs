@@ -138,7 +138,7 @@ impl Board {
     fn answer(&mut self, request: &Request<'_>, turn: &mut Turn<'_, Server<'_>>) {
         let target = send(&mut self.port, turn, |server, tx| CATALOG.respond(server, request, tx));
         let Ok(Target::Tool(tool)) = target else { return };
-        match tool.key.as_plain() {
+        match tool.key().as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {
                     board::set_lamp(on);

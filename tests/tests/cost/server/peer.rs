@@ -223,7 +223,7 @@ impl<const TX: usize> Outside<TX> {
     fn request(&mut self, server: &mut Server<'static>, now: u64, request: &Request<'_>) {
         let handle = request.handle;
         match self.send(|tx| CATALOG.respond(server, request, tx)).unwrap() {
-            Target::Tool(tool) => match tool.key.as_plain() {
+            Target::Tool(tool) => match tool.key().as_plain() {
                 // Checks for a string first: with `alloc`, the error for a wrong type is formatted
                 // on the heap.
                 Some("echo")
@@ -250,7 +250,7 @@ impl<const TX: usize> Outside<TX> {
             },
             Target::Resource(resource) => {
                 let contents = [ResourceContents::blob("memory://blob", &BYTES)];
-                assert!(resource.key == "memory://blob");
+                assert!(resource.key() == "memory://blob");
                 self.done(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx));
             }
             target @ Target::Template(_) => {

@@ -518,7 +518,7 @@ fn handle(turn: &mut SiteTurn<'_, Reply>, request: &Request<'_>) -> Option<SiteR
         }
         Err(error) => panic!("{error}"),
     };
-    let reply = match tool.key.as_plain().unwrap() {
+    let reply = match tool.key().as_plain().unwrap() {
         "slow" => return Some(key),
         "progress" => {
             // Without room they are left out.

@@ -62,7 +62,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
                 let Ok(Target::Tool(tool)) = catalog.respond(server, request, tx) else {
                     panic!("{name} is a tool")
                 };
-                let text = tool.key.to_string();
+                let text = tool.key().to_string();
                 assert_eq!(server.respond(request.handle, &TextResult::new(&text), tx), Ok(()));
             });
             assert_eq!(answer["result"]["content"][0]["text"], name);

@@ -6,6 +6,7 @@ mod typed_prompts;
 
 mod asking;
 mod catalogs;
+mod changing;
 mod client_features;
 mod listening;
 mod outcomes;

@@ -107,7 +107,8 @@ fn tool_16_tool_17_outcomes_are_results_or_errors_as_the_revision_requires() {
     let blocks = [ContentBlock::text("a"), ContentBlock::image(b"i", "image/png")];
     let schema = raw(r#"{"type":"object","properties":{"n":{"minimum":1}}}"#);
     let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema);
-    let schema_error = Entry::from(&tool).check_structured(Some(raw(r#"{"n":0}"#))).unwrap_err();
+    let entry = Entry::from(&tool);
+    let schema_error = entry.check_structured(Some(raw(r#"{"n":0}"#))).unwrap_err();
     let faults = super::typed::Wait::parse(RawJson::EMPTY).unwrap_err();
     for revision in REVISIONS {
         let ok = |output: ToolOutput<'_>| {

@@ -74,7 +74,7 @@ fn tool_17_a_catalog_refuses_arguments_by_itself_derived_or_by_hand() {
             params["arguments"][name] = json!(0);
             let refused = Peer::new(revision).ask("tools/call", params, |server, request, tx| {
                 let target = catalog.target(request).unwrap();
-                assert!(matches!(target, Target::InvalidArguments(tool) if tool.key == "wait"));
+                assert!(matches!(target, Target::InvalidArguments(tool) if tool.key() == "wait"));
                 let target = catalog.respond(server, request, tx).unwrap();
                 assert!(matches!(target, Target::Responded));
             });
@@ -116,7 +116,7 @@ fn tools_of_an_enum_and_by_hand_stand_in_one_catalog_and_all_are_checked() {
             };
             let text = match called {
                 Called::Call(Call::Wait(Wait { seconds })) => seconds.to_string(),
-                Called::Other(Target::Tool(tool)) => tool.key.to_string(),
+                Called::Other(Target::Tool(tool)) => tool.key().to_string(),
                 Called::Other(target) => return assert!(matches!(target, Target::Responded)),
             };
             server.respond(request.handle, &TextResult::new(&text), tx).unwrap();
@@ -148,7 +148,7 @@ fn a_call_of_another_enum_than_that_of_the_catalog_is_checked() {
             match CATALOG.call(server, request, tx).unwrap() {
                 Called::Call(Other::Run) => unreachable!(),
                 Called::Other(Target::Tool(tool)) => {
-                    let text = tool.key.to_string();
+                    let text = tool.key().to_string();
                     server.respond(request.handle, &TextResult::new(&text), tx).unwrap();
                 }
                 Called::Other(target) => assert!(matches!(target, Target::Responded)),
@@ -185,7 +185,7 @@ fn unchecked_arguments_reach_the_tool() {
         let response =
             Peer::new(Revision::LATEST).ask("tools/call", params, |server, request, tx| {
                 let target = catalog.respond(server, request, tx).unwrap();
-                assert!(matches!(target, Target::Tool(tool) if tool.key == "wait"));
+                assert!(matches!(target, Target::Tool(tool) if tool.key() == "wait"));
                 server.respond(request.handle, &TextResult::new("ran"), tx).unwrap();
             });
         assert_eq!(response["result"]["content"][0]["text"], "ran");

@@ -141,7 +141,7 @@ fn prompts_by_hand_take_the_place_of_typed_ones() {
     let params = json!({"name": "poem", "arguments": {"style": "none"}});
     let response = Peer::new(Revision::LATEST).ask("prompts/get", params, |server, request, tx| {
         let target = catalog.respond(server, request, tx).unwrap();
-        assert!(matches!(target, Target::Prompt(prompt) if prompt.key == "poem"));
+        assert!(matches!(target, Target::Prompt(prompt) if prompt.key() == "poem"));
         server.respond(request.handle, &GetPromptResult::new(&[]), tx).unwrap();
     });
     assert_eq!(response["result"]["messages"], json!([]));

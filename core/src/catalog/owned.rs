@@ -1,0 +1,179 @@
+//! A catalog that owns its lists, so that they can change while a program runs.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::entry::{Entry, Kind};
+use super::list::{LISTS, List};
+use super::look_up::LookUps;
+use super::{CHECK, Catalog, Tools, check};
+use crate::printable::Printable;
+use crate::server::Change;
+
+/// A catalog whose entries are added and removed while the program runs.
+///
+/// It is a value: change a copy, and respond from the copy from then on. Who still holds the old
+/// one completes what began with it: a response that is sent in pieces, a call.
+///
+/// ```
+/// use mcp_sansio::types::Tool;
+/// use mcp_sansio::{Catalog, OwnedCatalog, RawJson};
+///
+/// static CATALOG: Catalog = Catalog::new();
+///
+/// let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
+/// let before = OwnedCatalog::new(&CATALOG);
+/// let mut after = before.clone();
+/// after.add(Tool::new("time", schema).description("Returns the time"))?;
+/// // For each connection: `while server.publish(&mut change, tx)?.is_more() {}`
+/// assert_eq!(after.changes_since(&before).count(), 1);
+/// # Ok::<(), mcp_sansio::AddError>(())
+/// ```
+///
+/// The adapters have a `SharedCatalog`, which does this for all connections of a process.
+///
+/// The lists are the configuration's to declare, [`TOOLS_LIST_CHANGED`] and so on, since
+/// [`Catalog::features`] knows only what is there. Arguments of tools are checked as those of
+/// [`Catalog::tools`].
+///
+/// The cursor of a page ([`Catalog::page_size`]) contains a hash of the list. If the list has
+/// changed since, the cursor is invalid (-32602; server/utilities/pagination) and the client begins
+/// anew, rather than missing an entry or reading one twice.
+///
+/// [`TOOLS_LIST_CHANGED`]: crate::ServerFeatures::TOOLS_LIST_CHANGED
+#[derive(Clone, Debug)]
+pub struct OwnedCatalog {
+    /// Everything but the lists.
+    constant: Catalog<'static>,
+    /// In the order of [`LISTS`].
+    lists: [Vec<Entry<'static>>; 4],
+    generations: [u64; 4],
+}
+
+impl OwnedCatalog {
+    /// Copies a catalog. Its tools that are types ([`Catalog::calls`]) stay; all others can be
+    /// removed.
+    #[must_use]
+    pub fn new(constant: &Catalog<'static>) -> Self {
+        let Catalog { tools, resources, templates, prompts, .. } = *constant;
+        let lists = [tools.entries, resources, templates, prompts].map(<[_]>::to_vec);
+        let mut owned = Self { constant: *constant, lists, generations: [0; 4] };
+        (0..LISTS.len()).for_each(|list| owned.changed(list));
+        owned
+    }
+
+    /// Adds a tool, resource, resource template or prompt to the end of its list.
+    ///
+    /// # Errors
+    /// The name or URI is in use, or the entry is invalid: see [`Catalog::check`].
+    pub fn add(&mut self, entry: impl Into<Entry<'static>>) -> Result<(), AddError> {
+        let entry = entry.into();
+        let list = entry.list();
+        let checked = check::check_entry(&entry, self.list(list).iter());
+        checked.map_err(|reason| AddError { entry: entry.key().chars().collect(), reason })?;
+        if let Some(entries) = self.lists.get_mut(list) {
+            entries.push(entry);
+        }
+        self.changed(list);
+        Ok(())
+    }
+
+    /// Removes a tool. Returns whether there was one with this name.
+    pub fn remove_tool(&mut self, name: &str) -> bool {
+        self.remove(Kind::TOOL, name)
+    }
+
+    /// Removes a resource. Returns whether there was one with this URI.
+    pub fn remove_resource(&mut self, uri: &str) -> bool {
+        self.remove(Kind::RESOURCE, uri)
+    }
+
+    /// Removes a resource template. Returns whether it was there.
+    pub fn remove_template(&mut self, uri_template: &str) -> bool {
+        self.remove(Kind::TEMPLATE, uri_template)
+    }
+
+    /// Removes a prompt. Returns whether there was one with this name.
+    pub fn remove_prompt(&mut self, name: &str) -> bool {
+        self.remove(Kind::PROMPT, name)
+    }
+
+    fn remove(&mut self, list: usize, key: &str) -> bool {
+        let Some(entries) = self.lists.get_mut(list) else { return false };
+        let len = entries.len();
+        entries.retain(|entry| entry.key() != key);
+        let is_removed = entries.len() < len;
+        if is_removed {
+            self.changed(list);
+        }
+        is_removed
+    }
+
+    /// Returns the catalog, to respond from.
+    #[must_use]
+    pub fn catalog(&self) -> Catalog<'_> {
+        let [tools, resources, templates, prompts] = &self.lists;
+        let constant = self.constant.tools;
+        let check = if constant.entries.is_empty() { Some(CHECK) } else { constant.check };
+        Catalog {
+            tools: Tools { entries: tools, check },
+            resources,
+            templates,
+            prompts,
+            look_ups: LookUps::ALL,
+            generations: self.generations.map(|generation| generation as u32),
+            ..self.constant
+        }
+    }
+
+    /// Returns the changes to publish to each client that has seen an earlier state.
+    pub fn changes_since(&self, earlier: &Self) -> impl Iterator<Item = Change<'static>> + use<> {
+        let [tools, resources, templates, prompts] = core::array::from_fn(|list| {
+            self.generations.get(list) != earlier.generations.get(list)
+        });
+        let changes = [
+            (tools, Change::tools()),
+            (resources || templates, Change::resources()),
+            (prompts, Change::prompts()),
+        ];
+        changes.into_iter().filter_map(|(is_changed, change)| is_changed.then_some(change))
+    }
+
+    fn list(&self, list: usize) -> List<'_> {
+        #[cfg(feature = "derive")]
+        let calls = if list == Kind::TOOL { self.constant.calls.entries } else { &[] };
+        #[cfg(not(feature = "derive"))]
+        let calls = &[];
+        List(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
+    }
+
+    /// Computes the generation of a list that has changed: the same lists have the same one, also
+    /// in another process.
+    fn changed(&mut self, list: usize) {
+        let next = |hash: u64, entry: &Entry<'_>| {
+            (hash.rotate_left(5) ^ entry.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        };
+        let hash = self.list(list).iter().fold(0, next);
+        if let Some(generation) = self.generations.get_mut(list) {
+            *generation = hash ^ hash >> 32;
+        }
+    }
+}
+
+/// Error of [`OwnedCatalog::add`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddError {
+    /// The name or URI of the entry.
+    pub entry: String,
+    /// The rule that it breaks.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for AddError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", Printable::new(&*self.entry), self.reason)
+    }
+}
+
+impl core::error::Error for AddError {}
