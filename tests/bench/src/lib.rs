@@ -4,6 +4,7 @@
 mod messages;
 mod ours;
 mod peer;
+mod site;
 mod typed;
 
 /// A case, which can be repeated.
@@ -32,5 +33,12 @@ pub fn cases() -> Vec<Case> {
     }
     cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
     cases.extend(typed::cases());
+    cases.extend(site::cases());
     cases
+}
+
+/// Returns the cases of which each run opens one more session or stream, which stays open: what it
+/// allocates and does not free is its memory.
+pub fn open_cases() -> Vec<Case> {
+    site::open_cases().into()
 }

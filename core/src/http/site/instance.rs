@@ -1,19 +1,18 @@
 //! A server with its streams: a session, a stream of HTTP+SSE, or a request that stands alone.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::options::SiteOptions;
 use super::principal::Principal;
 use super::slab::Key;
-use crate::connection::{Kept, Outcome, Outcomes, Pace};
+use super::stream::{Stream, Streams};
+use crate::connection::Outcome;
 use crate::error::SendError;
 use crate::handle::{ExchangeId, Remaining, RequestHandle};
-use crate::http::server::{
-    BodyKind, EventId, RecordedPart, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
-};
+use crate::http::server::{EventId, RecordedPart, ReplayBuffer, ReplayCursor, SessionId};
 use crate::lifecycle::Revision;
 use crate::server::{Change, GrowingServerState, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
@@ -24,10 +23,7 @@ pub(super) struct Instance<O> {
     pub(super) state: GrowingServerState,
     pub(super) kind: Kind,
     pub(super) principal: Option<Box<Principal>>,
-    /// The only stream, except in a session: there, that of messages that belong to no request.
-    pub(super) own: Stream<O>,
-    /// The streams of the POST requests of a session.
-    pub(super) streams: BTreeMap<ExchangeId, Stream<O>>,
+    pub(super) streams: Streams<O>,
     /// The streams with new output, or whose requests may have ended.
     pub(super) touched: Vec<ExchangeId>,
     /// The exchange of the request in each entry of the server's table.
@@ -68,60 +64,10 @@ pub(super) struct Session {
     last_stream: u32,
 }
 
-pub(super) struct Stream<O> {
-    pub(super) tx: TxBuffer<Vec<u8>>,
-    pub(super) recorder: StreamRecorder,
-    /// The exchange that sends it. `None`: it is only recorded.
-    pub(super) exchange: Option<Key>,
-    outcomes: Outcomes<VecDeque<Kept<O>>>,
-    /// When to repeat the handling of the message that found no room.
-    pub(super) messages: Pace,
-    /// The exchanges whose messages wait for room.
-    pub(super) waiting: Vec<Key>,
-    /// Whether all messages of its exchange have been handled.
-    pub(super) is_taken: bool,
-    /// Whether its connection is to be closed although it goes on.
-    pub(super) is_released: bool,
-}
-
 /// A change that waits for room.
 struct PendingChange {
     change: Change<'static>,
     uri: String,
-}
-
-impl<O> Stream<O> {
-    pub(super) fn new(tx: TxBuffer<Vec<u8>>, number: u32, exchange: Option<Key>) -> Self {
-        Self {
-            tx,
-            recorder: StreamRecorder::new(number),
-            exchange,
-            outcomes: Outcomes::new(),
-            messages: Pace::NEW,
-            waiting: Vec::new(),
-            is_taken: false,
-            is_released: false,
-        }
-    }
-
-    /// Removes bytes that were sent, and records them if they can be resumed.
-    pub(super) fn advance(&mut self, n: usize, kind: &mut Kind) {
-        let is_events =
-            self.tx.http_response().is_some_and(|head| head.body == BodyKind::EventStream);
-        if let (Kind::Session(session), true) = (kind, is_events) {
-            let pending = self.tx.pending();
-            session.replay.record(&mut self.recorder, pending.get(..n).unwrap_or(pending));
-        }
-        self.tx.advance(n);
-    }
-
-    /// Returns whether there is no more output, and will be none. `open` is the number of open
-    /// requests.
-    fn is_over(&self, open: usize) -> bool {
-        self.is_taken
-            && (self.tx.is_idle() && self.outcomes.is_empty() && open == 0
-                || self.tx.is_truncated() && self.tx.pending().is_empty())
-    }
 }
 
 impl<O> Instance<O> {
@@ -135,8 +81,7 @@ impl<O> Instance<O> {
             state: GrowingServerState::new(options.in_flight, options.subscriptions),
             kind,
             principal,
-            own,
-            streams: BTreeMap::new(),
+            streams: Streams::new(own),
             touched: Vec::new(),
             origins: Vec::new(),
             listens: Vec::new(),
@@ -192,14 +137,9 @@ impl<O> Instance<O> {
         id
     }
 
-    /// Returns the stream of an exchange.
-    pub(super) fn line(&self, id: ExchangeId) -> &Stream<O> {
-        self.streams.get(&id).unwrap_or(&self.own)
-    }
-
     /// Returns whether an exchange still sends its stream.
     pub(super) fn sends(&self, id: ExchangeId, exchange: Key) -> bool {
-        self.line(id).exchange == Some(exchange)
+        self.streams.get(id).exchange == Some(exchange)
     }
 
     /// Returns the server, and a stream for its output.
@@ -211,7 +151,7 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         let id = exchange(&mut server);
         touch(&mut self.touched, id);
-        (server, self.streams.get_mut(&id).unwrap_or(&mut self.own))
+        (server, self.streams.get_mut(id))
     }
 
     pub(super) fn touch(&mut self, id: ExchangeId) {
@@ -238,19 +178,19 @@ impl<O> Instance<O> {
     /// Returns whether the stream of an exchange has no more output.
     pub(super) fn is_over(&mut self, config: &ServerConfig<'_>, id: ExchangeId) -> bool {
         let server = self.state.server(config);
-        let (open, line) = match self.streams.get(&id) {
-            Some(line) => (server.open_requests_of(id), line),
-            None => (server.open_requests(), &self.own),
+        let open = if self.streams.is_own(id) {
+            server.open_requests()
+        } else {
+            server.open_requests_of(id)
         };
-        line.is_over(open)
+        self.streams.get(id).is_over(open)
     }
 
     pub(super) fn answer(&mut self, config: &ServerConfig<'_>, request: RequestHandle, outcome: O) {
         let server = self.state.server(config);
         if server.is_request_open(request) {
             let id = server.exchange(request);
-            let line = self.streams.get_mut(&id).unwrap_or(&mut self.own);
-            let _ = line.outcomes.keep(request, outcome);
+            let _ = self.streams.get_mut(id).outcomes.keep(request, outcome);
             self.touch(id);
         }
     }
@@ -282,7 +222,7 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         while is_closing && let Some(listen) = self.listens.last() {
             let id = server.exchange(*listen);
-            let line = self.streams.get_mut(&id).unwrap_or(&mut self.own);
+            let line = self.streams.get_mut(id);
             touch(&mut self.touched, id);
             match server.end_listen(*listen, &mut line.tx) {
                 Ok(Remaining::More) => {}
@@ -294,7 +234,7 @@ impl<O> Instance<O> {
         }
         while let Some(kept) = self.changes.front_mut() {
             let mut change = kept.change.with_uri(&kept.uri);
-            let sent = server.publish(&mut change, &mut self.own.tx);
+            let sent = server.publish(&mut change, &mut self.streams.own.tx);
             kept.change = change.with_uri("");
             touch(&mut self.touched, ExchangeId::SESSION);
             match sent {
@@ -316,7 +256,7 @@ impl<O> Instance<O> {
         let mut server = self.state.server(config);
         let id = server.due_exchange(now)?;
         touch(&mut self.touched, id);
-        let line = self.streams.get_mut(&id).unwrap_or(&mut self.own);
+        let line = self.streams.get_mut(id);
         let handled = server.handle_timeout(now, &mut line.tx);
         self.is_blocked = handled.is_err();
         handled.ok().flatten()
@@ -332,12 +272,12 @@ impl<O> Instance<O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { state, kind, own, streams, touched, .. } = self;
+        let Self { state, kind, streams, touched, .. } = self;
         let mut server = state.server(config);
         let mut has_recorded = false;
         for id in touched.drain(..) {
-            let is_own = !streams.contains_key(&id);
-            let line = streams.get_mut(&id).unwrap_or(&mut *own);
+            let is_own = streams.is_own(id);
+            let line = streams.get_mut(id);
             line.outcomes.send(&mut server, &mut line.tx);
             while line.exchange.is_none() && !line.tx.pending().is_empty() {
                 line.advance(usize::MAX, kind);
@@ -347,7 +287,7 @@ impl<O> Instance<O> {
             match line.exchange {
                 Some(exchange) => ready(exchange),
                 None if !is_own && line.is_over(server.open_requests_of(id)) => {
-                    streams.remove(&id);
+                    streams.remove(id);
                     has_recorded = true;
                 }
                 None => {}
@@ -362,10 +302,10 @@ impl<O> Instance<O> {
     /// Returns whether a session, or a stream of HTTP+SSE, has nothing left to do.
     pub(super) fn is_unused(&mut self, config: &ServerConfig<'_>) -> bool {
         self.state.server(config).open_requests() == 0
-            && self.streams.is_empty()
+            && self.streams.is_only_own()
             && match &self.kind {
                 Kind::Alone => false,
-                Kind::Sse(_) => self.own.tx.is_idle(),
+                Kind::Sse(_) => self.streams.own.tx.is_idle(),
                 Kind::Session(session) => session.readers.is_empty(),
             }
     }
@@ -380,7 +320,7 @@ impl<O> Instance<O> {
         let Kind::Session(session) = &mut self.kind else { return None };
         let after = after.filter(|after| {
             after.stream == 0
-                || self.streams.contains_key(&ExchangeId::new(after.stream))
+                || !self.streams.is_own(ExchangeId::new(after.stream))
                 || session.replay.has_stream(after.stream)
         });
         session.readers.push(key);
@@ -393,7 +333,7 @@ impl<O> Instance<O> {
             _ => {
                 let id = ExchangeId::new(stream);
                 touch(&mut self.touched, id);
-                self.streams.get_mut(&id).and_then(|line| line.exchange.take())
+                self.streams.of_post(id).and_then(|line| line.exchange.take())
             }
         };
         Some((Reader { stream, cursor, part: None, is_ending: false, has_ended: false }, before))

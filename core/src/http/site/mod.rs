@@ -114,6 +114,7 @@ mod principal;
 mod route;
 mod slab;
 mod step;
+mod stream;
 mod turn;
 
 pub use exchange::{SiteBody, SiteResponse};

@@ -63,7 +63,7 @@ impl<O> Site<'_, O> {
                 _ => None,
             },
             Source::Stream(owner, id) => {
-                self.instances.get(owner).map(|instance| instance.line(id).tx.pending())
+                self.instances.get(owner).map(|instance| instance.streams.get(id).tx.pending())
             }
             Source::Part(owner, part, sent) => match self.instances.get(owner).map(|i| &i.kind) {
                 Some(Kind::Session(session)) => {
@@ -105,8 +105,8 @@ impl<O> Site<'_, O> {
             Stage::Messages(owner, Some(id)) | Stage::Stream(owner, id) => {
                 let (owner, id) = (*owner, *id);
                 let Some(instance) = self.instances.get_mut(owner) else { return };
-                let Instance { own, streams, kind, .. } = instance;
-                let line = streams.get_mut(&id).unwrap_or(own);
+                let Instance { streams, kind, .. } = instance;
+                let line = streams.get_mut(id);
                 line.advance(n, kind);
                 let waiting = core::mem::take(&mut line.waiting);
                 instance.is_blocked = false;
@@ -140,7 +140,7 @@ impl<O> Site<'_, O> {
                 match &mut instance.kind {
                     Kind::Session(session) if session.id.is_some() => {
                         session.active = now;
-                        if let Some(line) = instance.streams.get_mut(&id) {
+                        if let Some(line) = instance.streams.of_post(id) {
                             line.exchange.take_if(|exchange| *exchange == key);
                             (line.is_taken, line.is_released) = (true, false);
                         }
@@ -166,9 +166,10 @@ impl<O> Site<'_, O> {
         if exchange.silent_until <= now {
             exchange.silent_until = now.saturating_add(self.options.keep_alive);
             let is_between_events = match &exchange.stage {
-                Stage::Stream(owner, id) => {
-                    self.instances.get(*owner).is_some_and(|found| found.line(*id).tx.is_idle())
-                }
+                Stage::Stream(owner, id) => self
+                    .instances
+                    .get(*owner)
+                    .is_some_and(|found| found.streams.get(*id).tx.is_idle()),
                 Stage::Replay(_, reader) => !reader.is_mid_event(),
                 _ => false,
             };
@@ -251,7 +252,7 @@ fn decided<O>(
         return None;
     }
     let is_over = instance.is_over(config, id);
-    let tx = &instance.line(id).tx;
+    let tx = &instance.streams.get(id).tx;
     match tx.http_response() {
         None if is_over && has_fault => Some((OutgoingResponse::empty(400), Some(0))),
         None if is_over => Some((OutgoingResponse::ACCEPTED, Some(0))),
@@ -270,7 +271,7 @@ fn stream_source<O>(
     id: ExchangeId,
 ) -> Source {
     let is_over = instance.is_over(config, id);
-    let line = instance.line(id);
+    let line = instance.streams.get(id);
     if !line.tx.pending().is_empty() {
         Source::Stream(owner, id)
     } else if line.tx.is_truncated() {
@@ -291,7 +292,7 @@ fn replay_source<O>(instance: &mut Instance<O>, owner: Key, reader: &mut Reader)
                 keep_position(instance, reader);
                 // The stream of a request ends with its response.
                 let id = ExchangeId::new(reader.stream);
-                let is_over = reader.stream != 0 && !instance.streams.contains_key(&id);
+                let is_over = reader.stream != 0 && instance.streams.is_own(id);
                 return if is_over { Source::End } else { Source::Pending };
             }
             Err(_) => return Source::Cut,

@@ -6,10 +6,11 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::exchange::{Exchange, OwnedHead, Stage};
-use super::instance::{Instance, Kind, Session, Stream, response_buffer};
+use super::instance::{Instance, Kind, Session, response_buffer};
 use super::output::control;
 use super::principal::{Denied, Principal};
 use super::slab::Key;
+use super::stream::Stream;
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::handle::ExchangeId;
 use crate::http::server::{EventId, OutgoingResponse, Rejection, Route, SessionId};

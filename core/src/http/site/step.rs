@@ -58,8 +58,8 @@ impl<'c, O> Site<'c, O> {
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream = id.unwrap_or(crate::ExchangeId::SESSION);
-        let Instance { state, own, streams, .. } = instance;
-        let line = streams.get_mut(&stream).unwrap_or(own);
+        let Instance { state, streams, .. } = instance;
+        let line = streams.get_mut(stream);
         if !line.messages.is_worth_it(&line.tx) {
             line.waiting.push(key);
             return SiteStep::Again;
@@ -173,7 +173,7 @@ impl<'c, O> Site<'c, O> {
         if let Some(id) = id {
             self.by_id.remove(&super::route::first_digits(id.as_str()));
         }
-        for stream in instance.streams.values().chain([&instance.own]) {
+        for stream in instance.streams.iter() {
             stream.waiting.iter().for_each(|exchange| self.queue(Task::Exchange(*exchange)));
             if let Some(exchange) = stream.exchange {
                 self.ready(exchange);
