@@ -72,7 +72,7 @@ pub use server::{
     ServerConfig, ServerEvent, ServerMemory, ServerState,
 };
 #[cfg(feature = "alloc")]
-pub use server::{GrowingServerState, OwnedRequest};
+pub use server::{GrowingServerState, OwnedRequest, ResponseKind};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tool_context::{Link, ToolContext, TurnLink};

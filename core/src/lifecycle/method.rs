@@ -1,5 +1,7 @@
 //! Methods of the requests that clients send: one row each.
 
+use core::fmt;
+
 use super::capability::ServerFeatures;
 use super::revision::Revision;
 use crate::json::JsonStr;
@@ -87,6 +89,16 @@ macro_rules! table {
                     $(Self::$variant => Method::$variant,)*
                     Self::Other(name) => return Err(name),
                 })
+            }
+        }
+
+        /// Writes the name, for example `tools/call`. An unknown one is text of the client.
+        impl fmt::Display for Method<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant => f.write_str($name),)*
+                    Self::Other(name) => fmt::Display::fmt(name, f),
+                }
             }
         }
     };

@@ -30,6 +30,8 @@ pub use notify::{Change, LogMessage};
 pub use owned::OwnedRequest;
 pub use owned::RequestMemory;
 pub use requests::ClientRequest;
+#[cfg(feature = "alloc")]
+pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;
 #[cfg(feature = "alloc")]
 pub use state::GrowingServerState;
@@ -67,6 +69,9 @@ struct Peer {
     calls_made: u32,
     /// When the last message of the peer arrived.
     last_received: Instant,
+    /// The latest response that was not a plain result.
+    #[cfg(feature = "alloc")]
+    other_response: Option<(Slot, ResponseKind)>,
 }
 
 impl Peer {
@@ -76,6 +81,8 @@ impl Peer {
         calls: None,
         calls_made: 0,
         last_received: Instant::from_millis(0),
+        #[cfg(feature = "alloc")]
+        other_response: None,
     };
 }
 
@@ -146,6 +153,12 @@ impl<'s> Server<'s> {
     #[must_use]
     pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
+    }
+
+    /// Returns the id of an open request, as JSON text: a number, or a string in quotes.
+    #[must_use]
+    pub fn request_id(&self, request: RequestHandle) -> Option<&str> {
+        Some(self.requests.get(request.0)?.id.as_str())
     }
 
     /// Returns the revision for responses to messages that cannot be parsed.

@@ -402,6 +402,10 @@ impl Server<'_> {
             "inputRequests"?: input_requests,
             "requestState"?: state,
         });
+        #[cfg(feature = "alloc")]
+        {
+            self.peer.other_response = Some((request.0, super::ResponseKind::InputRequired));
+        }
         self.respond_with::<dyn Encode>(request, "input_required", &result, tx)
     }
 }

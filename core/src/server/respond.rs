@@ -138,6 +138,7 @@ impl Server<'_> {
         why: &dyn Encode,
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
+        self.note(request, ErrorCode::InvalidParams);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             object!(writer, { "code": -32602_i32, "message": why });
@@ -169,6 +170,10 @@ impl Server<'_> {
     ) -> Result<(), SendError> {
         let block = object!({ "type" = "text", "text": text });
         let result = object!({ "content": [&block], "isError"?: is_error.then_some(true) });
+        #[cfg(feature = "alloc")]
+        if is_error {
+            self.peer.other_response = Some((request.0, ResponseKind::ToolFailed));
+        }
         self.respond_with::<dyn Encode>(request, "complete", &result, tx)
     }
 
@@ -189,6 +194,7 @@ impl Server<'_> {
         {
             return Err(SendError::NotAllowed(NotAllowed::Capability));
         }
+        self.note(request, error.code);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_error(writer, Some(id), error)
         })
@@ -217,6 +223,7 @@ impl Server<'_> {
         if pages.is_empty() {
             return Err(SendError::Invalid(InvalidPayload::Empty));
         }
+        self.note(request, ErrorCode::UrlElicitationRequired);
         self.send_response(request, tx, &|id: &str, writer: &mut Encoder<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":");
             let data = object!({ "elicitations": pages });
@@ -245,6 +252,7 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         tx.abandon(key(request.0))?;
+        self.note(request, error.code);
         // The error has its own `WriterId`, so a retry resumes it and does not abort it as well.
         let write = |id: &str, writer: &mut Encoder<'_>| write_error(writer, Some(id), error);
         self.respond_as::<dyn Response>(replacement_key(request.0), request, tx, &write)
@@ -285,6 +293,32 @@ impl Server<'_> {
         } else {
             self.send_response(request, tx, &write)
         }
+    }
+
+    /// Returns how a request was responded to. Known of the latest response of this server that
+    /// was not a plain result; for all other requests it returns [`ResponseKind::Result`]. For
+    /// logs and metrics, right after the response.
+    ///
+    /// A result that the application has written itself is a `Result`, even with `isError`.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn response_kind(&self, request: RequestHandle) -> ResponseKind {
+        match self.peer.other_response {
+            Some((slot, kind)) if slot == request.0 => kind,
+            _ => ResponseKind::Result,
+        }
+    }
+
+    /// Records that the response to a request is an error.
+    #[cfg_attr(not(feature = "alloc"), expect(clippy::unused_self))]
+    fn note(&mut self, request: RequestHandle, code: ErrorCode) {
+        #[cfg(feature = "alloc")]
+        if let Some(pending) = self.requests.get(request.0) {
+            let kind = ResponseKind::Error(code.number(pending.revision));
+            self.peer.other_response = Some((request.0, kind));
+        }
+        #[cfg(not(feature = "alloc"))]
+        let _ = (request, code);
     }
 
     fn send_response(
@@ -333,6 +367,21 @@ impl Server<'_> {
         }
         true
     }
+}
+
+/// The kind of a response, for logs and metrics: see [`Server::response_kind`].
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ResponseKind {
+    /// A result.
+    Result,
+    /// The tool failed: a result with `isError`.
+    ToolFailed,
+    /// Input is required first (2026-07-28).
+    InputRequired,
+    /// An error with this code.
+    Error(i32),
 }
 
 /// Writes the response to the request with this id. Not `dyn Fn`: its vtable is larger.
