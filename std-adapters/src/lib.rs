@@ -13,6 +13,8 @@
 //! module to another: `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and
 //! `AsyncToolHandler`, served by `call_async_tool`.
 //!
+//! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
+//!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
 
@@ -34,6 +36,10 @@ mod client;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
+#[cfg(feature = "blocking")]
+pub mod observer;
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+mod panics;
 #[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
 mod rounds;

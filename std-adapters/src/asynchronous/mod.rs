@@ -124,7 +124,6 @@ pub mod client;
 pub mod http;
 mod io;
 mod memory;
-mod panics;
 mod server;
 #[cfg(feature = "smol")]
 mod smol_streams;
@@ -132,6 +131,8 @@ mod tasks;
 mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_streams;
+
+use crate::panics;
 
 pub use child_process::ChildProcess;
 pub use io::JoinedIo;

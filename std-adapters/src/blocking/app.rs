@@ -1,17 +1,19 @@
 //! A server made of a configuration, a catalog and one function.
 
 use std::cell::Cell;
-use std::fmt;
 use std::io::Write;
+use std::time::Duration;
+use std::{fmt, thread};
 
 #[cfg(feature = "derive")]
 use mcp_sansio::typed::Tools;
 use mcp_sansio::{
-    Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent,
-    Target,
+    Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, Target,
 };
 
-use super::{Context, Error, Handler, Input, Memory, StateProtector, serve, serve_on};
+use super::on_request::OnRequest;
+use super::{Context, Error, Handler, Input, Memory, StateProtector, run, serve_stdio};
+use crate::observer::{Disconnect, Hooks, Observation, Observed, Observer, Transport, Watch};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
 /// after the other.
@@ -34,29 +36,31 @@ use super::{Context, Error, Handler, Input, Memory, StateProtector, serve, serve
 /// `RequestContext::call_tool` serves tools that are types (feature `derive`).
 ///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
-/// call [`serve`].
+/// call [`serve`](super::serve).
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
-    catalog: Option<&'c Catalog<'c>>,
-    protector: Protector<'c>,
+    pub(super) catalog: Option<&'c Catalog<'c>>,
+    pub(super) protector: Part<&'c dyn StateProtector>,
+    observer: Part<&'c dyn Observer>,
+    watch: Option<Duration>,
 }
 
-/// Protects the state of calls that request input.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Protector<'c>(pub(super) Option<&'c dyn StateProtector>);
+/// A part of an [`App`] that may be missing, and is not written by `Debug`.
+#[derive(Clone, Copy)]
+pub(super) struct Part<T>(pub(super) Option<T>);
 
-impl fmt::Debug for Protector<'_> {
+impl<T> fmt::Debug for Part<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Protector").field(&self.0.is_some()).finish()
+        f.debug_tuple("Part").field(&self.0.is_some()).finish()
     }
 }
 
 impl<'c> App<'c> {
     /// Creates an application without a catalog.
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self { config, catalog: None, protector: Protector(None) }
+        Self { config, catalog: None, protector: Part(None), observer: Part(None), watch: None }
     }
 
     /// Sets the catalog, which responds to list requests, unknown names and invalid arguments.
@@ -71,12 +75,25 @@ impl<'c> App<'c> {
     /// Protects the state that clients keep while they are asked for input (2026-07-28,
     /// basic/patterns/mrtr).
     pub const fn state_protector(self, protector: &'c dyn StateProtector) -> Self {
-        Self { protector: Protector(Some(protector)), ..self }
+        Self { protector: Part(Some(protector)), ..self }
     }
 
-    /// Serves standard input and output until the input ends, see [`serve`]. `on_request` is called
-    /// for each request that the catalog does not respond to. If it returns without a response, the
-    /// request gets an internal error (-32603).
+    /// Tells an observer of requests and their ends, of failures and of the connection.
+    pub const fn observer(self, observer: &'c dyn Observer) -> Self {
+        Self { observer: Part(Some(observer)), ..self }
+    }
+
+    /// Tells the observer of a request whose function runs for longer than this
+    /// ([`Observer::stalled`]), for example [`STALLED`](crate::observer::STALLED): other messages
+    /// wait meanwhile. It starts one thread for as long as the application serves. Not in
+    /// [memory](Self::memory).
+    pub const fn watch(self, limit: Duration) -> Self {
+        Self { watch: Some(limit), ..self }
+    }
+
+    /// Serves standard input and output until the input ends, see [`serve`](super::serve).
+    /// `on_request` is called for each request that the catalog does not respond to. If it returns
+    /// without a response, the request gets an internal error (-32603).
     ///
     /// # Errors
     /// Errors of reading and of writing, and those that `on_request` returns.
@@ -84,10 +101,10 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        serve(self.config, OnRequest { app: self, on_request })
+        self.observed(Transport::Stdio, on_request, |handler| serve_stdio(self.config, handler))
     }
 
-    /// Serves any input and output until the input ends, see [`serve_on`].
+    /// Serves any input and output until the input ends, see [`serve_on`](super::serve_on).
     ///
     /// # Errors
     /// As [`serve`](Self::serve).
@@ -100,7 +117,33 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        serve_on(self.config, input, output, OnRequest { app: self, on_request })
+        self.observed(Transport::Stream, on_request, |handler| {
+            run(self.config, input, output, handler)
+        })
+    }
+
+    /// Serves, and tells the observer of it.
+    fn observed<F>(
+        self,
+        transport: Transport,
+        on_request: F,
+        serve: impl FnOnce(&mut OnRequest<'_, F>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(observer) = self.observer.0 else {
+            return serve(&mut OnRequest { app: self, on_request, observation: None });
+        };
+        let watch = self.watch.map(Watch::new);
+        let hooks = Hooks { observer, watch: watch.as_ref() };
+        thread::scope(|scope| {
+            let _end = watch.as_ref().map(|watch| watch.start_scoped(scope, hooks)).transpose()?;
+            let observation = Some(Observation::connected(hooks, transport));
+            let mut handler = OnRequest { app: self, on_request, observation };
+            let served = serve(&mut handler);
+            if let (Err(error), Some(observation)) = (&served, &mut handler.observation) {
+                observation.disconnected(Disconnect::Failed(error));
+            }
+            served
+        })
     }
 }
 
@@ -110,7 +153,9 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        Memory::new(self.config, OnRequest { app: self, on_request })
+        let hooks = self.observer.0.map(|observer| Hooks { observer, watch: None });
+        let observation = hooks.map(|hooks| Observation::connected(hooks, Transport::Memory));
+        Memory::new(self.config, OnRequest { app: self, on_request, observation })
     }
 }
 
@@ -118,12 +163,13 @@ impl<'c> App<'c> {
 #[derive(Debug)]
 pub struct RequestContext<'r, 's> {
     pub(super) request: &'r Request<'r>,
-    target: Target<'r>,
+    pub(super) target: Target<'r>,
     /// The catalog, until the arguments are known to be valid.
     #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only those of types"))]
-    unread: Cell<Option<&'r Catalog<'r>>>,
+    pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
     #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
-    pub(super) protector: Protector<'r>,
+    pub(super) protector: Part<&'r dyn StateProtector>,
+    pub(super) observed: Option<Observed<'r>>,
     pub(super) connection: &'r mut Context<'s>,
 }
 
@@ -182,9 +228,16 @@ impl<'r, 's> RequestContext<'r, 's> {
             && let Target::Tool(tool) = self.target
             && let Err(error) = tool.check_result(result, request.revision)
         {
+            if let Some(observed) = self.observed {
+                observed.failed(&error);
+            }
             return self.connection.send(|server, tx| error.send(server, request.handle, tx));
         }
-        self.connection.respond(request.handle, result)
+        self.connection.respond(request.handle, result)?;
+        if let Some(observed) = self.observed {
+            observed.responded(request, result);
+        }
+        Ok(())
     }
 
     /// Sends an error as the response.
@@ -206,57 +259,5 @@ impl<'r, 's> RequestContext<'r, 's> {
     /// Returns the connection, for everything else.
     pub const fn connection(&mut self) -> &mut Context<'s> {
         self.connection
-    }
-}
-
-/// The handler of an [`App`].
-struct OnRequest<'c, F> {
-    app: App<'c>,
-    on_request: F,
-}
-
-impl<F> Handler for OnRequest<'_, F>
-where
-    F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
-{
-    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let ServerEvent::Request(request) = event else { return Ok(()) };
-        let target = match self.app.catalog {
-            #[cfg(feature = "derive")]
-            Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), &request)?,
-            #[cfg(not(feature = "derive"))]
-            Some(catalog) => ctx.respond_from(catalog, &request)?,
-            None => Target::Other,
-        };
-        if matches!(target, Target::Responded) {
-            return Ok(());
-        }
-        let mut context = RequestContext {
-            request: &request,
-            target,
-            unread: Cell::new(self.app.catalog),
-            protector: self.app.protector,
-            connection: ctx,
-        };
-        match (self.on_request)(&mut context) {
-            Ok(()) | Err(Error::InvalidArguments) => {}
-            Err(error) => return Err(error),
-        }
-        if ctx.asking.is_waiting(request.handle) {
-            return Ok(());
-        }
-        if !ctx.server().is_request_open(request.handle) {
-            return Ok(());
-        }
-        // The function may have got none, because they are invalid.
-        if let Some(catalog) = self.app.catalog {
-            ctx.respond_from(catalog, &request)?;
-        }
-        // Nothing would respond to it later.
-        if ctx.server().is_request_open(request.handle) {
-            let error = RpcError::internal("The application sent no response");
-            ctx.respond_error(request.handle, &error)?;
-        }
-        Ok(())
     }
 }

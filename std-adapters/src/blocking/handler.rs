@@ -1,6 +1,5 @@
 //! The trait that an application implements, and the errors of a session.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{fmt, io};
 
 use mcp_sansio::{Instant, RequestHandle, SendError, ServerEvent};
@@ -61,13 +60,6 @@ where
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
         self(event, ctx)
     }
-}
-
-/// Calls a function of the application. Returns `None` if it panicked; the panic hook has reported
-/// that by then. Values that the function shares with the caller may be in an inconsistent state,
-/// which is up to the application: calls of the core either complete or have no effect.
-pub(super) fn catch_panic<R>(call: impl FnOnce() -> R) -> Option<R> {
-    catch_unwind(AssertUnwindSafe(call)).ok()
 }
 
 /// An error of a server on blocking input and output.

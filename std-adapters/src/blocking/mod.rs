@@ -67,6 +67,7 @@ mod context;
 mod handler;
 mod input;
 mod memory;
+mod on_request;
 #[cfg(feature = "derive")]
 mod tools;
 
@@ -88,8 +89,8 @@ use mcp_sansio::{
     TxBuffer,
 };
 
+use crate::panics::caught;
 use asking::{Asking, Finished};
-use handler::catch_panic;
 
 /// Serves this process's standard input and output until the input ends.
 ///
@@ -98,7 +99,11 @@ use handler::catch_panic;
 ///
 /// # Errors
 /// Errors of reading and of writing, and those that the handler returns.
-pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Error> {
+pub fn serve(config: &ServerConfig<'_>, mut handler: impl Handler) -> Result<(), Error> {
+    serve_stdio(config, &mut handler)
+}
+
+fn serve_stdio(config: &ServerConfig<'_>, handler: &mut impl Handler) -> Result<(), Error> {
     #[cfg(unix)]
     {
         use std::fs::File;
@@ -107,10 +112,10 @@ pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Err
         // nor the client its responses.
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        serve_on(config, Polled(input), output, handler)
+        run(config, Polled(input), output, handler)
     }
     #[cfg(not(unix))]
-    serve_on(config, Threaded::new(io::stdin()), io::stdout(), handler)
+    run(config, Threaded::new(io::stdin()), io::stdout(), handler)
 }
 
 /// Serves any input and output until the input ends.
@@ -121,19 +126,28 @@ pub fn serve_on(
     config: &ServerConfig<'_>,
     input: impl Input,
     output: impl Write,
-    handler: impl Handler,
+    mut handler: impl Handler,
 ) -> Result<(), Error> {
-    match run(config, input, output, handler) {
+    run(config, input, output, &mut handler)
+}
+
+fn run(
+    config: &ServerConfig<'_>,
+    input: impl Input,
+    output: impl Write,
+    handler: &mut impl Handler,
+) -> Result<(), Error> {
+    match run_until_end(config, input, output, handler) {
         Err(error) if error.is_closed() => Ok(()),
         ended => ended,
     }
 }
 
-fn run(
+fn run_until_end(
     config: &ServerConfig<'_>,
     mut input: impl Input,
     mut output: impl Write,
-    mut handler: impl Handler,
+    handler: &mut impl Handler,
 ) -> Result<(), Error> {
     let mut connection: Connection<'_, _, _, _> = Connection::new(
         config,
@@ -157,7 +171,7 @@ fn run(
         let (write, mut read, until) = match step {
             Step::Event(event, turn) => {
                 let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
-                handle_event(event, &mut ctx, &mut handler)?;
+                handle_event(event, &mut ctx, handler)?;
                 continue;
             }
             Step::Again => continue,
@@ -170,7 +184,7 @@ fn run(
             if timer.is_some_and(|due| due <= now) {
                 let turn = connection.turn(now);
                 let mut ctx = Context::new(turn, &mut output, &clock, &mut asking);
-                timer_not_before = call_timer(&mut ctx, &mut handler)?;
+                timer_not_before = call_timer(&mut ctx, handler)?;
             }
             continue;
         }
@@ -228,7 +242,7 @@ fn handle_event(
     }
     let request =
         if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
-    if let Some(done) = catch_panic(|| handler.on_event(event, ctx)) {
+    if let Ok(done) = caught(|| handler.on_event(event, ctx)) {
         return done;
     }
     ctx.abort_line()?;
@@ -240,9 +254,9 @@ fn handle_event(
 
 /// Calls the timer of the handler. Returns the earliest time at which it may be called again.
 fn call_timer(ctx: &mut Context<'_>, handler: &mut impl Handler) -> Result<Instant, Error> {
-    match catch_panic(|| handler.on_timer(ctx)) {
-        Some(done) => done.map(|()| Instant::from_millis(0)),
-        None => {
+    match caught(|| handler.on_timer(ctx)) {
+        Ok(done) => done.map(|()| Instant::from_millis(0)),
+        Err(_) => {
             ctx.abort_line()?;
             handler.on_panic(None, ctx)?;
             Ok(ctx.now().saturating_add(PANIC_DELAY))

@@ -10,6 +10,7 @@ use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools 
 use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
+use crate::observer::{Observed, Refusal};
 use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
 
 impl RequestContext<'_, '_> {
@@ -54,7 +55,8 @@ impl RequestContext<'_, '_> {
     /// See [`Context`].
     pub fn call_tool<H: ToolHandler>(&mut self, handler: &mut H) -> Result<(), Error> {
         let handler = SyncTools::new(handler);
-        self.connection.run_tool(self.request, &handler, self.protector.0, Waker::noop())
+        let (protector, observed) = (self.protector.0, self.observed);
+        self.connection.run_tool(self.request, &handler, protector, observed, Waker::noop())
     }
 
     /// Calls a tool that takes time: see [`Context::call_async_tool`].
@@ -62,7 +64,8 @@ impl RequestContext<'_, '_> {
     /// # Errors
     /// See [`Context`].
     pub fn call_async_tool<H: AsyncToolHandler>(&mut self, handler: &H) -> Result<(), Error> {
-        self.connection.run_tool(self.request, handler, self.protector.0, &Unpark::waker())
+        let (protector, observed) = (self.protector.0, self.observed);
+        self.connection.run_tool(self.request, handler, protector, observed, &Unpark::waker())
     }
 }
 
@@ -82,7 +85,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &mut H,
     ) -> Result<(), Error> {
-        self.run_tool(request, &SyncTools::new(handler), None, Waker::noop())
+        self.run_tool(request, &SyncTools::new(handler), None, None, Waker::noop())
     }
 
     /// As [`call_tool`](Self::call_tool), for tools that take time. The thread sleeps while the
@@ -96,7 +99,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
     ) -> Result<(), Error> {
-        self.run_tool(request, handler, None, &Unpark::waker())
+        self.run_tool(request, handler, None, None, &Unpark::waker())
     }
 
     pub(super) fn run_tool<H: AsyncToolHandler>(
@@ -104,6 +107,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
         protector: Option<&dyn StateProtector>,
+        observed: Option<Observed<'_>>,
         waker: &Waker,
     ) -> Result<(), Error> {
         let handle = request.handle;
@@ -114,7 +118,7 @@ impl Context<'_> {
                 Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
             },
         };
-        while self.attempt(request, handler, &round, waker)? {
+        while self.attempt(request, handler, &round, observed, waker)? {
             if request.revision.is_modern() {
                 let (missing, state) = round.finish(request, protector);
                 let sent = self.send(|server, tx| {
@@ -143,12 +147,16 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
         round: &Round,
+        observed: Option<Observed<'_>>,
         waker: &Waker,
     ) -> Result<bool, Error> {
         let handle = request.handle;
         let call = match CallOf::<H::Tools>::from_request(request) {
             Some(Ok(call)) => call,
             Some(Err(faults)) => {
+                if let Some(observed) = observed {
+                    observed.refused(Refusal::InvalidParams);
+                }
                 self.send(|server, tx| server.respond_invalid_arguments(handle, &faults, tx))?;
                 return Ok(false);
             }
@@ -166,7 +174,11 @@ impl Context<'_> {
         };
         let is_input_required = result.as_ref().is_err_and(ToolError::is_input_required);
         if !is_input_required {
-            link.respond(handle, &checked::<H::Tools, _>(request, result))?;
+            let result = checked::<H::Tools, _>(request, result);
+            if let (Some(observed), Err(error)) = (observed, &result) {
+                observed.failed(error);
+            }
+            link.respond(handle, &result)?;
         }
         Ok(is_input_required)
     }

@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{ChildStderr, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use crate::panics::caught;
 
 /// Destination of a server's standard error. It is always read, so a server never blocks on it.
 #[derive(Default)]
@@ -68,7 +69,7 @@ impl Stderr {
                 if let Some(each) = &each {
                     // Reading goes on after a panic, or the server would block.
                     let mut each = each.lock().unwrap_or_else(PoisonError::into_inner);
-                    let _ = catch_unwind(AssertUnwindSafe(|| each(text)));
+                    let _ = caught(|| each(text));
                 }
                 let mut tail = kept.tail();
                 if tail.lines.len() == KEPT_LINES {

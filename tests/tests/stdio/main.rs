@@ -3,6 +3,8 @@
 mod asking;
 mod client;
 mod memory;
+mod observer;
 mod server;
 mod tools;
+mod tracing;
 mod typed_calls;

@@ -11,7 +11,7 @@ use super::connector::Clock;
 use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
 use super::pending_calls::{PendingCall, PendingCalls};
 use super::{CallId, Direction, Error, Trace};
-use crate::blocking::handler::catch_panic;
+use crate::panics::caught;
 
 /// Everything but the connection, to handle events with while they borrow it.
 pub(super) struct Application<'c> {
@@ -86,7 +86,7 @@ impl<'c> Application<'c> {
         let fresh = pending.get(self.traced..).unwrap_or_default();
         for line in fresh.split_inclusive(|byte| *byte == b'\n') {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let _ = catch_panic(|| trace(Direction::Sent, line));
+            let _ = caught(|| trace(Direction::Sent, line));
         }
         self.traced = pending.len();
     }
@@ -128,7 +128,7 @@ impl<'c> Application<'c> {
                     pending.acknowledged |= matches!(event, ClientEvent::Listening { .. });
                     pending.id
                 });
-                if catch_panic(|| self.handler.on_event(about, event)).is_none() {
+                if caught(|| self.handler.on_event(about, event)).is_err() {
                     self.panicked(about);
                 }
             }
@@ -216,7 +216,7 @@ impl<'c> Application<'c> {
     ) -> Result<OwnedJson, InputRefusal> {
         let input = ReceivedInputRequest::new(request, revision(turn.parts().0));
         let begun = (self.clock)().as_millis();
-        let response = catch_panic(|| self.handler.on_input_request(&input));
+        let response = caught(|| self.handler.on_input_request(&input)).ok();
         if let Some(left) = self.free_input_requests.checked_sub(1) {
             self.free_input_requests = left;
             self.input_time =
@@ -233,7 +233,7 @@ impl<'c> Application<'c> {
 
     fn panicked(&mut self, about: Option<CallId>) {
         // The panic hook reports a panic in here, too.
-        let _ = catch_panic(|| self.handler.on_panic(about));
+        let _ = caught(|| self.handler.on_panic(about));
     }
 }
 

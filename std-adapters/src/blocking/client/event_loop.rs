@@ -10,7 +10,7 @@ use mcp_sansio::{
 use super::application::ConnectState;
 use super::calls::Peer;
 use super::{Client, ConnectionEnd, Direction, Error, Transferred};
-use crate::blocking::handler::catch_panic;
+use crate::panics::caught;
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
@@ -234,7 +234,7 @@ impl Client<'_> {
             && let Some(messages) = self.connection.rx().next_messages()
         {
             let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = messages.frame();
-            let _ = catch_panic(|| trace(Direction::Received, line));
+            let _ = caught(|| trace(Direction::Received, line));
             self.is_traced = true;
         }
     }

@@ -1,17 +1,19 @@
 //! Catches panics of the application's code: one ends neither the connection nor other requests.
 
 use std::any::Any;
+#[cfg(feature = "asynchronous")]
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+#[cfg(feature = "asynchronous")]
 use futures_lite::FutureExt as _;
 
 /// The message of a panic; empty if its payload is not a string.
-pub(super) struct Panic(pub(super) String);
+pub(crate) struct Panic(pub(crate) String);
 
 /// Calls code of the application and catches its panic. State that the code shares may have been
 /// left half changed, as after a panic on another thread.
-pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = text_of(&*payload);
         // Dropping a payload may panic as well. In that case it is leaked.
@@ -28,6 +30,7 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Awaits a future of the application. Returns `None` if it panics, or if there is none.
-pub(super) async fn caught_future<F: Future>(future: Option<F>) -> Option<F::Output> {
+#[cfg(feature = "asynchronous")]
+pub(crate) async fn caught_future<F: Future>(future: Option<F>) -> Option<F::Output> {
     AssertUnwindSafe(future?).catch_unwind().await.ok()
 }

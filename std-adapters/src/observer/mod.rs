@@ -1,0 +1,290 @@
+//! Connections, requests and failures of a server as they happen, for logs and metrics: see
+//! [`Observer`].
+
+mod hooks;
+mod stderr;
+#[cfg(feature = "tracing")]
+mod tracing;
+mod watch;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use mcp_sansio::{Request, ToolError, Violation};
+
+#[cfg(feature = "blocking")]
+pub(crate) use hooks::Observation;
+pub(crate) use hooks::{Hooks, Observed};
+pub use stderr::StderrObserver;
+#[cfg(feature = "tracing")]
+pub use tracing::TracingObserver;
+pub(crate) use watch::Watch;
+
+/// Sees what a server does. Each method does nothing unless it is implemented.
+///
+/// The methods are called on the threads that serve the connections, so they should not block;
+/// [`stalled`](Self::stalled) is called on a thread of its own. A panic in them is caught.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use std::time::Duration;
+///
+/// use mcp_sansio_adapters::observer::{Ended, Observer, RequestInfo};
+///
+/// #[derive(Default)]
+/// struct Failures(AtomicU64);
+///
+/// impl Observer for Failures {
+///     fn ended(&self, _: &RequestInfo, how: Ended, _: Duration) {
+///         if how.is_failure() {
+///             self.0.fetch_add(1, Relaxed);
+///         }
+///     }
+/// }
+/// ```
+pub trait Observer: Send + Sync {
+    /// A client has connected. The number of a connection is unique in the process.
+    fn connected(&self, connection: u64, transport: Transport) {
+        let _ = (connection, transport);
+    }
+
+    /// A request for the application has arrived. Requests that the library responds to by itself,
+    /// such as `initialize` and `ping`, are not reported.
+    fn began(&self, request: &RequestInfo) {
+        let _ = request;
+    }
+
+    /// Runs the handler of a request: until it ends or waits, so that one request may be run many
+    /// times. Call `handler` once. For what belongs to a thread meanwhile, such as a span.
+    fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
+        let _ = request;
+        handler();
+    }
+
+    /// A request that [began](Self::began) has ended, after this time.
+    fn ended(&self, request: &RequestInfo, how: Ended, took: Duration) {
+        let _ = (request, how, took);
+    }
+
+    /// The library has refused a message. `request` is `None` if the message is not a request for
+    /// the application; otherwise [`ended`](Self::ended) follows.
+    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
+        let _ = (connection, request, why);
+    }
+
+    /// A handler has returned an error. Its `Display` has what the client is not told.
+    /// [`ended`](Self::ended) follows.
+    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
+        let _ = (request, error);
+    }
+
+    /// Code of the application has panicked: the handler of the request, or if that is `None`
+    /// another function. `message` is empty if the payload is not a string, and has at most
+    /// [`MAX_TEXT`] characters. The default panic hook also prints it to standard error.
+    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
+        let _ = (request, message);
+    }
+
+    /// A handler has run for this time without ending or waiting, and still runs. Reported once for
+    /// each [`run`](Self::run), if the application is watched (`App::watch`).
+    fn stalled(&self, request: &RequestInfo, after: Duration) {
+        let _ = (request, after);
+    }
+
+    /// A connection has ended, after this time. Its requests [ended](Self::ended) before.
+    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
+        let _ = (connection, how, after);
+    }
+}
+
+/// A request, as long as an [`Observer`] is told about it.
+///
+/// The texts are those of the client, and may have control characters: print them as the `Display`
+/// of this type does, through [`Printable`](mcp_sansio::Printable).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RequestInfo {
+    /// Number of the request, unique in the process.
+    pub number: u64,
+    /// Number of the connection, unique in the process.
+    pub connection: u64,
+    /// The id that the client has chosen, as JSON text: a number, or a string in quotes.
+    pub id: String,
+    /// The method.
+    pub method: String,
+    /// Name of the tool or prompt, or URI of the resource; empty for other requests. Cut after
+    /// [`MAX_TEXT`] characters.
+    pub name: String,
+    /// The `traceparent` in `_meta` (W3C Trace Context), if it is valid.
+    pub traceparent: Option<String>,
+    /// The `tracestate` in `_meta`, if it is valid and has at most [`MAX_TRACESTATE`] bytes.
+    pub tracestate: Option<String>,
+    began: Instant,
+}
+
+impl RequestInfo {
+    pub(crate) fn new(connection: u64, id: &str, request: &Request<'_>) -> Self {
+        let name = request.name().or_else(|| request.uri());
+        Self {
+            number: hooks::next_number(),
+            connection,
+            id: id.to_owned(),
+            method: cut(&request.method),
+            name: name.map(|name| cut(&name)).unwrap_or_default(),
+            traceparent: request.traceparent().map(|text| cut(&text)),
+            tracestate: request
+                .tracestate()
+                .filter(|text| text.len() <= MAX_TRACESTATE)
+                .map(str::to_owned),
+            began: Instant::now(),
+        }
+    }
+}
+
+/// Writes the method, the name and the id on one line.
+impl fmt::Display for RequestInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let printable = mcp_sansio::Printable::new;
+        write!(f, "{}", printable(&self.method))?;
+        if !self.name.is_empty() {
+            write!(f, " {}", printable(&self.name))?;
+        }
+        write!(f, " (id {})", printable(&self.id))
+    }
+}
+
+/// Writes at most [`MAX_TEXT`] characters of a text.
+pub(crate) fn cut(text: &dyn fmt::Display) -> String {
+    struct Cut(String, usize);
+
+    impl fmt::Write for Cut {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            for c in text.chars() {
+                self.1 = self.1.checked_sub(1).ok_or(fmt::Error)?;
+                self.0.push(c);
+            }
+            Ok(())
+        }
+    }
+
+    let mut cut = Cut(String::new(), MAX_TEXT);
+    // Fails at the limit, so that no more of a long text is read.
+    let _ = fmt::write(&mut cut, format_args!("{text}"));
+    cut.0
+}
+
+/// The kind of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Transport {
+    /// Standard input and output.
+    Stdio,
+    /// Another stream: a socket, a pipe.
+    Stream,
+    /// HTTP.
+    Http,
+    /// A client in the same process, for tests.
+    Memory,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stdio => "stdio",
+            Self::Stream => "stream",
+            Self::Http => "HTTP",
+            Self::Memory => "memory",
+        })
+    }
+}
+
+/// The end of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The client gets a result.
+    Responded,
+    /// The client gets a result with `isError`.
+    ToolFailed,
+    /// The client is asked for input, and sends another request with it (2026-07-28).
+    InputRequired,
+    /// The client gets an error with this code.
+    Error(i32),
+    /// The client cancelled it.
+    Cancelled,
+    /// It was open longer than
+    /// [`request_timeout`](mcp_sansio::ServerConfig::request_timeout).
+    TimedOut,
+    /// The handler panicked.
+    Panicked,
+    /// The connection ended before.
+    Gone,
+}
+
+impl Ended {
+    /// Returns whether the request failed, not by the will of the client.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::ToolFailed | Self::Error(_) | Self::TimedOut | Self::Panicked)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Responded => "responded",
+            Self::ToolFailed => "tool failed",
+            Self::InputRequired => "input required",
+            Self::Error(code) => return write!(f, "error {code}"),
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed out",
+            Self::Panicked => "panicked",
+            Self::Gone => "connection ended",
+        })
+    }
+}
+
+/// Why the library has refused a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The client violated the protocol.
+    Violation(Violation),
+    /// A name, a URI, a cursor or arguments are invalid: the catalog has responded.
+    InvalidParams,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Violation(violation) => violation.fmt(f),
+            Self::InvalidParams => f.write_str("invalid parameters"),
+        }
+    }
+}
+
+/// The end of a connection.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Disconnect<'e> {
+    /// The client closed it.
+    Closed,
+    /// Reading or writing failed, or the application returned an error.
+    Failed(&'e dyn std::error::Error),
+}
+
+impl fmt::Display for Disconnect<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed by the client"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A limit for `App::watch` that suits most applications: 1 second.
+pub const STALLED: Duration = Duration::from_secs(1);
+/// Maximum number of characters of a text that an [`Observer`] is told.
+pub const MAX_TEXT: usize = 256;
+/// Maximum number of bytes of [`RequestInfo::tracestate`]. Longer ones are left out.
+pub const MAX_TRACESTATE: usize = 512;

@@ -1,0 +1,125 @@
+//! Reports handlers that neither end nor wait, while they run.
+
+#[cfg(feature = "blocking")]
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "blocking")]
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Hooks, RequestInfo};
+
+/// The handlers that run at this moment, one for each thread, and the thread that looks after them.
+pub(crate) struct Watch {
+    limit: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    running: Vec<Running>,
+    is_over: bool,
+    /// Whether the thread waits for a handler to begin.
+    is_parked: bool,
+}
+
+struct Running {
+    request: Arc<RequestInfo>,
+    since: Instant,
+    is_reported: bool,
+}
+
+impl Watch {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Watches a handler until the returned value is dropped.
+    pub(super) fn begin(&self, request: &Arc<RequestInfo>) -> Watched<'_> {
+        let request = Arc::clone(request);
+        let number = request.number;
+        let mut state = self.lock();
+        state.running.push(Running { request, since: Instant::now(), is_reported: false });
+        // Otherwise it waits for the limit of a handler that began earlier.
+        if std::mem::take(&mut state.is_parked) {
+            self.changed.notify_one();
+        }
+        Watched { watch: self, number }
+    }
+
+    /// Reports handlers that run too long, until the watch ends.
+    fn run(&self, hooks: Hooks<'_>) {
+        let mut state = self.lock();
+        while !state.is_over {
+            let waiting = state.running.iter().filter(|running| !running.is_reported);
+            let due = waiting.filter_map(|running| running.since.checked_add(self.limit)).min();
+            let Some(due) = due else {
+                state.is_parked = true;
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let now = Instant::now();
+            if due > now {
+                let waited = self.changed.wait_timeout(state, due - now);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let mut stalled = Vec::new();
+            for running in &mut state.running {
+                let after = now.saturating_duration_since(running.since);
+                if after >= self.limit && !running.is_reported {
+                    running.is_reported = true;
+                    stalled.push((Arc::clone(&running.request), after));
+                }
+            }
+            drop(state);
+            for (request, after) in stalled {
+                hooks.tell(|observer| observer.stalled(&request, after));
+            }
+            state = self.lock();
+        }
+    }
+
+    /// Starts the thread, which ends when the returned value is dropped.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn start_scoped<'s>(
+        &'s self,
+        scope: &'s thread::Scope<'s, '_>,
+        hooks: Hooks<'s>,
+    ) -> io::Result<impl Drop + use<'s>> {
+        struct End<'w>(&'w Watch);
+
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.end();
+            }
+        }
+
+        thread::Builder::new()
+            .name("mcp-watch".to_owned())
+            .spawn_scoped(scope, move || self.run(hooks))?;
+        Ok(End(self))
+    }
+
+    fn end(&self) {
+        self.lock().is_over = true;
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A handler that runs.
+pub(super) struct Watched<'w> {
+    watch: &'w Watch,
+    number: u64,
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.watch.lock().running.retain(|running| running.request.number != self.number);
+    }
+}

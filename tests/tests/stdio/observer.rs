@@ -1,0 +1,364 @@
+//! The observer of the blocking server: connections, requests, failures, and handlers that block.
+
+use std::io::Cursor;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio::typed::{ToolHandler, Tools};
+use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, Tool};
+use mcp_sansio::{
+    Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, ServerConfig,
+    ServerFeatures, Target, ToolContext, ToolError, ToolResult, entries,
+};
+use mcp_sansio_adapters::blocking::{App, Error, RequestContext, Threaded};
+use mcp_sansio_adapters::observer::{
+    Disconnect, Ended, MAX_TEXT, Observer, Refusal, RequestInfo, Transport,
+};
+use serde_json::{Value, json};
+
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::TOOLS);
+static CATALOG: Catalog = Catalog::new()
+    .tools(entries![Tool::new("by_hand", RawJson::from_static(r#"{"type":"object"}"#))])
+    .calls::<Call>();
+
+#[derive(Tools)]
+enum Call {
+    /// Succeeds.
+    Say,
+    /// Has an argument.
+    Add { to: u8 },
+    /// Fails in words for the model.
+    Fail,
+    /// Fails in words for the log.
+    Break,
+    /// Fails with an error.
+    Refuse,
+    /// Panics.
+    Panic,
+    /// Requests input.
+    Ask,
+}
+
+struct Desk;
+
+impl ToolHandler for Desk {
+    type Tools = Call;
+    type Output<'a> = NoOutput;
+
+    fn call<'a>(&mut self, call: Call, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        match call {
+            Call::Say => Ok("said".into()),
+            Call::Add { to } => Ok((to + 1).to_string().into()),
+            Call::Fail => Err("no paper")?,
+            Call::Break => Err("the disk is full").or_internal()?,
+            Call::Refuse => Err(RpcError::new(ErrorCode::Application(7), "Busy"))?,
+            Call::Panic => panic!("a bug"),
+            Call::Ask => {
+                ctx.at_once(ctx.request_input("roots", InputRequest::ListRoots))?;
+                Ok("asked".into())
+            }
+        }
+    }
+}
+
+fn respond(ctx: &mut RequestContext<'_, '_>) -> Result<(), Error> {
+    match ctx.target() {
+        Target::Tool(tool) if tool.key() == "by_hand" => ctx.respond(&CallToolResult::error(&[])),
+        _ => ctx.call_tool(&mut Desk),
+    }
+}
+
+/// Writes down what it is told.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl Recorder {
+    fn write(&self, line: String) {
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Observer for Recorder {
+    fn connected(&self, _: u64, transport: Transport) {
+        self.write(format!("connected: {transport}"));
+    }
+
+    fn began(&self, request: &RequestInfo) {
+        self.write(format!("{request} began"));
+    }
+
+    fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
+        self.write(format!("{} runs", request.id));
+        handler();
+        self.write(format!("{} ran", request.id));
+    }
+
+    fn ended(&self, request: &RequestInfo, how: Ended, _: Duration) {
+        self.write(format!("{} ended: {how}", request.id));
+    }
+
+    fn refused(&self, _: u64, request: Option<&RequestInfo>, why: Refusal) {
+        let id = request.map_or("message", |request| &request.id);
+        self.write(format!("{id} refused: {why}"));
+    }
+
+    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
+        self.write(format!("{} failed: {error}", request.id));
+    }
+
+    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
+        self.write(format!("{} panicked: {message}", request.map_or("other", |r| &r.id)));
+    }
+
+    fn disconnected(&self, _: u64, how: Disconnect<'_>, _: Duration) {
+        self.write(format!("disconnected: {how}"));
+    }
+}
+
+fn request(id: Value, method: &str, mut params: Value) -> String {
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"roots": {}});
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    format!("{request}\n")
+}
+
+fn call(id: u32, name: &str) -> String {
+    request(json!(id), "tools/call", json!({"name": name}))
+}
+
+/// Serves these lines. Returns what the client gets.
+fn serve(app: App<'_>, lines: &str) -> Vec<Value> {
+    let mut output = Vec::new();
+    let input = Threaded::new(Cursor::new(lines.to_owned()));
+    app.serve_on(input, &mut output, respond).unwrap();
+    let lines = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+fn observed(lines: &str) -> Vec<String> {
+    let recorder = Recorder::default();
+    serve(App::new(&CONFIG).catalog(&CATALOG).observer(&recorder), lines);
+    let mut lines = recorder.lines();
+    assert_eq!(lines.remove(0), "connected: stream");
+    assert_eq!(lines.pop().unwrap(), "disconnected: closed by the client");
+    lines
+}
+
+#[test]
+fn each_request_begins_runs_and_ends_in_its_own_way() {
+    for (name, told, end) in [
+        ("say", vec![], "responded"),
+        ("fail", vec!["1 failed: no paper"], "tool failed"),
+        ("break", vec!["1 failed: the disk is full"], "error -32603"),
+        ("refuse", vec!["1 failed: Busy"], "error 7"),
+        ("by_hand", vec![], "tool failed"),
+        ("ask", vec![], "input required"),
+        ("add", vec!["1 refused: invalid parameters"], "tool failed"),
+        ("unknown", vec!["1 refused: invalid parameters"], "error -32602"),
+    ] {
+        let (began, ended) = (format!("tools/call {name} (id 1) began"), format!("1 ended: {end}"));
+        let mut expected = vec![began.as_str(), "1 runs"];
+        expected.extend(told);
+        expected.extend(["1 ran", &ended]);
+        assert_eq!(observed(&call(1, name)), expected);
+    }
+    let list = request(json!("a\u{1b}"), "tools/list", json!({}));
+    assert_eq!(
+        observed(&list),
+        [
+            "tools/list (id \"a\\u001b\") began",
+            "\"a\\u001b\" runs",
+            "\"a\\u001b\" ran",
+            "\"a\\u001b\" ended: responded"
+        ],
+    );
+}
+
+#[test]
+fn a_panic_is_told_and_the_next_request_is_served() {
+    assert_eq!(
+        observed(&[call(1, "panic"), call(2, "say")].concat()),
+        [
+            "tools/call panic (id 1) began",
+            "1 runs",
+            "1 ran",
+            "1 panicked: a bug",
+            "1 ended: panicked",
+            "tools/call say (id 2) began",
+            "2 runs",
+            "2 ran",
+            "2 ended: responded",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_request_for_the_application_is_refused_or_not_told() {
+    let discover = request(json!(1), "server/discover", json!({}));
+    let unknown = request(json!(2), "tools/unknown", json!({}));
+    assert_eq!(
+        observed(&[discover.as_str(), "noise\n", &unknown].concat()),
+        [
+            "message refused: Parse error: the message is not JSON",
+            "message refused: Method not found"
+        ]
+    );
+}
+
+#[test]
+fn a_call_that_waits_for_the_user_goes_on_until_it_is_cancelled_or_the_client_is_gone() {
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {"roots": {}},
+        "clientInfo": {"name": "c", "version": "1"},
+    }});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let ask = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "ask"}});
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    let lines = [initialize, initialized, ask(1), ask(2), cancel];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    assert_eq!(
+        observed(&lines),
+        [
+            "tools/call ask (id 1) began",
+            "1 runs",
+            "1 ran",
+            "tools/call ask (id 2) began",
+            "2 runs",
+            "2 ran",
+            "1 ended: cancelled",
+            "2 ended: connection ended",
+        ]
+    );
+}
+
+#[test]
+fn the_error_that_ends_a_server_is_told() {
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG).observer(&recorder);
+    let input = Threaded::new(Cursor::new(call(1, "say")));
+    let full = |_: &mut RequestContext<'_, '_>| Err(std::io::Error::other("full").into());
+    assert!(app.serve_on(input, Vec::new(), full).is_err());
+    let expected = ["1 ran", "1 ended: connection ended", "disconnected: full"];
+    assert_eq!(recorder.lines()[3..], expected);
+}
+
+#[test]
+fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
+    struct Bad;
+
+    impl Observer for Bad {
+        fn connected(&self, _: u64, _: Transport) {
+            panic!("connected");
+        }
+        fn began(&self, _: &RequestInfo) {
+            panic!("began");
+        }
+        fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
+            match request.id.as_str() {
+                "1" => {
+                    handler();
+                    handler();
+                    panic!("after");
+                }
+                "2" => panic!("before"),
+                _ => {}
+            }
+        }
+        fn ended(&self, _: &RequestInfo, _: Ended, _: Duration) {
+            panic!("ended");
+        }
+        fn refused(&self, _: u64, _: Option<&RequestInfo>, _: Refusal) {
+            panic!("refused");
+        }
+        fn failed(&self, _: &RequestInfo, _: &ToolError<'_>) {
+            panic!("failed");
+        }
+        fn panicked(&self, _: Option<&RequestInfo>, _: &str) {
+            panic!("panicked");
+        }
+        fn disconnected(&self, _: u64, _: Disconnect<'_>, _: Duration) {
+            panic!("disconnected");
+        }
+    }
+
+    let names = ["say", "say", "fail", "panic", "break", "ask", "add"];
+    let lines: String = (1..).zip(names).map(|(id, name)| call(id, name)).collect();
+    let lines = lines + "noise\n";
+    let app = App::new(&CONFIG).catalog(&CATALOG);
+    let plain = serve(app, &lines);
+    assert_eq!(plain.len(), 8);
+    assert_eq!(serve(app.observer(&Bad), &lines), plain);
+}
+
+#[test]
+fn a_handler_that_blocks_is_told_while_it_blocks() {
+    /// Lets the handler go on when it is told that it blocks.
+    struct Rescue(Mutex<Vec<String>>, SyncSender<()>);
+
+    impl Observer for Rescue {
+        fn stalled(&self, request: &RequestInfo, after: Duration) {
+            assert!(after >= LIMIT);
+            self.0.lock().unwrap().push(request.to_string());
+            self.1.send(()).unwrap();
+        }
+    }
+
+    const LIMIT: Duration = Duration::from_millis(20);
+    let (sender, receiver): (_, Receiver<()>) = sync_channel(0);
+    let rescue = Rescue(Mutex::default(), sender);
+    let app = App::new(&CONFIG).catalog(&CATALOG).observer(&rescue).watch(LIMIT);
+    let lines = [call(1, "say"), call(2, "fail"), call(3, "say"), call(4, "break")].concat();
+    let mut output = Vec::new();
+    app.serve_on(Threaded::new(Cursor::new(lines)), &mut output, |ctx| {
+        let Target::Tool(tool) = ctx.target() else { unreachable!() };
+        if tool.key() == "fail" || tool.key() == "break" {
+            receiver.recv_timeout(Duration::from_secs(10)).unwrap();
+        }
+        ctx.call_tool(&mut Desk)
+    })
+    .unwrap();
+    let told = rescue.0.into_inner().unwrap();
+    assert_eq!(told, ["tools/call fail (id 2)", "tools/call break (id 4)"]);
+}
+
+#[test]
+fn meta_17_the_trace_context_and_the_names_are_told_with_limits() {
+    /// Keeps the requests.
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<RequestInfo>>);
+
+    impl Observer for Kept {
+        fn began(&self, request: &RequestInfo) {
+            self.0.lock().unwrap().push(request.clone());
+        }
+    }
+
+    let kept = Kept::default();
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let long = |len: usize| format!("a={},b={}", "x".repeat(256), "y".repeat(len - 261));
+    let lines: String = [
+        json!({"name": "say", "_meta": {"traceparent": trace, "tracestate": "a=1"}}),
+        json!({"name": "n".repeat(1000), "_meta": {"traceparent": "x"}}),
+        json!({"name": "say", "_meta": {"traceparent": trace, "tracestate": long(512)}}),
+        json!({"name": "say", "_meta": {"traceparent": trace, "tracestate": long(513)}}),
+    ]
+    .map(|params| request(json!("id"), "tools/call", params))
+    .concat();
+    serve(App::new(&CONFIG).catalog(&CATALOG).observer(&kept), &lines);
+    let kept = kept.0.into_inner().unwrap();
+    let [first, second, third, fourth] = &kept[..] else { panic!("{kept:?}") };
+    assert_eq!((first.method.as_str(), first.name.as_str()), ("tools/call", "say"));
+    assert_eq!((first.id.as_str(), first.traceparent.as_deref()), ("\"id\"", Some(trace)));
+    assert_eq!(first.tracestate.as_deref(), Some("a=1"));
+    assert_eq!((second.name.len(), second.traceparent.as_deref()), (MAX_TEXT, None));
+    assert_eq!(third.tracestate.as_deref(), Some(long(512).as_str()));
+    assert_eq!(fourth.tracestate, None);
+    assert!(first.number != second.number && first.connection == second.connection);
+}
