@@ -68,7 +68,7 @@ pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 pub use server::{
-    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,
+    Admission, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,
     ServerConfig, ServerEvent, ServerMemory, ServerState,
 };
 #[cfg(feature = "alloc")]

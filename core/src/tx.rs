@@ -1,11 +1,14 @@
 //! Writing of frames: each completely or not at all, except that a frame longer than the buffer is
 //! written in parts.
 
+mod pace;
+
 use crate::encode::{Encoder, Tracker};
 use crate::error::{NotAllowed, SendError};
 use crate::framing::{Delimiters, Framing};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
+pub(crate) use pace::Pace;
 
 /// Holds complete frames until the transport takes them.
 ///

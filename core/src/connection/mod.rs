@@ -2,7 +2,6 @@
 
 mod outcome;
 mod outcomes;
-mod pace;
 mod pair;
 mod role;
 mod turn;
@@ -18,14 +17,16 @@ use core::fmt;
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::rx::{RxBuffer, Spare};
+use crate::server::Admission;
+#[cfg(feature = "alloc")]
+use crate::server::{Change, GrowingServerState};
 use crate::storage::Storage;
 use crate::time::Instant;
-use crate::tx::{Tx, TxBuffer};
+use crate::tx::{Pace, Tx, TxBuffer};
 #[cfg(all(feature = "alloc", feature = "http"))]
 pub(crate) use outcomes::Kept;
 use outcomes::OutcomeMemory;
 pub(crate) use outcomes::Outcomes;
-pub(crate) use pace::Pace;
 
 /// A server or a client on a stream, without the I/O: reads frames, writes frames, and says what is
 /// to be done next.
@@ -180,8 +181,8 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         }
     }
 
-    /// Returns what is to be done next. First the outcomes that were handed in are written, then
-    /// timeouts are handled, then frames.
+    /// Returns what is to be done next. First the outcomes and changes that were handed in are
+    /// written, then timeouts are handled, then frames.
     ///
     /// A frame that a turn has begun must be gone on with before: if nothing else is left to be
     /// written, it is broken off, as [`Server::fail`](crate::Server::fail) does, so that others can
@@ -212,7 +213,11 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
-        let waits = self.send_outcomes() || self.is_held();
+        let has_outcome = self.send_outcomes();
+        let has_notice = self.memory.notify(self.config, &mut self.tx);
+        let waits = has_outcome || has_notice || self.is_held();
+        let is_closing = self.memory.is_closing() && !has_notice;
+        let admission = self.memory.admission();
         let Self { config, memory, rx, tx, outcomes, frames, timeouts, is_timing_out, .. } = self;
         let mut machine = memory.machine(config);
         let (messages, spare) = rx.next_messages_and_spare();
@@ -234,12 +239,20 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
             }
             *is_timing_out &= tx.is_mid_frame();
         }
-        self.awaits_entry &= machine.is_full();
+        self.awaits_entry &= machine.is_full() || admission == Admission::Hold;
         match messages {
             // The handler of an event could not send in the middle of a timeout's frame.
             _ if event.is_some() || *is_timing_out => {}
+            Some(messages)
+                if admission == Admission::Hold
+                    && (self.awaits_entry || messages.is_request_next()) =>
+            {
+                self.awaits_entry = true;
+            }
             Some(mut messages) if !self.awaits_entry && frames.is_worth_it(tx) => {
-                messages.await_entries();
+                if admission != Admission::Refuse {
+                    messages.await_entries();
+                }
                 match held(tx, waits, |tx| machine.next_event(now, &mut messages, tx)) {
                     Ok(Some(found)) => {
                         frames.done();
@@ -258,7 +271,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
                     }
                 }
             }
-            None if self.input_ended
+            None if (self.input_ended || is_closing)
                 && tx.is_idle()
                 && outcomes.is_empty()
                 && !machine.is_awaited() =>
@@ -314,12 +327,15 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         T::Outcomes::<O, N>::lend(&mut self.outcomes).keep(request, outcome)
     }
 
-    /// Returns whether a message, a timeout or an outcome waits for room in the output buffer,
-    /// which a loop leaves to it before it begins anything of its own.
+    /// Returns whether a message, a timeout, an outcome or a change waits for room in the output
+    /// buffer, which a loop leaves to it before it begins anything of its own.
     #[must_use]
     pub fn waits_for_room(&self) -> bool {
         let is_blocked = self.frames.is_blocked() || self.timeouts.is_blocked();
-        is_blocked && !self.is_held() || self.outcomes.is_blocked() || self.tx.is_mid_frame()
+        is_blocked && !self.is_held()
+            || self.outcomes.is_blocked()
+            || self.memory.is_blocked()
+            || self.tx.is_mid_frame()
     }
 
     /// Sets whether something of the loop's own waits for room, as an outcome does that was handed
@@ -328,6 +344,12 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// outcomes can be held.
     pub const fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
+    }
+
+    /// Returns whether a request waits for others to end, and all behind it.
+    #[must_use]
+    pub const fn awaits_entry(&self) -> bool {
+        self.awaits_entry
     }
 
     /// A constant where nothing waits, so that this costs those programs nothing.
@@ -370,6 +392,28 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         }
         let mut outcomes = T::Outcomes::<O, N>::lend(&mut self.outcomes);
         outcomes.send(&mut self.memory.machine(self.config), &mut self.tx)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<R: Storage, W: Storage, O> Connection<'_, GrowingServerState, R, W, O> {
+    /// Keeps a change until all subscribers are notified. Returns `false` if there is none, or if
+    /// it waits already. What the client does not read is at most one of each subscribed URI and
+    /// list.
+    pub fn publish(&mut self, change: &Change<'_>) -> bool {
+        self.memory.keep_change(self.config, change)
+    }
+
+    /// Shuts the server down: ends each `subscriptions/listen`. [`Step::Closed`] comes when all
+    /// other requests are answered, too; those that come until then are for the loop to refuse.
+    pub fn shut_down(&mut self) {
+        self.memory.is_closing = true;
+    }
+
+    /// Sets what happens to further requests, for loops that have other limits than the table.
+    pub fn admit(&mut self, admission: Admission) {
+        self.memory.admission = admission;
+        self.awaits_entry &= admission != Admission::Refuse;
     }
 }
 

@@ -3,11 +3,11 @@
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
 
-use super::{Machine, Outcome, Pace};
+use super::{Machine, Outcome};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::server::is_response_open;
-use crate::tx::Tx;
+use crate::tx::{Pace, Tx};
 
 /// The outcomes that are not sent yet: at most one for each entry of the table of requests.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::message::Messages;
 use crate::rpc::RpcError;
 #[cfg(feature = "alloc")]
 use crate::server::GrowingServerState;
-use crate::server::{Server, ServerConfig, ServerEvent, ServerState};
+use crate::server::{Admission, Server, ServerConfig, ServerEvent, ServerState};
 use crate::time::Instant;
 use crate::tx::Tx;
 
@@ -33,6 +33,29 @@ pub trait Memory: Sealed {
 
     /// Returns the machine, which is a view of the memory.
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s>;
+
+    /// Sends notifications that no event has caused. Returns whether some wait for room.
+    #[doc(hidden)]
+    fn notify(&mut self, config: &Self::Config<'_>, tx: &mut Tx<'_>) -> bool {
+        let _ = (config, tx);
+        false
+    }
+
+    #[doc(hidden)]
+    fn admission(&self) -> Admission {
+        Admission::Wait
+    }
+
+    #[doc(hidden)]
+    fn is_blocked(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the connection ends once nothing is open.
+    #[doc(hidden)]
+    fn is_closing(&self) -> bool {
+        false
+    }
 }
 
 /// A [`Server`] or a [`Client`].
@@ -172,7 +195,7 @@ impl Machine for Client<'_> {
 macro_rules! memory {
     (
         {$($size:tt)*} $state:ty:
-        $config:ident, $machine:ident, $event:ident, $view:ident, $kept:ty
+        $config:ident, $machine:ident, $event:ident, $view:ident, $kept:ty $(, $($more:tt)*)?
     ) => {
         impl<$($size)*> Memory for $state {
             type Config<'c> = $config<'c>;
@@ -183,6 +206,8 @@ macro_rules! memory {
             fn machine<'s, 'c: 's>(&'s mut self, config: &'s $config<'c>) -> $machine<'s> {
                 self.$view(config)
             }
+
+            $($($more)*)?
         }
 
         impl<$($size)*> Sealed for $state {}
@@ -194,7 +219,23 @@ memory!({const N: usize, const S: usize} ServerState<N, S>:
 memory!({const N: usize} ClientState<N>:
     ClientConfig, Client, ClientEvent, client, Places<[Option<Kept<O>>; PLACES]>);
 #[cfg(feature = "alloc")]
-memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<Kept<O>>);
+memory!({} GrowingServerState: ServerConfig, Server, ServerEvent, server, VecDeque<Kept<O>>,
+    fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
+        self.notify(config, tx)
+    }
+
+    fn admission(&self) -> Admission {
+        self.admission
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.is_blocked()
+    }
+
+    fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+);
 #[cfg(feature = "alloc")]
 memory!({} GrowingClientState: ClientConfig, Client, ClientEvent, client, VecDeque<Kept<O>>);
 
@@ -209,6 +250,22 @@ impl<T: Memory> Memory for &mut T {
 
     fn machine<'s, 'c: 's>(&'s mut self, config: &'s Self::Config<'c>) -> Self::Machine<'s> {
         T::machine(self, config)
+    }
+
+    fn notify(&mut self, config: &Self::Config<'_>, tx: &mut Tx<'_>) -> bool {
+        T::notify(self, config, tx)
+    }
+
+    fn admission(&self) -> Admission {
+        T::admission(self)
+    }
+
+    fn is_blocked(&self) -> bool {
+        T::is_blocked(self)
+    }
+
+    fn is_closing(&self) -> bool {
+        T::is_closing(self)
     }
 }
 

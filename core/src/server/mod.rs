@@ -1,6 +1,8 @@
 //! The server state machine. It reads frames and writes frames, for all revisions at once.
 
 mod capability_hooks;
+#[cfg(feature = "alloc")]
+mod changes;
 mod check_request;
 mod config;
 mod event;
@@ -35,7 +37,7 @@ pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;
 #[cfg(feature = "alloc")]
 pub use state::GrowingServerState;
-pub use state::{ServerMemory, ServerState};
+pub use state::{Admission, ServerMemory, ServerState};
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};

@@ -99,7 +99,7 @@ impl<'a> Change<'a> {
     }
 
     /// Returns the same change with the URI in other memory.
-    #[cfg(all(feature = "http", feature = "alloc"))]
+    #[cfg(feature = "alloc")]
     pub(crate) const fn with_uri<'b>(&self, uri: &'b str) -> Change<'b> {
         Change { kind: self.kind, uri, hash: self.hash, next: self.next }
     }

@@ -5,7 +5,9 @@ use super::subscriptions::Subscriptions;
 use super::{Peer, Server, ServerConfig};
 use crate::inflight::TableState;
 #[cfg(feature = "alloc")]
-use crate::{inflight::GrowingTable, lifecycle::ServerFeatures};
+use crate::{
+    inflight::GrowingTable, lifecycle::ServerFeatures, server::changes::Changes, tx::Pace,
+};
 
 /// The memory of a [`Server`]: up to `N` open requests, up to `N` open calls, and up to `S`
 /// subscribed URIs.
@@ -72,6 +74,24 @@ pub struct GrowingServerState {
     subscriptions: alloc::vec::Vec<u64>,
     max_subscriptions: usize,
     peer: Peer,
+    pub(super) changes: Changes,
+    /// When to go on with notifications that no event has caused.
+    pub(super) notices: Pace,
+    pub(crate) is_closing: bool,
+    pub(crate) admission: Admission,
+}
+
+/// Which requests a [`Connection`](crate::Connection) with a growing state admits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// Those for which the table has an entry. Others wait, unless the server itself awaits the
+    /// response to a call, which may be behind them: then they are refused.
+    Wait,
+    /// None: the next request waits. Cancellations and responses before it are handled.
+    Hold,
+    /// Those for which the table has an entry. Others are refused (-32603), so that what is behind
+    /// them is read.
+    Refuse,
 }
 
 #[cfg(feature = "alloc")]
@@ -86,6 +106,10 @@ impl GrowingServerState {
             subscriptions: alloc::vec::Vec::new(),
             max_subscriptions: subscriptions,
             peer: Peer::UNKNOWN,
+            changes: Changes::new(),
+            notices: Pace::NEW,
+            is_closing: false,
+            admission: Admission::Wait,
         }
     }
 

@@ -18,6 +18,16 @@ use crate::types::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
 impl Server<'_> {
+    /// Returns an open `subscriptions/listen` that has been acknowledged.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn next_listen(&self) -> Option<RequestHandle> {
+        let is_listen = |slot: &Slot| {
+            self.requests.get(*slot).is_some_and(|pending| pending.kind != RequestKind::Request)
+                && self.peer.acknowledging != Some(*slot)
+        };
+        self.requests.slots().find(is_listen).map(RequestHandle)
+    }
+
     /// Ends a `subscriptions/listen`. On a stream this is a `notifications/cancelled` and then the
     /// result, one frame per call: call again while it returns [`Remaining::More`].
     ///

@@ -2,6 +2,7 @@
 
 mod both;
 mod chaos;
+mod hosted;
 mod pair;
 mod server;
 mod world;

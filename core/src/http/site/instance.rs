@@ -1,8 +1,6 @@
 //! A server with its streams: a session, a stream of HTTP+SSE, or a request that stands alone.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::options::SiteOptions;
@@ -10,8 +8,7 @@ use super::principal::Principal;
 use super::slab::Key;
 use super::stream::{Stream, Streams};
 use crate::connection::Outcome;
-use crate::error::SendError;
-use crate::handle::{ExchangeId, Remaining, RequestHandle};
+use crate::handle::{ExchangeId, RequestHandle};
 use crate::http::server::{EventId, RecordedPart, ReplayBuffer, ReplayCursor, SessionId};
 use crate::lifecycle::Revision;
 use crate::server::{Change, GrowingServerState, Server, ServerConfig, ServerEvent};
@@ -28,8 +25,6 @@ pub(super) struct Instance<O> {
     pub(super) touched: Vec<ExchangeId>,
     /// The exchange of the request in each entry of the server's table.
     origins: Vec<ExchangeId>,
-    pub(super) listens: Vec<RequestHandle>,
-    changes: VecDeque<PendingChange>,
     pub(super) is_queued: bool,
     /// Whether a timeout waits for room.
     pub(super) is_blocked: bool,
@@ -64,12 +59,6 @@ pub(super) struct Session {
     last_stream: u32,
 }
 
-/// A change that waits for room.
-struct PendingChange {
-    change: Change<'static>,
-    uri: String,
-}
-
 impl<O> Instance<O> {
     pub(super) fn new(
         options: &SiteOptions<'_>,
@@ -84,8 +73,6 @@ impl<O> Instance<O> {
             streams: Streams::new(own),
             touched: Vec::new(),
             origins: Vec::new(),
-            listens: Vec::new(),
-            changes: VecDeque::new(),
             is_queued: false,
             is_blocked: false,
             is_unresponsive: false,
@@ -197,13 +184,7 @@ impl<O> Instance<O> {
 
     /// Keeps a change until it is sent. One that waits already is sent once.
     pub(super) fn change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
-        let (new, uri) = (change.resume(0).with_uri(""), change.uri().unwrap_or_default());
-        let is_new = self.state.server(config).is_subscribed(change)
-            && !self.changes.iter().any(|kept| kept.change == new && kept.uri == uri);
-        if is_new {
-            self.changes.push_back(PendingChange { change: new, uri: uri.into() });
-        }
-        is_new
+        self.state.keep_change(config, change)
     }
 
     /// Handles a timeout, and writes changes while there is room.
@@ -220,30 +201,18 @@ impl<O> Instance<O> {
             _ => {}
         }
         let mut server = self.state.server(config);
-        while is_closing && let Some(listen) = self.listens.last() {
-            let id = server.exchange(*listen);
+        while is_closing && let Some(listen) = server.next_listen() {
+            let id = server.exchange(listen);
             let line = self.streams.get_mut(id);
             touch(&mut self.touched, id);
-            match server.end_listen(*listen, &mut line.tx) {
-                Ok(Remaining::More) => {}
-                Err(SendError::Full) => break,
-                _ => {
-                    self.listens.pop();
-                }
+            if server.end_listen(listen, &mut line.tx).is_err() {
+                break;
             }
         }
-        while let Some(kept) = self.changes.front_mut() {
-            let mut change = kept.change.with_uri(&kept.uri);
-            let sent = server.publish(&mut change, &mut self.streams.own.tx);
-            kept.change = change.with_uri("");
+        if self.state.has_changes() {
             touch(&mut self.touched, ExchangeId::SESSION);
-            match sent {
-                Ok(Remaining::More) => {}
-                Err(SendError::Full) => break,
-                _ => {
-                    self.changes.pop_front();
-                }
-            }
+            // What finds no room is sent later.
+            let _ = self.state.send_changes(config, &mut self.streams.own.tx);
         }
         event
     }
@@ -296,7 +265,7 @@ impl<O> Instance<O> {
         if let (Kind::Session(session), true) = (kind, has_recorded) {
             session.readers.iter().copied().for_each(ready);
         }
-        has_recorded && (self.is_blocked || !self.changes.is_empty() || !self.listens.is_empty())
+        has_recorded && (self.is_blocked || self.state.has_changes())
     }
 
     /// Returns whether a session, or a stream of HTTP+SSE, has nothing left to do.

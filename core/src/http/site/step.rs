@@ -83,10 +83,7 @@ impl<'c, O> Site<'c, O> {
             Ok(Some(event)) => {
                 match &event {
                     ServerEvent::Request(request) => instance.opened(request.handle, stream),
-                    ServerEvent::Listening { request } => {
-                        instance.opened(*request, stream);
-                        instance.listens.push(*request);
-                    }
+                    ServerEvent::Listening { request } => instance.opened(*request, stream),
                     ServerEvent::RequestCancelled { request, .. } => instance.ended(*request),
                     ServerEvent::Initialized => instance.is_initialized = true,
                     ServerEvent::Violation(_) => *has_fault = true,

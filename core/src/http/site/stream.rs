@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::instance::Kind;
 use super::slab::Key;
-use crate::connection::{Kept, Outcomes, Pace};
+use crate::connection::{Kept, Outcomes};
 use crate::handle::ExchangeId;
 use crate::http::server::{BodyKind, StreamRecorder};
-use crate::tx::TxBuffer;
+use crate::tx::{Pace, TxBuffer};
 
 pub(super) struct Streams<O> {
     /// The only stream, except in a session: there, that of messages that belong to no request.

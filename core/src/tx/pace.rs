@@ -1,7 +1,7 @@
 //! When to repeat a call that found no room.
 
+use super::TxBuffer;
 use crate::storage::Storage;
-use crate::tx::TxBuffer;
 
 /// The state of a call that may have found no room. Each attempt reads or serializes its message
 /// anew, so it is repeated only after half of the pending bytes have been taken, or all of them if
