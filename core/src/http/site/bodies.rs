@@ -58,12 +58,22 @@ impl Bodies {
 
     /// Gives up the room of a body that is handled or gone. Returns a body that may try next.
     pub(super) fn release(&mut self, key: Key, counted: usize) -> Option<Key> {
-        self.taken -= counted;
+        self.taken = self.taken.saturating_sub(counted);
         if self.preferred == Some(key) {
             self.preferred = None;
         }
         let next = self.leave(key);
         next.or_else(|| self.waiting.front().copied().filter(|_| counted > 0))
+    }
+
+    pub(super) const fn keep(&mut self, n: usize) {
+        self.taken = self.taken.saturating_add(n);
+    }
+
+    /// Gives kept bytes back. Returns a body that may try next.
+    pub(super) fn give_back(&mut self, n: usize) -> Option<Key> {
+        self.taken = self.taken.saturating_sub(n);
+        self.waiting.front().copied().filter(|_| n > 0)
     }
 
     /// Takes a body out of the queue. Returns the first of the rest if it was there.

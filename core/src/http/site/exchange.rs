@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::instance::Reader;
 use super::principal::Principal;
@@ -13,20 +15,33 @@ use crate::http::{Fields, RequestHead};
 use crate::message::Cursor;
 use crate::time::Instant;
 
-/// The head of a request, kept while its body is read and handled.
-pub(super) struct OwnedHead {
-    method: String,
-    target: String,
-    fields: Box<dyn Fields + Send>,
+/// The head of an HTTP request, shared by its exchange and its handler.
+#[derive(Clone)]
+pub struct OwnedHead(Arc<Head<dyn Fields + Send + Sync>>);
+
+struct Head<F: ?Sized> {
+    method: Box<str>,
+    target: Box<str>,
+    fields: F,
 }
 
 impl OwnedHead {
-    pub(super) fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
-        Self { method: method.into(), target: target.into(), fields: Box::new(fields) }
+    /// Copies the method and the target.
+    #[must_use]
+    pub fn new(method: &str, target: &str, fields: impl Fields + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Head { method: method.into(), target: target.into(), fields }))
     }
 
-    pub(super) fn as_head(&self) -> RequestHead<'_> {
-        RequestHead::new(&self.method, &self.target, &*self.fields)
+    /// Returns the head.
+    #[must_use]
+    pub fn as_head(&self) -> RequestHead<'_> {
+        RequestHead::new(&self.0.method, &self.0.target, &self.0.fields)
+    }
+}
+
+impl fmt::Debug for OwnedHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OwnedHead").field(&self.0.method).field(&self.0.target).finish()
     }
 }
 
@@ -39,7 +54,7 @@ pub(super) struct Exchange {
     /// The next message of the body.
     pub(super) cursor: Cursor,
     /// Taken by the instance that the request creates.
-    pub(super) principal: Option<Box<Principal>>,
+    pub(super) principal: Option<Arc<Principal>>,
     /// Fields of the response beside those of its content.
     pub(super) fields: Vec<(&'static str, String)>,
     /// Whether a message violated the protocol.

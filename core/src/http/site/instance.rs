@@ -1,6 +1,6 @@
 //! A server with its streams: a session, a stream of HTTP+SSE, or a request that stands alone.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::options::SiteOptions;
@@ -19,13 +19,15 @@ use crate::tx::TxBuffer;
 pub(super) struct Instance<O> {
     pub(super) state: GrowingServerState,
     pub(super) kind: Kind,
-    pub(super) principal: Option<Box<Principal>>,
+    pub(super) principal: Option<Arc<Principal>>,
     pub(super) streams: Streams<O>,
     /// The streams with new output, or whose requests may have ended.
     pub(super) touched: Vec<ExchangeId>,
     /// The exchange of the request in each entry of the server's table.
     origins: Vec<ExchangeId>,
     pub(super) is_queued: bool,
+    /// Whether there is room that the application waits for.
+    pub(super) has_room: bool,
     /// Whether a timeout waits for room.
     pub(super) is_blocked: bool,
     pub(super) is_unresponsive: bool,
@@ -64,7 +66,7 @@ impl<O> Instance<O> {
         options: &SiteOptions<'_>,
         kind: Kind,
         own: Stream<O>,
-        principal: Option<Box<Principal>>,
+        principal: Option<Arc<Principal>>,
     ) -> Self {
         Self {
             state: GrowingServerState::new(options.in_flight, options.subscriptions),
@@ -74,6 +76,7 @@ impl<O> Instance<O> {
             touched: Vec::new(),
             origins: Vec::new(),
             is_queued: false,
+            has_room: false,
             is_blocked: false,
             is_unresponsive: false,
             is_initialized: false,
@@ -85,7 +88,7 @@ impl<O> Instance<O> {
     pub(super) fn new_session(
         options: &SiteOptions<'_>,
         now: Instant,
-        principal: Option<Box<Principal>>,
+        principal: Option<Arc<Principal>>,
     ) -> Self {
         let replay = ReplayBuffer::with_limit(Vec::new(), options.replay);
         let session = Session {
@@ -241,7 +244,7 @@ impl<O> Instance<O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { state, kind, streams, touched, .. } = self;
+        let Self { state, kind, streams, touched, has_room, .. } = self;
         let mut server = state.server(config);
         let mut has_recorded = false;
         for id in touched.drain(..) {
@@ -252,6 +255,9 @@ impl<O> Instance<O> {
                 line.advance(usize::MAX, kind);
                 line.outcomes.send(&mut server, &mut line.tx);
                 has_recorded = true;
+            }
+            if line.is_awaited && line.tx.room() >= line.tx.pending().len() {
+                (line.is_awaited, *has_room) = (false, true);
             }
             match line.exchange {
                 Some(exchange) => ready(exchange),

@@ -13,6 +13,7 @@
 //! | anything of all this, or [`SiteStep::Wait`] is over | [`Site::next`], until it says `Wait` |
 //! | [`SiteStep::Authorize`] | [`Site::authorized`], at once or later |
 //! | [`SiteStep::Event`] | the handler; its outcome with [`SiteTurn::answer`], later with [`Site::answer`] |
+//! | [`SiteStep::Room`] | what was [`Full`](crate::SendError::Full), again, in a [`Site::turn`] |
 //! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
 //! | something has changed | [`Site::publish`] |
@@ -117,13 +118,14 @@ mod step;
 mod stream;
 mod turn;
 
-pub use exchange::{SiteBody, SiteResponse};
+pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use options::SiteOptions;
 pub use principal::{Denied, Principal, bearer_token};
 pub use turn::SiteTurn;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
@@ -155,6 +157,8 @@ pub struct Site<'c, O = Infallible> {
     /// Number of sessions opened so far.
     opened: u64,
     bodies: Bodies,
+    /// The documents that are served beside the endpoint, by path.
+    documents: Vec<(String, Vec<u8>)>,
     tasks: VecDeque<Task>,
     ready: VecDeque<Key>,
     /// Instances that have ended, to be reported.
@@ -208,6 +212,8 @@ pub enum SiteStep<'p, O> {
     /// A session, or a request without one, has ended before its requests had a response. Drop what
     /// belongs to it; outcomes of its requests are ignored.
     Ended(ServerKey),
+    /// There is room for output of this server: [`SiteTurn::await_room`].
+    Room(ServerKey),
     /// Something was done without the application: call [`Site::next`] again.
     Again,
     /// Nothing is left to do until this time, or until one of the other functions was called.
@@ -234,6 +240,7 @@ impl<'c, O> Site<'c, O> {
             by_id: BTreeMap::new(),
             opened: 0,
             bodies: Bodies::new(options.body_budget, options.max_body),
+            documents: Vec::new(),
             tasks: VecDeque::new(),
             ready: VecDeque::new(),
             ended: VecDeque::new(),
@@ -276,7 +283,34 @@ impl<'c, O> Site<'c, O> {
     pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
         self.queue(Task::Instance(server.0));
         let instance = self.instances.get_mut(server.0)?;
-        Some(SiteTurn { config: self.config, instance, key: server.0, now })
+        Some(SiteTurn { config: self.config, instance, key: server.0, now, head: None })
+    }
+
+    /// Returns whether the response to a request is still awaited.
+    pub fn is_open(&mut self, request: SiteRequest) -> bool {
+        let instance = self.instances.get_mut(request.server.0);
+        instance.is_some_and(|instance| {
+            instance.state.server(self.config).is_request_open(request.request)
+        })
+    }
+
+    /// Serves a JSON document on a path to GET and HEAD, without credentials: the metadata of a
+    /// protected resource (RFC 9728).
+    pub fn add_document(&mut self, path: impl Into<String>, json: impl Into<Vec<u8>>) {
+        self.documents.push((path.into(), json.into()));
+    }
+
+    /// Counts bytes that the program keeps of a body, for example in the copy for a handler, in the
+    /// [budget of all bodies](SiteOptions::body_budget), whether or not there is room. Give them
+    /// back with [`release_bytes`](Self::release_bytes).
+    pub const fn keep_bytes(&mut self, n: usize) {
+        self.bodies.keep(n);
+    }
+
+    /// Gives bytes back that were [kept](Self::keep_bytes).
+    pub fn release_bytes(&mut self, n: usize) {
+        let next = self.bodies.give_back(n);
+        self.wake_body(next);
     }
 
     /// Hands in the outcome of a request, which is sent as its client takes it. If it is not valid,

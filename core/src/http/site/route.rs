@@ -1,8 +1,8 @@
 //! From the head of a request to the server that handles it.
 
 use alloc::borrow::ToOwned;
-use alloc::boxed::Box;
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::exchange::{Exchange, OwnedHead, Stage};
@@ -13,7 +13,7 @@ use super::slab::Key;
 use super::stream::Stream;
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::handle::ExchangeId;
-use crate::http::server::{EventId, OutgoingResponse, Rejection, Route, SessionId};
+use crate::http::server::{BodyKind, EventId, OutgoingResponse, Rejection, Route, SessionId};
 use crate::http::sse::ControlEvent;
 use crate::http::{Fields, SingleValue};
 use crate::lifecycle::Revision;
@@ -48,7 +48,7 @@ impl<O> Site<'_, O> {
         now: Instant,
         method: &str,
         target: &str,
-        fields: impl Fields + Send + 'static,
+        fields: impl Fields + Send + Sync + 'static,
     ) -> ExchangeKey {
         let exchange = Exchange::new(OwnedHead::new(method, target, fields), now);
         let is_full = self.exchanges.len() >= self.options.max_exchanges;
@@ -77,6 +77,14 @@ impl<O> Site<'_, O> {
             let exposed = "mcp-session-id, www-authenticate";
             fields.push(("access-control-expose-headers", exposed.to_owned()));
             fields.push(("vary", "origin".to_owned()));
+        }
+        if matches!(head.method, "GET" | "HEAD")
+            && let Some((_, json)) = self.documents.iter().find(|(path, _)| path == head.path())
+        {
+            let head = OutgoingResponse { status: 200, body: BodyKind::Json };
+            let json = json.clone();
+            self.reply(key, head, json);
+            return Ok(());
         }
         let is_served = [self.options.path, self.options.sse_path]
             .into_iter()
@@ -123,7 +131,7 @@ impl<O> Site<'_, O> {
         match result {
             Ok(principal) => {
                 exchange.expires = principal.expires;
-                exchange.principal = Some(Box::new(principal));
+                exchange.principal = Some(Arc::new(principal));
                 if let Err(rejected) = self.read_body(key, now) {
                     self.reject(key, &rejected);
                 }
@@ -429,7 +437,7 @@ impl<O> Site<'_, O> {
         self.wake_body(next);
     }
 
-    fn wake_body(&mut self, next: Option<Key>) {
+    pub(super) fn wake_body(&mut self, next: Option<Key>) {
         let Some(next) = next else { return };
         if let Some(exchange) = self.exchanges.get_mut(next) {
             exchange.waits = false;

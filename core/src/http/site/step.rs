@@ -1,11 +1,12 @@
 //! Steps: an exchange or a server that has something to do.
 
 use alloc::vec::Vec;
+use core::mem::take;
 
 use super::exchange::{Exchange, Stage};
 use super::instance::{Instance, Kind};
 use super::slab::Key;
-use super::{ExchangeKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
+use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
 use crate::connection::Outcome;
 use crate::error::SendError;
 use crate::http::server::{OutgoingResponse, Rejection};
@@ -92,7 +93,8 @@ impl<'c, O> Site<'c, O> {
                 if !core::mem::replace(is_queued, true) {
                     tasks.push_back(Task::Exchange(key));
                 }
-                return SiteStep::Event(event, SiteTurn { config, instance, key: owner, now });
+                let head = Some(head.clone());
+                return SiteStep::Event(event, SiteTurn { config, instance, key: owner, now, head });
             }
             Ok(None) => {
                 *stage = match id {
@@ -145,9 +147,15 @@ impl<'c, O> Site<'c, O> {
             self.end_instance(key);
             return SiteStep::Again;
         }
+        if event.is_none()
+            && self.instances.get_mut(key).is_some_and(|found| take(&mut found.has_room))
+        {
+            return SiteStep::Room(ServerKey(key));
+        }
         match (event, self.instances.get_mut(key)) {
             (Some(event), Some(instance)) => {
-                SiteStep::Event(event, SiteTurn { config: self.config, instance, key, now })
+                let config = self.config;
+                SiteStep::Event(event, SiteTurn { config, instance, key, now, head: None })
             }
             _ => SiteStep::Again,
         }

@@ -74,6 +74,8 @@ pub(super) struct Stream<O> {
     pub(super) is_taken: bool,
     /// Whether its connection is to be closed although it goes on.
     pub(super) is_released: bool,
+    /// Whether the application waits for room.
+    pub(super) is_awaited: bool,
 }
 
 impl<O> Stream<O> {
@@ -87,6 +89,7 @@ impl<O> Stream<O> {
             waiting: Vec::new(),
             is_taken: false,
             is_released: false,
+            is_awaited: false,
         }
     }
 

@@ -1,8 +1,10 @@
 //! The operations that a handler has on the server of its request.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::exchange::OwnedHead;
 use super::instance::{Instance, Kind};
 use super::principal::Principal;
 use super::slab::Key;
@@ -18,13 +20,14 @@ use crate::tx::TxBuffer;
 ///
 /// Comes with an event, and later from [`Site::turn`](super::Site::turn). Each message goes to the
 /// exchange that it belongs to. A call that is [`Full`](crate::SendError::Full) is repeated in a
-/// later turn, after [`SiteStep::Ready`](super::SiteStep::Ready) for its exchange; results of any
-/// length are handed in with [`answer`](Self::answer).
+/// later turn: [`await_room`](Self::await_room). Results of any length are handed in with
+/// [`answer`](Self::answer).
 pub struct SiteTurn<'p, O> {
     pub(super) config: &'p ServerConfig<'p>,
     pub(super) instance: &'p mut Instance<O>,
     pub(super) key: Key,
     pub(super) now: Instant,
+    pub(super) head: Option<OwnedHead>,
 }
 
 impl<O> SiteTurn<'_, O> {
@@ -48,8 +51,22 @@ impl<O> SiteTurn<'_, O> {
 
     /// Returns who made the request, or opened the session.
     #[must_use]
-    pub fn principal(&self) -> Option<&Principal> {
-        self.instance.principal.as_deref()
+    pub const fn principal(&self) -> Option<&Arc<Principal>> {
+        self.instance.principal.as_ref()
+    }
+
+    /// Returns the head of the HTTP request that has the message of the event. `None` for timeouts,
+    /// and in a turn without an event.
+    #[must_use]
+    pub const fn head(&self) -> Option<&OwnedHead> {
+        self.head.as_ref()
+    }
+
+    /// Asks for [`SiteStep::Room`](super::SiteStep::Room) once the client has taken at least half of
+    /// what waits for it in the output of a request.
+    pub fn await_room(&mut self, request: RequestHandle) {
+        let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        stream.is_awaited = true;
     }
 
     /// Returns the server, and the output that belongs to a request: its response, progress, log
