@@ -66,5 +66,7 @@
 //! Terminate TLS in a reverse proxy, or in a [`Listener`](super::Listener) with TLS streams.
 
 pub use super::server::http::{
-    AuthorizationError, Credentials, HttpOptions, ProtectedResource, serve,
+    AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpResponse, HttpServer,
+    Interrupted, ProtectedResource, serve,
 };
+pub use mcp_sansio::http::site::Principal;

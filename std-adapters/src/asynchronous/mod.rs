@@ -140,7 +140,7 @@ pub use server::{
     App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT,
     HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
     MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    PanicReport, Reply, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
+    PanicReport, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };
 #[cfg(feature = "smol")]
 pub use smol_streams::Socket;

@@ -23,6 +23,10 @@ struct Task<K, F> {
     woken: Arc<Woken>,
 }
 
+/// The place of a future until it has ended or is removed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(usize);
+
 /// A future that has ended: its name, and its output or its panic.
 pub(super) type Ended<K, T> = (K, Result<T, Panic>);
 
@@ -62,8 +66,19 @@ impl<K, F> Tasks<K, F> {
         self.ready.lock().places.len()
     }
 
+    /// Drops all futures for which `is_over` returns true.
+    #[cfg(feature = "http")]
+    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
+        for place in 0..self.tasks.len() {
+            let task = self.tasks.get(place).and_then(Option::as_ref);
+            if task.is_some_and(|task| is_over(&task.name)) {
+                self.remove(Place(place));
+            }
+        }
+    }
+
     /// Adds a future. The next [`poll_next`](Self::poll_next) polls it for the first time.
-    pub(super) fn insert(&mut self, name: K, future: F) {
+    pub(super) fn insert(&mut self, name: K, future: F) -> Place {
         let place = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
@@ -78,31 +93,11 @@ impl<K, F> Tasks<K, F> {
             *slot = Some(Task { name, future: Box::pin(future), waker, woken });
         }
         self.ready.lock().places.push_back(place);
+        Place(place)
     }
 
-    /// Drops all futures for which `is_over` returns true. Returns those that panicked while they
-    /// were dropped.
-    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) -> Vec<(K, Panic)> {
-        let mut panicked = Vec::new();
-        for place in 0..self.tasks.len() {
-            if self
-                .tasks
-                .get(place)
-                .is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name)))
-                && let Some((name, Err(panic))) = self.remove(place)
-            {
-                panicked.push((name, panic));
-            }
-        }
-        panicked
-    }
-
-    pub(super) fn clear(&mut self) -> Vec<(K, Panic)> {
-        self.drop_where(|_| true)
-    }
-
-    /// Drops the future. The result says whether it panicked.
-    fn remove(&mut self, place: usize) -> Option<(K, Result<(), Panic>)> {
+    /// Drops a future. The result says whether it panicked.
+    pub(super) fn remove(&mut self, Place(place): Place) -> Option<(K, Result<(), Panic>)> {
         let Task { name, future, woken, .. } = self.tasks.get_mut(place)?.take()?;
         // A waker that is still held elsewhere has no effect from now on.
         woken.queued.store(true, Ordering::Release);
@@ -113,7 +108,7 @@ impl<K, F> Tasks<K, F> {
 
 impl<K, F> Drop for Tasks<K, F> {
     fn drop(&mut self) {
-        self.clear();
+        (0..self.tasks.len()).for_each(|place| drop(self.remove(Place(place))));
     }
 }
 
@@ -141,7 +136,7 @@ impl<K, F: Future> Tasks<K, F> {
                 Err(panic) => Err(panic),
             };
         // The output counts, even if dropping the rest of the future panics.
-        Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
+        Poll::Ready(self.remove(Place(place)).map(|(name, _)| (name, output)))
     }
 }
 

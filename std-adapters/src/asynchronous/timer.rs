@@ -120,7 +120,7 @@ pub(super) fn later(start: Instant, duration: Duration) -> Instant {
 }
 
 #[cfg(feature = "http")]
-const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+pub(super) const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 #[cfg(all(test, feature = "smol", feature = "tokio"))]
 mod tests {

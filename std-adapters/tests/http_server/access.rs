@@ -3,7 +3,7 @@
 use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, ProtectedResource};
 
-use crate::site::{Site, call, get, initialize, modern, modern_with, post, request};
+use crate::site::{Site, call, get, initialize, modern, modern_with, post, principal, request};
 
 fn guarded() -> Site {
     let resource =
@@ -12,7 +12,7 @@ fn guarded() -> Site {
     let options =
         HttpOptions::new().sse_path("/sse").protected_resource(resource).authorize(|credentials| {
             match credentials.token {
-                Some("anna") | Some("otto") => Ok(credentials.token.unwrap_or_default().to_owned()),
+                Some("anna") | Some("otto") => Ok(principal(credentials.token.unwrap_or_default())),
                 Some("weak") => Err(AuthorizationError::insufficient_scope("tools")),
                 Some(_) => Err(AuthorizationError::invalid_token().scope("tools")),
                 None => Err(AuthorizationError::missing_token().scope("tools")),

@@ -10,7 +10,7 @@ use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, MAX_RUNNING};
 
-use crate::site::{Site, call, get, initialize, modern, post, request};
+use crate::site::{Site, call, get, initialize, modern, post, principal, request};
 
 /// Reports progress until there is no room. Returns the number of wakers that are kept for one
 /// future that is polled a thousand times, and for a thousand futures that are dropped.
@@ -62,7 +62,7 @@ fn with(request: &str, token: &str) -> String {
 
 fn by_name() -> HttpOptions {
     HttpOptions::new().sse_path("/sse").authorize(|credentials| {
-        credentials.token.map(str::to_owned).ok_or_else(AuthorizationError::missing_token)
+        credentials.token.map(principal).ok_or_else(AuthorizationError::missing_token)
     })
 }
 

@@ -14,7 +14,7 @@ use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
-use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal, serve};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -34,6 +34,10 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("silent"),
     tool("flood"),
 ]);
+
+pub(crate) fn principal(subject: &str) -> Principal {
+    Principal::new("https://auth.example.com", subject)
+}
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
@@ -58,7 +62,9 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
     counts.begun.fetch_add(1, Ordering::SeqCst);
     let _counted = Counted(counts);
     match ctx.name() {
-        "who" => return ctx.reply(&TextResult::new(ctx.principal().unwrap_or("nobody"))),
+        "who" => {
+            return ctx.reply(&TextResult::new(ctx.principal().map_or("nobody", |it| &it.subject)));
+        }
         "steps" => {
             for step in 1..=3 {
                 ctx.progress(&Progress::of(step)).await?;

@@ -124,7 +124,7 @@ impl OutgoingResponse {
 
     /// Returns the header fields of the content, with names in lower case; the fields that frame
     /// the body are not included.
-    pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
         let fields: &[_] = match self.body {
             BodyKind::Empty => &[],
             BodyKind::Json => &[("content-type", "application/json")],

@@ -72,6 +72,10 @@ pub(super) struct Exchange {
     /// When the token expires.
     pub(super) expires: Option<Instant>,
     pub(super) due: Option<Instant>,
+    /// Whether its next request waits until another request of its session has ended.
+    pub(super) awaits_entry: bool,
+    /// When that request is refused.
+    pub(super) full_until: Option<Instant>,
 }
 
 pub(super) enum Stage {
@@ -113,6 +117,8 @@ impl Exchange {
             silent_until: now,
             expires: None,
             due: None,
+            awaits_entry: false,
+            full_until: None,
         }
     }
 }
@@ -146,7 +152,7 @@ impl<'s> SiteResponse<'s> {
 
     /// Returns the header fields, with names in lower case; those that frame the body are not
     /// included.
-    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &'s str)> {
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, &'s str)> + Clone {
         let own = self.fields.iter().map(|(name, value)| (*name, value.as_str()));
         self.head.fields().map(|(name, value)| (name, value as &'s str)).chain(own)
     }

@@ -1,5 +1,6 @@
 //! A server with its streams: a session, a stream of HTTP+SSE, or a request that stands alone.
 
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -25,6 +26,8 @@ pub(super) struct Instance<O> {
     pub(super) touched: Vec<ExchangeId>,
     /// The exchange of the request in each entry of the server's table.
     origins: Vec<ExchangeId>,
+    /// The exchanges whose next request waits for the end of another.
+    pub(super) awaiting_entry: VecDeque<Key>,
     pub(super) is_queued: bool,
     /// Whether there is room that the application waits for.
     pub(super) has_room: bool,
@@ -75,6 +78,7 @@ impl<O> Instance<O> {
             streams: Streams::new(own),
             touched: Vec::new(),
             origins: Vec::new(),
+            awaiting_entry: VecDeque::new(),
             is_queued: false,
             has_room: false,
             is_blocked: false,

@@ -20,7 +20,7 @@
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
 //!
 //! ```
-//! use mcp_sansio::http::site::{Site, SiteBody, SiteOptions, SiteStep};
+//! use mcp_sansio::http::site::{OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 //! use mcp_sansio::types::{Implementation, TextResult};
 //! use mcp_sansio::*;
 //!
@@ -52,7 +52,7 @@
 //!     ("Mcp-Method", "tools/call"),
 //!     ("Mcp-Name", "say"),
 //! ];
-//! let exchange = site.open(now, "POST", "/mcp", fields);
+//! let exchange = site.open(now, OwnedHead::new("POST", "/mcp", fields));
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","_meta":{
 //!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
 //!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;

@@ -13,9 +13,9 @@ use super::slab::Key;
 use super::stream::Stream;
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::handle::ExchangeId;
+use crate::http::SingleValue;
 use crate::http::server::{BodyKind, EventId, OutgoingResponse, Rejection, Route, SessionId};
 use crate::http::sse::ControlEvent;
-use crate::http::{Fields, SingleValue};
 use crate::lifecycle::Revision;
 use crate::message::Messages;
 use crate::rpc::ErrorCode;
@@ -43,14 +43,8 @@ impl<O> Site<'_, O> {
     ///
     /// Feed the body while the site [wants](Self::wants_body) it, then call
     /// [`end_of_body`](Self::end_of_body); also without a body.
-    pub fn open(
-        &mut self,
-        now: Instant,
-        method: &str,
-        target: &str,
-        fields: impl Fields + Send + Sync + 'static,
-    ) -> ExchangeKey {
-        let exchange = Exchange::new(OwnedHead::new(method, target, fields), now);
+    pub fn open(&mut self, now: Instant, head: OwnedHead) -> ExchangeKey {
+        let exchange = Exchange::new(head, now);
         let is_full = self.exchanges.len() >= self.options.max_exchanges;
         let key = self.exchanges.insert(exchange);
         if is_full {
@@ -137,13 +131,14 @@ impl<O> Site<'_, O> {
                 }
             }
             Err(denied) => {
-                exchange.fields.push(("www-authenticate", denied.challenge));
-                let message = if denied.status == 403 {
-                    "Insufficient scope"
-                } else {
-                    "Authentication required"
+                if !denied.challenge.is_empty() {
+                    exchange.fields.push(("www-authenticate", denied.challenge));
+                }
+                let (code, message) = match denied.status {
+                    403 => (ErrorCode::InvalidRequest, "Insufficient scope"),
+                    500.. => (ErrorCode::InternalError, "The token cannot be checked"),
+                    _ => (ErrorCode::InvalidRequest, "Authentication required"),
                 };
-                let code = ErrorCode::InvalidRequest;
                 self.reject(key, &Rejection::new(denied.status, code, message));
             }
         }

@@ -1,7 +1,7 @@
 //! Steps: an exchange or a server that has something to do.
 
 use alloc::vec::Vec;
-use core::mem::take;
+use core::mem::{replace, take};
 
 use super::exchange::{Exchange, Stage};
 use super::instance::{Instance, Kind};
@@ -53,9 +53,10 @@ impl<'c, O> Site<'c, O> {
 
     /// Handles one message of a body.
     fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
-        let Self { config, exchanges, instances, tasks, ready: all, .. } = self;
+        let Self { config, options, exchanges, instances, tasks, timers, ready: all, .. } = self;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
+        let Exchange { awaits_entry, full_until, due, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream = id.unwrap_or(crate::ExchangeId::SESSION);
@@ -67,8 +68,22 @@ impl<'c, O> Site<'c, O> {
         }
         let http = id.map(|id| (head.as_head().fields, id));
         let mut messages = Messages::of_body(body, cursor, http);
-        let event = state.server(config).next_event(now, &mut messages, &mut line.tx);
+        let mut server = state.server(config);
+        // The response to a call may be behind the request.
+        if full_until.is_none_or(|at| now < at) && server.open_calls() == 0 {
+            messages.await_entries();
+        }
+        let event = server.next_event(now, &mut messages, &mut line.tx);
         match &event {
+            Err(SendError::Full) if messages.lacks_entry() => {
+                if !replace(awaits_entry, true) {
+                    instance.awaiting_entry.push_back(key);
+                }
+                let until = *full_until.get_or_insert(now.saturating_add(options.full_timeout));
+                let until = due.map_or(until, |due| until.min(due));
+                set_timer(timers, Task::Exchange(key), due, Some(until));
+                return SiteStep::Again;
+            }
             Err(SendError::Full) => {
                 line.messages.found_no_room(&line.tx);
                 line.waiting.push(key);
@@ -77,11 +92,12 @@ impl<'c, O> Site<'c, O> {
         }
         line.is_taken |= matches!(event, Ok(None)) && id.is_some();
         instance.touch(stream);
-        if !core::mem::replace(&mut instance.is_queued, true) {
+        if !replace(&mut instance.is_queued, true) {
             tasks.push_back(Task::Instance(owner));
         }
         match event {
             Ok(Some(event)) => {
+                *full_until = None;
                 match &event {
                     ServerEvent::Request(request) => instance.opened(request.handle, stream),
                     ServerEvent::Listening { request } => instance.opened(*request, stream),
@@ -90,18 +106,21 @@ impl<'c, O> Site<'c, O> {
                     ServerEvent::Violation(_) => *has_fault = true,
                     _ => {}
                 }
-                if !core::mem::replace(is_queued, true) {
+                if !replace(is_queued, true) {
                     tasks.push_back(Task::Exchange(key));
                 }
                 let head = Some(head.clone());
-                return SiteStep::Event(event, SiteTurn { config, instance, key: owner, now, head });
+                return SiteStep::Event(
+                    event,
+                    SiteTurn { config, instance, key: owner, now, head },
+                );
             }
             Ok(None) => {
                 *stage = match id {
                     Some(id) => Stage::Stream(owner, id),
                     None => Stage::Reply(OutgoingResponse::ACCEPTED, Vec::new()),
                 };
-                if !core::mem::replace(is_queued, true) {
+                if !replace(is_queued, true) {
                     tasks.push_back(Task::Exchange(key));
                 }
             }
@@ -109,7 +128,7 @@ impl<'c, O> Site<'c, O> {
             // Nothing can be written, not even in parts.
             Err(_) => *stage = Stage::Ended,
         }
-        if !core::mem::replace(is_ready, true) {
+        if !replace(is_ready, true) {
             all.push_back(key);
         }
         SiteStep::Again
@@ -119,7 +138,8 @@ impl<'c, O> Site<'c, O> {
     where
         O: for<'m> Outcome<Server<'m>>,
     {
-        let Self { config, options, exchanges, instances, timers, closing, ready: all, .. } = self;
+        let Self { config, options, exchanges, instances, tasks, timers, closing, .. } = self;
+        let all = &mut self.ready;
         let Some(instance) = instances.get_mut(key) else { return SiteStep::Again };
         instance.is_queued = false;
         let event = instance.run(config, now, closing.is_some());
@@ -137,7 +157,21 @@ impl<'c, O> Site<'c, O> {
         if let (Kind::Session(session), true) = (&instance.kind, closing.is_some()) {
             session.readers.iter().for_each(|reader| ready(exchanges, all, *reader));
         }
-        let timeout = instance.state.server(config).poll_timeout().filter(|_| !instance.is_blocked);
+        let server = instance.state.server(config);
+        let mut free = usize::from(options.in_flight).saturating_sub(server.open_requests());
+        let timeout = server.poll_timeout().filter(|_| !instance.is_blocked);
+        while free > 0
+            && let Some(key) = instance.awaiting_entry.pop_front()
+        {
+            if let Some(exchange) = exchanges.get_mut(key)
+                && replace(&mut exchange.awaits_entry, false)
+            {
+                free -= 1;
+                if !replace(&mut exchange.is_queued, true) {
+                    tasks.push_back(Task::Exchange(key));
+                }
+            }
+        }
         let due = [timeout, ends_at, *closing].into_iter().flatten().min();
         set_timer(timers, Task::Instance(key), &mut instance.due, due);
         if has_room || event.is_some() {

@@ -62,10 +62,22 @@ impl<O> SiteTurn<'_, O> {
         self.head.as_ref()
     }
 
+    /// Returns whether the server is that of a session, or of a stream of HTTP+SSE.
+    #[must_use]
+    pub const fn is_session(&self) -> bool {
+        !matches!(self.instance.kind, Kind::Alone)
+    }
+
     /// Asks for [`SiteStep::Room`](super::SiteStep::Room) once the client has taken at least half of
     /// what waits for it in the output of a request.
     pub fn await_room(&mut self, request: RequestHandle) {
         let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        stream.is_awaited = true;
+    }
+
+    /// As [`await_room`](Self::await_room), for the output of a call.
+    pub fn await_room_of_call(&mut self, call: Call) {
+        let (_, stream) = self.instance.parts(self.config, |server| server.exchange_of_call(call));
         stream.is_awaited = true;
     }
 

@@ -1,6 +1,7 @@
 //! The application: configuration and limits shared by all connections.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::{Catalog, GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
@@ -17,13 +18,19 @@ use crate::rounds::StateProtector;
 /// Configuration and catalog are `'static`, because they live as long as the process; use
 /// [`Box::leak`] for values that are built at startup.
 pub struct App<H> {
+    pub(super) settings: Arc<Settings>,
+    pub(super) handler: H,
+}
+
+/// All of an [`App`] but its handler: shared by connections and HTTP servers.
+#[derive(Clone)]
+pub(super) struct Settings {
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) catalog: Option<&'static Catalog<'static>>,
-    pub(super) handler: H,
-    pub(super) state_protector: Option<Box<dyn StateProtector>>,
-    observer: Option<Box<Observer>>,
-    error_observer: Option<Box<ErrorObserver>>,
-    panic_observer: Option<Box<PanicObserver>>,
+    pub(super) state_protector: Option<Arc<dyn StateProtector>>,
+    observer: Option<Arc<Observer>>,
+    error_observer: Option<Arc<ErrorObserver>>,
+    panic_observer: Option<Arc<PanicObserver>>,
     pub(super) max_in_flight: usize,
     pub(super) max_subscriptions: usize,
     pub(super) max_running: usize,
@@ -33,7 +40,8 @@ pub struct App<H> {
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
     pub(super) idle_timeout: Option<Duration>,
-    broadcaster: Broadcaster,
+    pub(super) shutdown_timeout: Duration,
+    pub(super) broadcaster: Broadcaster,
 }
 
 impl<H> App<H> {
@@ -43,10 +51,9 @@ impl<H> App<H> {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        Self {
+        let settings = Settings {
             config,
             catalog: None,
-            handler,
             state_protector: None,
             observer: None,
             error_observer: None,
@@ -60,8 +67,15 @@ impl<H> App<H> {
             max_line: MAX_LINE,
             max_pending: MAX_PENDING,
             idle_timeout: None,
+            shutdown_timeout: SHUTDOWN_TIMEOUT,
             broadcaster: Broadcaster::new(),
-        }
+        };
+        Self { settings: Arc::new(settings), handler }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.settings));
+        self
     }
 
     /// Serves lists from this catalog, and rejects names that are not in it and invalid arguments.
@@ -71,21 +85,21 @@ impl<H> App<H> {
     /// for them.
     #[must_use]
     pub fn catalog(self, catalog: &'static Catalog<'static>) -> Self {
-        Self { catalog: Some(catalog), ..self }
+        self.with(|settings| settings.catalog = Some(catalog))
     }
 
     /// Sets the protection of the request state that modern clients keep between two rounds
     /// (2026-07-28, basic/patterns/mrtr).
     #[must_use]
     pub fn state_protector(self, protector: impl StateProtector + 'static) -> Self {
-        Self { state_protector: Some(Box::new(protector)), ..self }
+        self.with(|settings| settings.state_protector = Some(Arc::new(protector)))
     }
 
     /// Sees every event before it is handled; for logs and metrics. A panic in it is caught and
     /// ignored.
     #[must_use]
     pub fn observer(self, observer: impl Fn(&ServerEvent<'_>) + Send + Sync + 'static) -> Self {
-        Self { observer: Some(Box::new(observer)), ..self }
+        self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }
 
     /// Sees every error of a handler, with its request; for logs. Its `Display` has what the client
@@ -96,7 +110,7 @@ impl<H> App<H> {
         self,
         observer: impl Fn(&Request<'_>, &ToolError<'_>) + Send + Sync + 'static,
     ) -> Self {
-        Self { error_observer: Some(Box::new(observer)), ..self }
+        self.with(|settings| settings.error_observer = Some(Arc::new(observer)))
     }
 
     /// Sees every panic of a handler or of another function of the application; for logs. The
@@ -104,7 +118,7 @@ impl<H> App<H> {
     /// hook also prints the message to standard error.
     #[must_use]
     pub fn panic_observer(self, observer: impl Fn(&PanicReport) + Send + Sync + 'static) -> Self {
-        Self { panic_observer: Some(Box::new(observer)), ..self }
+        self.with(|settings| settings.panic_observer = Some(Arc::new(observer)))
     }
 
     /// Limits the requests of a connection, or of a session over HTTP, that are admitted and have
@@ -113,7 +127,9 @@ impl<H> App<H> {
     /// about 200 bytes, and its parameters. Default: [`IN_FLIGHT`]; at most 65,534.
     #[must_use]
     pub fn max_in_flight(self, max_in_flight: usize) -> Self {
-        Self { max_in_flight: max_in_flight.clamp(1, usize::from(u16::MAX - 1)), ..self }
+        self.with(|settings| {
+            settings.max_in_flight = max_in_flight.clamp(1, usize::from(u16::MAX - 1))
+        })
     }
 
     /// Limits the subscribed URIs of a connection, or of a session over HTTP. Each takes 8 bytes;
@@ -121,7 +137,7 @@ impl<H> App<H> {
     /// [`SUBSCRIPTIONS`].
     #[must_use]
     pub fn max_subscriptions(self, max_subscriptions: usize) -> Self {
-        Self { max_subscriptions, ..self }
+        self.with(|settings| settings.max_subscriptions = max_subscriptions)
     }
 
     /// Limits the handlers of a connection, or of a session over HTTP, that run at the same time.
@@ -129,7 +145,7 @@ impl<H> App<H> {
     /// Default: [`MAX_RUNNING`]; each takes the memory of its future.
     #[must_use]
     pub fn max_running(self, max_running: usize) -> Self {
-        Self { max_running: max_running.max(1), ..self }
+        self.with(|settings| settings.max_running = max_running.max(1))
     }
 
     /// Limits the bytes of parameters of the requests in flight on a connection, or in a session
@@ -138,7 +154,7 @@ impl<H> App<H> {
     /// take at most this and one [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
     #[must_use]
     pub fn max_params(self, max_params: usize) -> Self {
-        Self { max_params, ..self }
+        self.with(|settings| settings.max_params = max_params)
     }
 
     /// Limits the time that a request waits while a limit of [`max_in_flight`](Self::max_in_flight)
@@ -149,28 +165,28 @@ impl<H> App<H> {
     /// [`FULL_TIMEOUT`]. [`Duration::MAX`]: no limit.
     #[must_use]
     pub fn full_timeout(self, timeout: Duration) -> Self {
-        Self { full_timeout: timeout, ..self }
+        self.with(|settings| settings.full_timeout = timeout)
     }
 
     /// Limits the number of connections. More wait in the operating system's queue until one has
     /// ended. Default: [`MAX_CONNECTIONS`].
     #[must_use]
     pub fn max_connections(self, max_connections: usize) -> Self {
-        Self { max_connections, ..self }
+        self.with(|settings| settings.max_connections = max_connections)
     }
 
     /// Limits the length of a received line, in bytes. A longer line is rejected. The buffer grows
     /// as lines need it. Default: [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
-        Self { max_line: max_line.clamp(MIN_BUFFER, u32::MAX as usize), ..self }
+        self.with(|settings| settings.max_line = max_line.clamp(MIN_BUFFER, u32::MAX as usize))
     }
 
     /// Limits the bytes that wait to be written to a client that does not read. A longer response
     /// is written in pieces. Default: [`MAX_PENDING`].
     #[must_use]
     pub fn max_pending(self, max_pending: usize) -> Self {
-        Self { max_pending: max_pending.max(MIN_BUFFER), ..self }
+        self.with(|settings| settings.max_pending = max_pending.max(MIN_BUFFER))
     }
 
     /// Ends a connection that is idle for this time: nothing is received, and either nothing can be
@@ -183,15 +199,25 @@ impl<H> App<H> {
     /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
-        Self { idle_timeout: Some(timeout), ..self }
+        self.with(|settings| settings.idle_timeout = Some(timeout))
+    }
+
+    /// Limits the time in which requests in flight can end after
+    /// [`Broadcaster::shut_down`]; then the rest is cancelled. Default: [`SHUTDOWN_TIMEOUT`].
+    /// [`Duration::MAX`]: no limit.
+    #[must_use]
+    pub fn shutdown_timeout(self, timeout: Duration) -> Self {
+        self.with(|settings| settings.shutdown_timeout = timeout)
     }
 
     /// Returns the broadcaster, which reaches all connections.
     #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
-        &self.broadcaster
+        &self.settings.broadcaster
     }
+}
 
+impl Settings {
     pub(super) fn observe(&self, event: &ServerEvent<'_>) {
         if let Some(observer) = &self.observer
             && let Err(panic) = caught(|| observer(event))
@@ -242,6 +268,8 @@ pub const MAX_PARAMS: usize = 16 << 20;
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Default of [`App::full_timeout`]: 30 seconds.
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Default of [`App::shutdown_timeout`]: 30 seconds.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default of [`App::max_subscriptions`].
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].

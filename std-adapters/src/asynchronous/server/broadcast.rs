@@ -99,12 +99,12 @@ impl Broadcaster {
         receiver_id
     }
 
-    /// Adds a receiver that is not a connection, e.g. a session.
+    /// Adds a receiver that is not a connection, for the lifetime of the result.
     #[cfg(feature = "http")]
-    pub(super) fn add_uncounted(&self, receiver: Weak<dyn Receiver>) -> u64 {
-        let receiver_id = self.add(receiver);
-        self.lock().uncounted.insert(receiver_id);
-        receiver_id
+    pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
+        let registration = self.register(receiver);
+        self.lock().uncounted.insert(registration.1);
+        registration
     }
 
     /// Adds a receiver for the lifetime of the result.

@@ -9,9 +9,9 @@ use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{ExchangeId, RxBuffer, TxBuffer};
+use mcp_sansio::RxBuffer;
 
-use super::app::{App, IDLE_TIMEOUT};
+use super::app::{App, IDLE_TIMEOUT, Settings};
 use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::dispatcher::Dispatcher;
@@ -30,6 +30,7 @@ use crate::asynchronous::timer::Timer;
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F> {
     app: A,
+    settings: Arc<Settings>,
     stream: T,
     rx: RxBuffer<Vec<u8>>,
     inner: Arc<ConnectionInner>,
@@ -76,16 +77,13 @@ impl<A, T, F> Connection<A, T, F> {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let inner = Arc::new(ConnectionInner::new(
-            &*app,
-            TxBuffer::with_limit(Vec::new(), app.max_pending),
-            None,
-        ));
+        let inner = Arc::new(ConnectionInner::new(&app.settings));
         let weak = Arc::downgrade(&inner);
         let broadcaster = app.broadcaster().clone();
         Self {
+            settings: Arc::clone(&app.settings),
             stream,
-            rx: RxBuffer::with_limit(Vec::new(), app.max_line),
+            rx: RxBuffer::with_limit(Vec::new(), app.settings.max_line),
             inner,
             dispatcher: Dispatcher::new(),
             receiver_id: broadcaster.add(weak),
@@ -93,7 +91,7 @@ impl<A, T, F> Connection<A, T, F> {
             timer: Timer::never(),
             timer_at: None,
             is_held: false,
-            idle_timeout: app.idle_timeout,
+            idle_timeout: app.settings.idle_timeout,
             active: Instant::now(),
             read_since: 0,
             written_since: 0,
@@ -170,7 +168,7 @@ where
             moved |= self.take_frames(cx);
             moved |= self.dispatcher.run(&self.app, &self.inner, cx);
             moved |= self.dispatcher.handle_timeouts(&self.app, &self.inner, cx);
-            self.dispatcher.send(&self.app, &self.inner);
+            self.dispatcher.send(&self.inner);
         }
         moved |= self.write(cx)?;
         if self.dispatcher.is_unresponsive {
@@ -179,7 +177,7 @@ where
         self.see_whether_it_ends();
         if let Some(end) = self.end
             && self.is_flushed
-            && self.inner.lock().outputs.own().tx.pending().is_empty()
+            && self.inner.lock().output.tx.pending().is_empty()
             && Pin::new(&mut self.stream).poll_close(cx).is_ready()
         {
             return Ok(Round::Ended(end));
@@ -266,7 +264,7 @@ where
         let mut moved = false;
         for number in 0.. {
             let mut state = self.inner.lock();
-            let tx = &mut state.outputs.own().tx;
+            let tx = &mut state.output.tx;
             if tx.pending().is_empty() {
                 break;
             }
@@ -281,7 +279,7 @@ where
                     tx.advance(written);
                     let is_empty = tx.pending().is_empty();
                     drop(state);
-                    self.inner.drained(ExchangeId::SESSION);
+                    self.inner.drained();
                     self.written_since += written;
                     if is_empty || self.written_since >= PROGRESS {
                         self.progressed();
@@ -318,7 +316,7 @@ where
         }
         if self.end.is_some() {
             // The connection is over: drop running handlers.
-            self.dispatcher.drop_all();
+            self.dispatcher.drop_all(&self.settings);
         }
     }
 
@@ -327,7 +325,7 @@ where
         let timeout = self.idle_timeout?;
         let mut state = self.inner.lock();
         // Even with requests in flight: a client that does not read will not read their responses.
-        let is_stuck = !state.outputs.own().tx.pending().is_empty();
+        let is_stuck = !state.output.tx.pending().is_empty();
         if self.end.is_some() || is_stuck || state.server().open_requests() == 0 {
             self.active.checked_add(timeout)
         } else {
@@ -372,7 +370,7 @@ where
 
 impl<A, T, F> Drop for Connection<A, T, F> {
     fn drop(&mut self) {
-        self.dispatcher.drop_all();
+        self.dispatcher.drop_all(&self.settings);
         self.inner.close();
         self.broadcaster.remove(self.receiver_id);
     }

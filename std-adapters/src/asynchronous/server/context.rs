@@ -1,10 +1,13 @@
 //! The context of a handler.
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+#[cfg(feature = "http")]
+use mcp_sansio::http::RequestHead;
+#[cfg(feature = "http")]
+use mcp_sansio::http::site::{OwnedHead, Principal, ServerKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
@@ -14,17 +17,18 @@ use mcp_sansio::{
 };
 
 use super::broadcast::Broadcaster;
-use super::inner::{ConnectionInner, ParamsReservation};
+use super::inner::ParamsReservation;
 use super::kept::Kept;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
+use super::source::RequestSource;
 use crate::rounds::Round;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
 /// moved to other threads.
 pub struct Context {
     pub(super) active: Arc<ActiveRequest>,
-    pub(super) connection: Arc<ConnectionInner>,
+    pub(super) source: Arc<dyn RequestSource>,
     pub(super) broadcaster: Broadcaster,
 }
 
@@ -38,9 +42,23 @@ pub(super) struct ActiveRequest {
     pub(super) is_valid: AtomicBool,
     pub(super) round: Round,
     pub(super) kept: Kept,
-    pub(super) _held: Option<BodyReservation>,
+    #[cfg_attr(not(feature = "http"), expect(dead_code))] // only HTTP requests have one
+    pub(super) origin: Origin,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
+}
+
+/// The HTTP request that a request came with. `None` on a stream.
+#[cfg(feature = "http")]
+pub(super) type Origin = Option<HttpOrigin>;
+#[cfg(not(feature = "http"))]
+pub(super) type Origin = ();
+
+#[cfg(feature = "http")]
+pub(super) struct HttpOrigin {
+    pub(super) server: ServerKey,
+    pub(super) principal: Option<Arc<Principal>>,
+    pub(super) head: Option<OwnedHead>,
 }
 
 impl ActiveRequest {
@@ -83,9 +101,6 @@ impl ActiveRequest {
         }
     }
 }
-
-/// Share of the HTTP body budget that a request takes, returned when it is dropped.
-pub(super) type BodyReservation = Arc<dyn Any + Send + Sync>;
 
 impl Context {
     /// Returns the request: its method, its parameters and the client's capabilities. Its arguments
@@ -307,15 +322,23 @@ impl Context {
     /// `None` without such a check.
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn principal(&self) -> Option<&str> {
-        self.connection.principal.as_deref()
+    pub fn principal(&self) -> Option<&Principal> {
+        self.active.origin.as_ref()?.principal.as_deref()
+    }
+
+    /// Returns the head of the HTTP request: method, target and header fields. `None` on a stream.
+    /// Its fields are what the client or a proxy claims.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn head(&self) -> Option<RequestHead<'_>> {
+        Some(self.active.origin.as_ref()?.head.as_ref()?.as_head())
     }
 
     /// Returns whether the response is no longer awaited. The handler's future is dropped in that
     /// case; this is for work that it has moved elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        !self.connection.is_open(self.active.handle)
+        !self.source.is_open(&self.active)
     }
 
     /// Returns the broadcaster, which reaches all connections, this one included.

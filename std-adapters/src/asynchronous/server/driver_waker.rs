@@ -82,21 +82,9 @@ impl WakerSet {
         std::mem::take(&mut self.by_place).into_values()
     }
 
-    /// Returns the place that was taken first.
     #[cfg(feature = "http")]
-    pub(super) fn first(&self) -> Option<u64> {
-        self.by_place.keys().next().copied()
-    }
-
-    /// Returns the waker of a place.
-    #[cfg(feature = "http")]
-    pub(super) fn waker(&self, place: u64) -> Option<Waker> {
-        self.by_place.get(&place).cloned()
-    }
-
-    #[cfg(all(test, feature = "http"))]
-    pub(super) fn len(&self) -> usize {
-        self.by_place.len()
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_place.is_empty()
     }
 }
 

@@ -6,24 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_sansio::{
-    Call, ExchangeId, GrowingServerState, Instant, Messages, Remaining, RequestHandle, SendError,
+    GrowingServerState, Instant, Messages, Outcome as _, Remaining, RequestHandle, SendError,
     Server, ServerConfig, ServerEvent, TxBuffer,
 };
 
-use super::app::{App, MIN_BUFFER};
+use super::app::{MIN_BUFFER, Settings};
 use super::broadcast::{OwnedChange, Receiver};
 use super::driver_waker::{DriverWaker, WakerSet};
-use super::input::InputRequests;
-use super::output::{OutputBuffer, OutputBuffers};
+use super::input::{Destination, InputRequests, Outputs};
+use super::output::OutputBuffer;
+use super::pending_responses::PendingResponse;
 
 /// The part of a connection that its driver and its handlers share.
 pub(super) struct ConnectionInner {
     state: Mutex<State>,
     /// Waker of the task that drives the connection.
     pub(super) driver: Arc<DriverWaker>,
-    /// Principal of the client, if an authorization check returned one.
-    #[cfg_attr(not(feature = "http"), expect(dead_code))] // streams have no authorization
-    pub(super) principal: Option<Arc<str>>,
     /// Bytes of parameters of the requests in flight.
     params: Arc<AtomicUsize>,
     clock: std::time::Instant,
@@ -33,14 +31,40 @@ pub(super) struct ConnectionInner {
 pub(super) struct ParamsReservation {
     bytes: usize,
     limit: usize,
-    all: Arc<AtomicUsize>,
+    all: Option<Arc<AtomicUsize>>,
+    /// Bytes that are given back to the budget of HTTP bodies, and where.
+    body: Option<(usize, Arc<AtomicUsize>)>,
     driver: Arc<DriverWaker>,
+}
+
+impl ParamsReservation {
+    pub(super) fn new(
+        bytes: usize,
+        all: Option<&Arc<AtomicUsize>>,
+        limit: usize,
+        driver: &Arc<DriverWaker>,
+    ) -> Self {
+        if let Some(all) = all {
+            all.fetch_add(bytes, Ordering::AcqRel);
+        }
+        Self { bytes, limit, all: all.cloned(), body: None, driver: Arc::clone(driver) }
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn with_body(mut self, bytes: usize, released: &Arc<AtomicUsize>) -> Self {
+        self.body = (bytes > 0).then(|| (bytes, Arc::clone(released)));
+        self
+    }
 }
 
 impl Drop for ParamsReservation {
     fn drop(&mut self) {
         // At the limit a request may be waiting.
-        if self.all.fetch_sub(self.bytes, Ordering::AcqRel) >= self.limit {
+        let before = self.all.as_ref().map(|all| all.fetch_sub(self.bytes, Ordering::AcqRel));
+        if let Some((bytes, released)) = &self.body {
+            released.fetch_add(*bytes, Ordering::Relaxed);
+        }
+        if before.is_some_and(|before| before >= self.limit) || self.body.is_some() {
             self.driver.notify();
         }
     }
@@ -50,41 +74,35 @@ impl Drop for ParamsReservation {
 pub(super) struct State {
     pub(super) memory: GrowingServerState,
     pub(super) config: &'static ServerConfig<'static>,
-    pub(super) outputs: OutputBuffers,
+    pub(super) output: OutputBuffer,
     pub(super) input_requests: InputRequests,
     max_subscriptions: usize,
     /// Changes that not all subscribers have been notified of.
     changes: Vec<OwnedChange>,
     /// Position in the first change.
     position: u16,
-    /// Handlers and connections that wait for room.
+    /// Handlers that wait for room.
     pub(super) waiting: WakerSet,
-    /// Connections with a request that waits for another to end.
-    #[cfg(feature = "http")]
-    waiting_for_capacity: Vec<Waker>,
     driver: Arc<DriverWaker>,
 }
 
 impl ConnectionInner {
-    pub(super) fn new<H>(app: &App<H>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let driver = Arc::new(DriverWaker::default());
         let state = State {
-            memory: app.server_state(),
-            config: app.config,
-            max_subscriptions: app.max_subscriptions,
-            outputs: OutputBuffers::new(tx),
+            memory: settings.server_state(),
+            config: settings.config,
+            max_subscriptions: settings.max_subscriptions,
+            output: OutputBuffer::new(TxBuffer::with_limit(Vec::new(), settings.max_pending)),
             input_requests: InputRequests::default(),
             changes: Vec::new(),
             position: 0,
             waiting: WakerSet::default(),
-            #[cfg(feature = "http")]
-            waiting_for_capacity: Vec::new(),
             driver: Arc::clone(&driver),
         };
         Self {
             state: Mutex::new(state),
             driver,
-            principal,
             params: Arc::default(),
             clock: std::time::Instant::now(),
         }
@@ -112,54 +130,19 @@ impl ConnectionInner {
 
     /// Counts the parameters of a request.
     pub(super) fn reserve_params(&self, bytes: usize, limit: usize) -> ParamsReservation {
-        self.params.fetch_add(bytes, Ordering::AcqRel);
-        ParamsReservation {
-            bytes,
-            limit,
-            all: Arc::clone(&self.params),
-            driver: Arc::clone(&self.driver),
-        }
+        ParamsReservation::new(bytes, Some(&self.params), limit, &self.driver)
     }
 
     /// Wakes those that wait for room, once at least half of the output has been sent.
-    pub(super) fn drained(&self, exchange: ExchangeId) {
-        let mut state = self.lock();
+    pub(super) fn drained(&self) {
+        let state = self.lock();
         // Not after each byte, because all of them would try again.
-        let output = state.outputs.at(exchange);
+        let output = &state.output;
         if output.is_blocked() || output.tx.room() < output.tx.pending().len() {
             return;
         }
         drop(state);
         self.wake_waiting();
-    }
-
-    /// Waits for room. The future that waits keeps `place` and returns it with
-    /// [`leave`](Self::leave).
-    #[cfg(feature = "http")]
-    pub(super) fn wait(&self, place: &mut Option<u64>, waker: &Waker) {
-        self.lock().waiting.wait(place, waker);
-    }
-
-    /// Removes the waker of a future that stopped waiting.
-    pub(super) fn leave(&self, place: u64) {
-        self.lock().waiting.leave(place);
-    }
-
-    /// Waits until another request may be admitted. One waker for each task: a future that is
-    /// polled often must not fill the list.
-    #[cfg(feature = "http")]
-    pub(super) fn wait_for_capacity(&self, waker: &Waker) {
-        let waiting = &mut self.lock().waiting_for_capacity;
-        if !waiting.iter().any(|other| other.will_wake(waker)) {
-            waiting.push(waker.clone());
-        }
-    }
-
-    /// Wakes the requests that wait to be admitted.
-    #[cfg(feature = "http")]
-    pub(super) fn wake_for_capacity(&self) {
-        let waiting = std::mem::take(&mut self.lock().waiting_for_capacity);
-        waiting.into_iter().for_each(Waker::wake);
     }
 
     /// Wakes those that wait for room.
@@ -176,8 +159,6 @@ impl ConnectionInner {
         let waiting = state.waiting.take();
         drop(state);
         waiting.for_each(Waker::wake);
-        #[cfg(feature = "http")]
-        self.wake_for_capacity();
     }
 }
 
@@ -191,29 +172,32 @@ impl State {
         self.driver.notify();
     }
 
-    /// Returns the server, and the output buffer for messages about a request.
-    pub(super) fn at(&mut self, request: RequestHandle) -> (Server<'_>, &mut OutputBuffer) {
-        #[cfg(feature = "http")]
-        let exchange = self.server().exchange(request);
-        #[cfg(not(feature = "http"))]
-        let (exchange, _) = (ExchangeId::SESSION, request);
-        (self.memory.server(self.config), self.outputs.at(exchange))
+    /// Returns the server and its output.
+    pub(super) fn parts(&mut self) -> (Server<'_>, &mut OutputBuffer) {
+        (self.memory.server(self.config), &mut self.output)
     }
 
-    /// Returns the server, and the output buffer for the cancellation of a call.
-    pub(super) fn at_call(&mut self, call: Call) -> (Server<'_>, &mut OutputBuffer) {
-        #[cfg(feature = "http")]
-        let exchange = self.server().exchange_of_call(call);
-        #[cfg(not(feature = "http"))]
-        let (exchange, _) = (ExchangeId::SESSION, call);
-        (self.memory.server(self.config), self.outputs.at(exchange))
+    /// Makes an attempt to send a response.
+    pub(super) fn respond(
+        &mut self,
+        request: RequestHandle,
+        response: &PendingResponse,
+    ) -> Result<(), SendError> {
+        response.send(&mut self.memory.server(self.config), request, &mut self.output.tx)
+    }
+
+    /// Sends input requests, as far as there is room.
+    pub(super) fn send_input_requests(&mut self, now: Instant) {
+        let mut input_requests = std::mem::take(&mut self.input_requests);
+        input_requests.send(now, self);
+        self.input_requests = input_requests;
     }
 
     /// Returns whether there is room for any response of the core to a frame that cannot be
     /// processed twice.
-    pub(super) fn has_room(&mut self) -> bool {
-        let own = self.outputs.own();
-        !own.is_blocked() && !own.tx.is_mid_frame() && own.tx.room() >= MIN_BUFFER
+    pub(super) fn has_room(&self) -> bool {
+        let Self { output, .. } = self;
+        !output.is_blocked() && !output.tx.is_mid_frame() && output.tx.room() >= MIN_BUFFER
     }
 
     pub(super) fn next_event<'f>(
@@ -221,18 +205,7 @@ impl State {
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.memory.server(self.config).next_event(now, messages, &mut self.outputs.own().tx)
-    }
-
-    /// As [`next_event`](Self::next_event), for the body of an HTTP exchange.
-    #[cfg(feature = "http")]
-    pub(super) fn next_exchange_event<'f>(
-        &mut self,
-        exchange: ExchangeId,
-        now: Instant,
-        messages: &mut Messages<'f>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.memory.server(self.config).next_event(now, messages, &mut self.outputs.at(exchange).tx)
+        self.memory.server(self.config).next_event(now, messages, &mut self.output.tx)
     }
 
     /// Handles the next timeout, if one is due.
@@ -243,26 +216,22 @@ impl State {
         if self.server().poll_timeout().is_none_or(|due| now < due) {
             return Ok(None);
         }
-        #[cfg(feature = "http")]
-        let exchange = self.server().due_exchange(now).unwrap_or(ExchangeId::SESSION);
-        #[cfg(not(feature = "http"))]
-        let exchange = ExchangeId::SESSION;
-        self.memory.server(self.config).handle_timeout(now, &mut self.outputs.at(exchange).tx)
+        self.memory.server(self.config).handle_timeout(now, &mut self.output.tx)
     }
 
     /// Notifies subscribers of changes, as far as there is room.
     pub(super) fn send_changes(&mut self) {
         while let Some(changes) = self.changes.first() {
             let mut change = changes.as_change().resume(self.position);
-            let own = self.outputs.own();
-            if own.is_blocked() {
+            if self.output.is_blocked() {
                 return;
             }
-            let published = self.memory.server(self.config).publish(&mut change, &mut own.tx);
+            let mut server = self.memory.server(self.config);
+            let published = server.publish(&mut change, &mut self.output.tx);
             self.position = change.position();
             match published {
                 Ok(Remaining::More) => {}
-                Err(SendError::Full) => return own.block(),
+                Err(SendError::Full) => return self.output.block(),
                 Ok(Remaining::Done) | Err(_) => {
                     self.changes.remove(0);
                     self.position = 0;
@@ -271,16 +240,26 @@ impl State {
         }
     }
 
-    /// Returns whether no request or call is open, and no output is pending outside of exchanges.
-    #[cfg(feature = "http")]
-    pub(super) fn is_silent(&mut self) -> bool {
-        self.server().open_requests() == 0
-            && self.server().open_calls() == 0
-            && self.outputs.own().tx.pending().is_empty()
-    }
-
     pub(super) fn has_changes(&self) -> bool {
         !self.changes.is_empty()
+    }
+}
+
+impl Outputs for State {
+    fn send(
+        &mut self,
+        _: Destination,
+        attempt: &mut dyn FnMut(&mut Server<'_>, &mut TxBuffer<Vec<u8>>) -> Result<(), SendError>,
+    ) -> Result<(), SendError> {
+        let (mut server, output) = self.parts();
+        if output.is_blocked() {
+            return Err(SendError::Full);
+        }
+        let sent = attempt(&mut server, &mut output.tx);
+        if sent == Err(SendError::Full) {
+            output.block();
+        }
+        sent
     }
 }
 
@@ -321,6 +300,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{Frame, ServerFeatures};
 
+    use super::super::app::App;
     use super::super::context::Context;
     use super::super::reply::HandlerResult;
     use super::*;
@@ -335,7 +315,7 @@ mod tests {
             Err("unused".into())
         }
         let app = App::new(&CONFIG, respond).max_in_flight(max_in_flight).max_subscriptions(4);
-        ConnectionInner::new(&app, TxBuffer::with_limit(Vec::new(), 1 << 20), None)
+        ConnectionInner::new(&app.settings)
     }
 
     #[test]

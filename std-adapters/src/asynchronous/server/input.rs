@@ -2,11 +2,10 @@
 
 use std::task::{self, Poll, Waker};
 
-use super::inner::State;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RequestHandle,
-    SendError, ToolError,
+    SendError, Server, ToolError, TxBuffer,
 };
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
@@ -25,6 +24,24 @@ struct PendingInput {
     /// Whether its future was dropped.
     is_dropped: bool,
     waker: Option<Waker>,
+}
+
+/// The output of a message.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "http"), expect(dead_code))] // a stream has one output
+pub(super) enum Destination {
+    Request(RequestHandle),
+    Call(Call),
+}
+
+/// The server, with the outputs that it has.
+pub(super) trait Outputs {
+    /// Makes an attempt, unless an earlier one waits for room in this output.
+    fn send(
+        &mut self,
+        to: Destination,
+        attempt: &mut dyn FnMut(&mut Server<'_>, &mut TxBuffer<Vec<u8>>) -> Result<(), SendError>,
+    ) -> Result<(), SendError>;
 }
 
 enum Stage {
@@ -93,65 +110,18 @@ impl InputRequests {
         }
     }
 
-    fn position(&self, id: u64) -> Option<usize> {
-        self.input_requests.iter().position(|pending| pending.id == id)
-    }
-}
-
-impl PendingInput {
-    fn end(&mut self, response: Result<OwnedJson, ToolError<'static>>) {
-        self.stage = Stage::Done(response);
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-impl State {
     /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
-    pub(super) fn send_input_requests(&mut self, now: Instant) {
+    pub(super) fn send(&mut self, now: Instant, outputs: &mut impl Outputs) {
         let mut at = 0;
-        let mut input_requests = std::mem::take(&mut self.input_requests.input_requests);
-        while let Some(pending) = input_requests.get_mut(at) {
-            let (mut server, output) = match pending.stage {
-                Stage::Open(call) => self.at_call(call),
-                _ => self.at(pending.parent),
-            };
+        while let Some(pending) = self.input_requests.get_mut(at) {
             at += 1;
-            if output.is_blocked() {
-                continue;
-            }
-            let was_mid_frame = output.tx.is_mid_frame();
-            let sent = match pending.stage {
-                // Two requests of one handler with the same method could not be told apart in the
-                // middle of a frame.
-                Stage::Queued if was_mid_frame => Err(SendError::Full),
-                Stage::Queued | Stage::PartlyWritten => {
-                    let sent = match pending.input_request.to::<InputRequest<'_>>() {
-                        Ok(input_request) => {
-                            let request =
-                                ClientRequest::from(&input_request).parent(pending.parent);
-                            server.request(now, request, &mut output.tx)
-                        }
-                        Err(_) => Err(SendError::Invalid(InvalidPayload::Serialize)),
-                    };
-                    sent.map(|call| pending.stage = Stage::Open(call))
-                }
-                Stage::Open(call) if pending.is_dropped => server
-                    .cancel_call(now, call, &mut output.tx)
-                    .map(|()| pending.end(Err(ToolError::GONE))),
-                Stage::Open(_) | Stage::Done(_) => Ok(()),
+            let destination = match pending.stage {
+                Stage::Open(call) if pending.is_dropped => Destination::Call(call),
+                Stage::Open(_) | Stage::Done(_) => continue,
+                _ => Destination::Request(pending.parent),
             };
-            match sent {
-                Err(SendError::Full) => {
-                    if matches!(pending.stage, Stage::Queued)
-                        && !was_mid_frame
-                        && output.tx.is_mid_frame()
-                    {
-                        pending.stage = Stage::PartlyWritten;
-                    }
-                    output.block();
-                }
+            match outputs.send(destination, &mut |server, tx| pending.send(now, server, tx)) {
+                Err(SendError::Full) => {}
                 Err(error) => {
                     let why = format!("Input request cannot be sent: {error}");
                     pending.end(Err(why).or_input_response());
@@ -161,26 +131,67 @@ impl State {
                 Ok(()) => {}
             }
         }
-        input_requests
+        self.input_requests
             .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
-        self.input_requests.input_requests = input_requests;
     }
 
-    /// Withdraws an input request whose future was dropped.
-    pub(super) fn drop_input_request(&mut self, id: u64) {
-        let Some(at) = self.input_requests.position(id) else { return };
-        let server = self.memory.server(self.config);
-        let Some(pending) = self.input_requests.input_requests.get_mut(at) else { return };
-        match pending.stage {
-            // The core cancels the nested calls of a request that has ended.
-            Stage::Open(call) if !server.is_call_open(call) => {
-                drop(self.input_requests.input_requests.remove(at))
+    /// Withdraws an input request whose future was dropped. Returns whether there is something to
+    /// send for it.
+    pub(super) fn leave(&mut self, id: u64, is_open: impl FnOnce(Call) -> bool) -> bool {
+        let Some(at) = self.position(id) else { return false };
+        let Some(pending) = self.input_requests.get_mut(at) else { return false };
+        // The core cancels the nested calls of a request that has ended.
+        pending.is_dropped = match pending.stage {
+            Stage::PartlyWritten => true,
+            Stage::Open(call) => is_open(call),
+            Stage::Queued | Stage::Done(_) => false,
+        };
+        let is_dropped = pending.is_dropped;
+        if !is_dropped {
+            self.input_requests.remove(at);
+        }
+        is_dropped
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.input_requests.iter().position(|pending| pending.id == id)
+    }
+}
+
+impl PendingInput {
+    /// Makes one attempt to send what is missing.
+    fn send(
+        &mut self,
+        now: Instant,
+        server: &mut Server<'_>,
+        tx: &mut TxBuffer<Vec<u8>>,
+    ) -> Result<(), SendError> {
+        match self.stage {
+            // Two requests of one handler with the same method could not be told apart in the
+            // middle of a frame.
+            Stage::Queued if tx.is_mid_frame() => Err(SendError::Full),
+            Stage::Queued | Stage::PartlyWritten => {
+                let Ok(input_request) = self.input_request.to::<InputRequest<'_>>() else {
+                    return Err(SendError::Invalid(InvalidPayload::Serialize));
+                };
+                let request = ClientRequest::from(&input_request).parent(self.parent);
+                let sent = server.request(now, request, tx);
+                if sent == Err(SendError::Full) && tx.is_mid_frame() {
+                    self.stage = Stage::PartlyWritten;
+                }
+                sent.map(|call| self.stage = Stage::Open(call))
             }
-            Stage::Queued | Stage::Done(_) => drop(self.input_requests.input_requests.remove(at)),
-            Stage::PartlyWritten | Stage::Open(_) => {
-                pending.is_dropped = true;
-                self.notify_driver();
+            Stage::Open(call) => {
+                server.cancel_call(now, call, tx).map(|()| self.end(Err(ToolError::GONE)))
             }
+            Stage::Done(_) => Ok(()),
+        }
+    }
+
+    fn end(&mut self, response: Result<OwnedJson, ToolError<'static>>) {
+        self.stage = Stage::Done(response);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
         }
     }
 }

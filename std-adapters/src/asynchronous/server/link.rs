@@ -2,55 +2,36 @@
 
 use std::task::{self, Poll};
 
-#[cfg(feature = "http")]
-use mcp_sansio::Revision;
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{
-    Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, Server, ToolError, Tx,
-};
+use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
 
 use super::broadcast::OwnedChange;
+use super::context::ActiveRequest;
 use super::context::Context;
-use super::inner::ConnectionInner;
+use super::inner::{ConnectionInner, State};
+use super::source::{Attempt, RequestSource};
 
-impl ConnectionInner {
-    pub(super) fn is_open(&self, request: RequestHandle) -> bool {
-        self.lock().server().is_request_open(request)
-    }
-
-    #[cfg(feature = "http")]
-    pub(super) fn release_connection(&self, request: RequestHandle) -> bool {
-        use mcp_sansio::http::server::OutgoingResponse;
-
-        let mut state = self.lock();
-        let exchange = state.server().exchange(request);
-        let Some(output) = state.outputs.of_exchange(exchange) else { return false };
-        let is_begun =
-            output.tx.http_response().is_some_and(|reply| reply == OutgoingResponse::EVENT_STREAM);
-        output.is_released = is_begun || output.tx.send_priming_event().unwrap_or(false);
-        let is_released = output.is_released;
-        state.notify_driver();
-        is_released
-    }
-}
-
-impl Link for Context {
+impl RequestSource for ConnectionInner {
     fn now(&self) -> Instant {
-        self.connection.now()
+        self.now()
+    }
+
+    fn is_open(&self, request: &ActiveRequest) -> bool {
+        self.lock().server().is_request_open(request.handle)
     }
 
     fn poll_send(
         &self,
         cx: &mut task::Context<'_>,
-        request: RequestHandle,
+        _: &ActiveRequest,
         place: &mut Option<u64>,
-        call: &mut dyn FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<(), SendError>,
+        attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
-        let mut state = self.connection.lock();
-        let (mut server, output) = state.at(request);
+        let mut state = self.lock();
+        let (mut server, output) = state.parts();
         let sent = match output.is_blocked() {
             true => Err(SendError::Full),
-            false => call(&mut server, &mut output.tx),
+            false => attempt(&mut server, &mut output.tx),
         };
         if sent == Err(SendError::Full) {
             state.waiting.wait(place, cx.waker());
@@ -60,8 +41,54 @@ impl Link for Context {
         Poll::Ready(sent)
     }
 
+    fn leave(&self, _: &ActiveRequest, place: u64) {
+        self.lock().waiting.leave(place);
+    }
+
+    fn poll_input(
+        &self,
+        cx: &mut task::Context<'_>,
+        request: &ActiveRequest,
+        input_request: Option<OwnedJson>,
+        place: &mut Option<u64>,
+    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        let mut state = self.lock();
+        if let Some(input_request) = input_request {
+            *place = Some(state.input_requests.begin(request.handle, input_request));
+            state.notify_driver();
+        }
+        match *place {
+            Some(place) => state.input_requests.poll(place, cx),
+            None => Poll::Pending,
+        }
+    }
+
+    fn leave_input(&self, _: &ActiveRequest, place: u64) {
+        let mut state = self.lock();
+        let State { input_requests, memory, config, .. } = &mut *state;
+        if input_requests.leave(place, |call| memory.server(config).is_call_open(call)) {
+            state.notify_driver();
+        }
+    }
+}
+
+impl Link for Context {
+    fn now(&self) -> Instant {
+        self.source.now()
+    }
+
+    fn poll_send(
+        &self,
+        cx: &mut task::Context<'_>,
+        _: RequestHandle,
+        place: &mut Option<u64>,
+        attempt: &mut Attempt<'_>,
+    ) -> Poll<Result<(), SendError>> {
+        self.source.poll_send(cx, &self.active, place, attempt)
+    }
+
     fn leave(&self, place: u64) {
-        self.connection.leave(place);
+        self.source.leave(&self.active, place);
     }
 
     fn publish(&self, change: &Change<'_>) -> bool {
@@ -69,15 +96,8 @@ impl Link for Context {
         true
     }
 
-    fn release_connection(&self, request: RequestHandle) -> bool {
-        #[cfg(feature = "http")]
-        return self.unread_request().revision == Revision::V2025_11_25
-            && self.connection.release_connection(request);
-        #[cfg(not(feature = "http"))]
-        {
-            let _ = request;
-            false
-        }
+    fn release_connection(&self, _: RequestHandle) -> bool {
+        self.source.release_connection(&self.active)
     }
 
     fn request_state(&self) -> Option<&str> {
@@ -104,18 +124,10 @@ impl Link for Context {
             Some(_) => None,
             None => Some(OwnedJson::new(input_request, request.revision)?),
         };
-        let mut state = self.connection.lock();
-        if let Some(input_request) = new {
-            *place = Some(state.input_requests.begin(request.handle, input_request));
-            state.notify_driver();
-        }
-        match *place {
-            Some(place) => state.input_requests.poll(place, cx),
-            None => Poll::Pending,
-        }
+        self.source.poll_input(cx, &self.active, new, place)
     }
 
     fn leave_input(&self, place: u64) {
-        self.connection.lock().drop_input_request(place);
+        self.source.leave_input(&self.active, place);
     }
 }

@@ -119,7 +119,7 @@ where
             // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                app.panicked("", "", panic);
+                app.settings.panicked("", "", panic);
             }
             if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
@@ -146,7 +146,7 @@ fn poll_stream<H, L: Listener>(
     if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
     }
-    if broadcaster.connections() >= app.max_connections {
+    if broadcaster.connections() >= app.settings.max_connections {
         return Poll::Pending;
     }
     if let Some(timer) = pause {

@@ -1,5 +1,6 @@
 //! The server: one application, many connections.
 
+mod admission;
 mod app;
 mod broadcast;
 mod connection;
@@ -17,6 +18,8 @@ mod output;
 mod parameters;
 mod pending_responses;
 mod reply;
+mod runner;
+mod source;
 mod tools;
 
 use super::tasks;
@@ -24,7 +27,7 @@ use super::tasks;
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{
     App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING,
-    MAX_RUNNING, SUBSCRIPTIONS,
+    MAX_RUNNING, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
 };
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd};

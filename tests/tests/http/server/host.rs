@@ -7,8 +7,8 @@ use std::time::Duration;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::codec::{Part, RequestReader};
 use mcp_sansio::http::site::{
-    Denied, ExchangeKey, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest, SiteStep,
-    SiteTurn, bearer_token,
+    Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest,
+    SiteStep, SiteTurn, bearer_token,
 };
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
@@ -255,7 +255,9 @@ impl Connection {
             Some(Part::Head(head)) => {
                 let fields = head.fields.iter().map(|(name, value)| (name.into(), value.into()));
                 let fields = Owned(fields.collect());
-                self.exchange = Some(host.site.open(host.now, head.method, head.target, fields));
+                self.exchange = Some(
+                    host.site.open(host.now, OwnedHead::new(head.method, head.target, fields)),
+                );
             }
             Some(Part::Body(piece)) => self.piece = piece.into(),
             Some(Part::End) => {

@@ -135,10 +135,13 @@ impl ProtectedResource {
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
 
-    /// Returns whether a path is that of the metadata, with or without the path of the resource.
-    /// The query is ignored, because there is only one resource.
-    pub(super) fn is_at(&self, path: &str) -> bool {
-        path.strip_prefix(WELL_KNOWN).is_some_and(|rest| rest.is_empty() || rest == self.split().1)
+    /// Returns the paths of the metadata, with and without the path of the resource. The query is
+    /// ignored, because there is only one resource.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let path = self.split().1;
+        let mut paths = vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")];
+        paths.dedup();
+        paths
     }
 
     /// Returns scheme and host, path, and query with its question mark. A path of a single slash is
@@ -171,9 +174,8 @@ mod tests {
             "Bearer error=\"insufficient_scope\", scope=\"a b\", \
              resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\""
         );
-        assert!(resource.is_at("/.well-known/oauth-protected-resource"));
-        assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
-        assert!(!resource.is_at("/.well-known/oauth-protected-resource/other"));
+        let well_known = "/.well-known/oauth-protected-resource";
+        assert_eq!(resource.paths(), [well_known.to_owned(), format!("{well_known}/mcp")]);
         assert_eq!(quoted("a\"\r\nb\\"), "ab");
     }
 
@@ -191,8 +193,7 @@ mod tests {
         ] {
             let resource = ProtectedResource::new(resource, "https://auth.example");
             assert_eq!(resource.url(), format!("https://a.example{well_known}{url}"));
-            assert!(resource.is_at(&format!("{well_known}{path}")), "{resource:?}");
-            assert!(resource.is_at(well_known) && !resource.is_at(&format!("{well_known}/other")));
+            assert!(resource.paths().contains(&format!("{well_known}{path}")), "{resource:?}");
         }
     }
 

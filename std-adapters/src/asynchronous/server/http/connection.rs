@@ -1,48 +1,32 @@
 //! One HTTP connection: its requests, one after the other.
 
 use std::future::{Future, poll_fn};
-use std::io;
-use std::ops::Deref;
+use std::io::{self, ErrorKind};
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::HttpError;
-use mcp_sansio::http::server::{Rejection, Route};
-use mcp_sansio::http::sse::ControlEvent;
-use mcp_sansio::http::{RequestHead, SingleValue};
-use mcp_sansio::{ErrorCode, ExchangeId, Frame, Json, Messages, OwnedJson, Revision, TxBuffer};
+use mcp_sansio::http::codec::{CONTINUE, HttpError, Part};
+use mcp_sansio::http::server::Rejection;
+use mcp_sansio::http::site::{OwnedHead, SiteBody};
+use mcp_sansio::{ErrorCode, TxBuffer};
 
-use super::super::app::App;
-use super::super::broadcast::Receiver;
-use super::super::context::{BodyReservation, Context};
-use super::super::inner::ConnectionInner;
-use super::super::reply::IntoReply;
-use super::auth::AuthorizationError;
-use super::bodies::BodyShare;
-use super::endpoint_state::{EndpointState, ShutdownSignal, new_id};
+use super::super::broadcast::{OwnedChange, Receiver};
+use super::exchange::HttpExchange;
 use super::head::Head;
-use super::legacy_sse::{LegacyStream, endpoint};
 use super::sender::Sender;
-use super::server_instance::{ServerInstance, Taken};
-use super::session::Session;
+use super::server::HttpServer;
 use super::wire::{Next, Wire};
-use super::{post, stateless, stream};
-use crate::asynchronous::timer::later;
 
 /// Serves a connection until it ends.
-pub(super) async fn serve<A, H, T, F>(shared: &EndpointState<A, F>, socket: T) -> io::Result<()>
+pub(super) async fn serve<T>(server: &HttpServer, socket: T) -> io::Result<()>
 where
-    A: Deref<Target = App<H>>,
-    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
 {
-    let wire = Wire::new(socket, shared.bodies.max_body());
+    let wire = Wire::new(socket, server.settings().max_line, server.options().limit_of_read());
     let turns = Arc::clone(&wire.turns);
-    let mut served = pin!(serve_requests(shared, wire));
+    let mut served = pin!(serve_requests(server, wire));
     poll_fn(|cx| {
         turns.begin();
         served.as_mut().poll(cx)
@@ -50,435 +34,198 @@ where
     .await
 }
 
-async fn serve_requests<A, H, T, F>(
-    shared: &EndpointState<A, F>,
-    mut wire: Wire<T>,
-) -> io::Result<()>
+async fn serve_requests<T>(server: &HttpServer, mut wire: Wire<T>) -> io::Result<()>
 where
-    A: Deref<Target = App<H>>,
-    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
 {
-    let broadcaster = shared.app.broadcaster();
+    let broadcaster = &server.settings().broadcaster;
     let shutdown = Arc::new(ShutdownSignal::default());
     let _registration = broadcaster.register({
         let shutdown: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
         Arc::downgrade(&shutdown)
     });
-    let read_timeout = shared.options.read_timeout;
     loop {
-        let stop = |cx: &mut std::task::Context<'_>| {
+        let stop = |cx: &mut Context<'_>| {
             shutdown.set(cx.waker());
             broadcaster.is_shutting_down()
         };
-        let head = match wire.head(read_timeout, stop).await? {
+        let head = match wire.head(stop).await? {
             Next::Got(head) => head,
-            Next::End | Next::Busy => return wire.close(read_timeout).await,
+            Next::End => return wire.close().await,
             Next::HttpError(error) => {
-                let mut sender = Sender::new(false, false, Vec::new());
-                sender.answers_head(wire.reader.is_head());
-                refuse(&rejection_of(error), &mut sender, &mut wire.out);
-                return wire.close(read_timeout).await;
+                let mut sender = Sender::new(false, false, wire.reader.is_head());
+                refuse(error, &mut sender, &mut wire.out);
+                return wire.close().await;
             }
         };
         let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
-        let mut sender = Sender::new(head.is_http_1_0, keeps_alive, Vec::new());
-        sender.answers_head(wire.reader.is_head());
-        Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.respond().await?;
-        wire.flush(read_timeout).await?;
+        let mut sender = Sender::new(head.is_http_1_0, keeps_alive, wire.reader.is_head());
+        respond(server, &mut wire, head, &mut sender).await?;
+        wire.flush().await?;
         if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
-            return wire.close(read_timeout).await;
+            return wire.close().await;
         }
     }
 }
 
-/// One request and its response.
-struct Exchange<'x, A, T, F> {
-    shared: &'x EndpointState<A, F>,
-    wire: &'x mut Wire<T>,
-    head: &'x Head,
-    sender: &'x mut Sender,
-}
-
-impl<A, H, T, F> Exchange<'_, A, T, F>
+/// Reads the body of a request, and writes its response.
+async fn respond<T>(
+    server: &HttpServer,
+    wire: &mut Wire<T>,
+    head: Head,
+    sender: &mut Sender,
+) -> io::Result<()>
 where
-    A: Deref<Target = App<H>>,
-    H: Fn(Context) -> F,
     T: AsyncRead + AsyncWrite + Unpin,
-    F: Future<Output: IntoReply>,
 {
-    async fn respond(self) -> io::Result<()> {
-        let head = self.head.as_head();
-        let options = &self.shared.options;
-        if let Err(refused) = options.host_policy.check(&head) {
-            return self.refuse(&refused);
+    let (length, expects_continue) = (head.content_length, head.expects_continue);
+    let (method, target) = (head.method().to_owned(), head.target().to_owned());
+    let mut exchange = server.open(OwnedHead::new(&method, &target, head));
+    if exchange.wants_body().await {
+        wire.begin_body(length);
+        if expects_continue {
+            wire.out.extend_from_slice(CONTINUE);
+            wire.flush().await?;
         }
-        if let SingleValue::Value(origin) = head.fields.single("origin") {
-            // The origin was checked.
-            self.sender.add("access-control-allow-origin", origin.to_owned());
-            self.sender
-                .add("access-control-expose-headers", "mcp-session-id, www-authenticate".into());
-            self.sender.add("vary", "origin".into());
-        }
-        let path = head.path();
-        if let Some(resource) = options
-            .resource
-            .as_ref()
-            .filter(|resource| resource.is_at(path) && matches!(head.method, "GET" | "HEAD"))
-        {
-            self.wire.skip_body();
-            let json =
-                OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
-            self.sender.json(200, json.as_raw().as_str().as_bytes(), &mut self.wire.out);
+        if let Some(error) = feed(wire, &mut exchange).await? {
+            refuse(error, sender, &mut wire.out);
             return Ok(());
         }
-        if options.sse_path.as_deref() == Some(path) {
-            return self.answer_old(&head).await;
-        }
-        if path != options.path {
-            return self.refuse(&Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
-        }
-        if head.method == "OPTIONS" {
-            // A preflight: browsers send it without credentials.
-            return self.preflight(&head);
-        }
-        // Checked before anything else, so that a client without a token always gets 401.
-        let principal = match options.check(&head) {
-            Ok(principal) => principal.map(Arc::<str>::from),
-            Err(denied) => return self.deny(&denied),
-        };
-        if let Err(refused) = self.shared.endpoint.check_head(&head) {
-            return self.refuse(&refused);
-        }
-        let mut reserve_params = BodyShare::new(&self.shared.bodies);
-        let body =
-            match self.wire.body(self.head, options.read_timeout, &mut reserve_params).await? {
-                Next::Got(body) => body,
-                Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Next::HttpError(error) => return self.refuse(&rejection_of(error)),
-                Next::Busy => return self.refuse(&Rejection::service_unavailable()),
-            };
-        let held = &reserve_params.into_held();
-        let messages = Messages::over_http(Frame::Complete(&body), &head, ExchangeId::new(1));
-        match self.shared.endpoint.route(&head, &messages) {
-            Route::Stateless => self.alone(messages, held, principal).await,
-            Route::StatelessRevision(revision) => {
-                self.alone_as(revision, messages, held, principal).await
+    }
+    // The connection is closed after the response, unless an unread body has been received.
+    if !wire.skip_body() {
+        sender.close();
+    }
+    poll_fn(|cx| {
+        loop {
+            let mut moved = false;
+            if wire.out.is_empty() && !sender.is_done() {
+                moved = poll_output(&exchange, sender, &mut wire.out, cx)?;
             }
-            Route::NewSession => self.open_session(&head, &body, held, principal).await,
-            Route::Session(id) => match self.shared.sessions.find(id, principal.as_deref()) {
-                Some(session) => self.post(&session, &head, &body, held).await,
-                None => self.refuse(&Rejection::session_not_found()),
-            },
-            Route::Stream { session, last_event_id } => {
-                match self.shared.sessions.find(session, principal.as_deref()) {
-                    Some(session) => {
-                        let broadcaster = self.shared.app.broadcaster();
-                        stream::serve(
-                            broadcaster,
-                            options,
-                            self.wire,
-                            &session,
-                            last_event_id,
-                            self.sender,
-                        )
-                        .await
-                    }
-                    None => self.refuse(&Rejection::session_not_found()),
+            let had = !wire.out.is_empty();
+            if let Poll::Ready(written) = wire.poll_write(cx) {
+                written?;
+                // There is room for more.
+                moved |= had;
+                if sender.is_done() && wire.out.is_empty() {
+                    return Poll::Ready(Ok(()));
                 }
             }
-            Route::DeleteSession(id) => match self.shared.sessions.find(id, principal.as_deref()) {
-                Some(session) => {
-                    self.shared.sessions.forget(session.id);
-                    session.end();
-                    self.sender.empty(204, &mut self.wire.out);
-                    Ok(())
-                }
-                None => self.refuse(&Rejection::session_not_found()),
-            },
-            Route::Rejected(refused) => self.refuse(&refused),
-            _ => self.preflight(&head),
-        }
-    }
-
-    /// Serves a request without a session. Its server instance sees only this request, or this
-    /// batch in older revisions.
-    async fn alone(
-        self,
-        messages: Messages<'_>,
-        held: &Option<BodyReservation>,
-        principal: Option<Arc<str>>,
-    ) -> io::Result<()> {
-        let instance = self.instance(principal);
-        self.alone_on(&instance, messages, held).await
-    }
-
-    async fn alone_as(
-        self,
-        revision: Revision,
-        messages: Messages<'_>,
-        held: &Option<BodyReservation>,
-        principal: Option<Arc<str>>,
-    ) -> io::Result<()> {
-        let instance = self.instance(principal);
-        instance.inner.lock().server().start_legacy(revision);
-        self.alone_on(&instance, messages, held).await
-    }
-
-    fn instance(&self, principal: Option<Arc<str>>) -> ServerInstance<F> {
-        let app = &*self.shared.app;
-        ServerInstance::new(
-            app,
-            TxBuffer::for_http_response(Vec::new(), app.max_pending),
-            principal,
-        )
-    }
-
-    async fn alone_on(
-        self,
-        instance: &ServerInstance<F>,
-        messages: Messages<'_>,
-        held: &Option<BodyReservation>,
-    ) -> io::Result<()> {
-        stateless::serve(
-            &*self.shared.app,
-            &self.shared.options,
-            self.wire,
-            instance,
-            Some(messages),
-            held.as_ref(),
-            self.sender,
-        )
-        .await
-    }
-
-    async fn open_session(
-        self,
-        head: &RequestHead<'_>,
-        body: &[u8],
-        held: &Option<BodyReservation>,
-        principal: Option<Arc<str>>,
-    ) -> io::Result<()> {
-        let shared = self.shared;
-        if !shared.sessions.has_room(&principal, &shared.options) {
-            return self.refuse(&Rejection::service_unavailable());
-        }
-        let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
-        let opened = |sender: &mut Sender| {
-            if session.instance.inner.lock().server().legacy_revision().is_none() {
-                return;
+            if wire.poll_gone(cx) || wire.poll_stuck(cx) {
+                return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
             }
-            session.instance.join();
-            sender.add("mcp-session-id", session.id.as_str().to_owned());
-            shared.sessions.open(&session, &shared.options);
-        };
-        post::serve(
-            &*shared.app,
-            &shared.options,
-            self.wire,
-            &session,
-            head,
-            body,
-            held.as_ref(),
-            self.sender,
-            opened,
-        )
-        .await
-    }
-
-    async fn post(
-        self,
-        session: &Session<F>,
-        head: &RequestHead<'_>,
-        body: &[u8],
-        held: &Option<BodyReservation>,
-    ) -> io::Result<()> {
-        let shared = self.shared;
-        post::serve(
-            &*shared.app,
-            &shared.options,
-            self.wire,
-            session,
-            head,
-            body,
-            held.as_ref(),
-            self.sender,
-            |_| {},
-        )
-        .await
-    }
-
-    /// Serves HTTP+SSE: GET opens the stream, POST sends messages.
-    async fn answer_old(self, head: &RequestHead<'_>) -> io::Result<()> {
-        let (shared, options) = (self.shared, &self.shared.options);
-        if head.method == "OPTIONS" {
-            return self.preflight(head);
-        }
-        let principal = match options.check(head) {
-            Ok(principal) => principal.map(Arc::<str>::from),
-            Err(denied) => return self.deny(&denied),
-        };
-        match head.method {
-            "GET" if shared.legacy.is_full(&principal, options) => {
-                self.refuse(&Rejection::service_unavailable())
+            if !wire.is_whole() {
+                sender.close();
             }
-            "GET" => {
-                let id = new_id()?;
-                let tx = TxBuffer::for_http_response(Vec::new(), shared.app.max_pending)
-                    .event_stream_only();
-                let instance = Arc::new(ServerInstance::new(&*shared.app, tx, principal.clone()));
-                let _open = shared
-                    .legacy
-                    .open(id, LegacyStream { instance: Arc::clone(&instance), principal });
-                self.sender.begin_events(&mut self.wire.out);
-                let uri = endpoint(head.path(), id);
-                let mut event = vec![0; uri.len() + 64];
-                let len = ControlEvent::Endpoint(&uri).write(&mut event).unwrap_or(0);
-                self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
-                stateless::serve(
-                    &*shared.app,
-                    options,
-                    self.wire,
-                    &instance,
-                    None,
-                    None,
-                    self.sender,
-                )
-                .await
+            if !moved {
+                return Poll::Pending;
             }
-            "POST" => {
-                let mut reserve_params = BodyShare::new(&shared.bodies);
-                let body = match self
-                    .wire
-                    .body(self.head, options.read_timeout, &mut reserve_params)
-                    .await?
-                {
-                    Next::Got(body) => body,
-                    Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Next::HttpError(error) => return self.refuse(&rejection_of(error)),
-                    Next::Busy => return self.refuse(&Rejection::service_unavailable()),
-                };
-                let held = reserve_params.into_held();
-                let Some(instance) = shared.legacy.find(head.query(), principal.as_deref()) else {
-                    return self.refuse(&Rejection::session_not_found());
-                };
-                let mut messages = Messages::new(Frame::Complete(&body));
-                let mut taken = Taken::default();
-                let mut waiting = WaitForRoom::new(&instance.inner);
-                let due = later(Instant::now(), options.read_timeout);
-                // There is room once the stream has been written; if its client does not read, this
-                // request times out.
-                let took = poll_fn(|cx| {
-                    instance.take_in(
-                        &shared.app,
-                        ExchangeId::SESSION,
-                        &mut messages,
-                        held.as_ref(),
-                        &mut taken,
-                    );
-                    if taken.is_all {
-                        return Poll::Ready(Ok::<_, io::Error>(true));
-                    }
-                    instance.inner.wait(&mut waiting.place, cx.waker());
-                    instance.inner.wait_for_capacity(cx.waker());
-                    if self.wire.poll_gone(cx) {
-                        return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-                    }
-                    if self.wire.timer.poll(cx, due) {
-                        Poll::Ready(Ok(false))
-                    } else {
-                        Poll::Pending
-                    }
-                });
-                if !took.await? {
-                    return self.refuse(&Rejection::service_unavailable());
-                }
-                self.sender.empty(202, &mut self.wire.out);
-                Ok(())
+        }
+    })
+    .await
+}
+
+/// Feeds the body, until it is complete or there is a response.
+async fn feed<T>(wire: &mut Wire<T>, exchange: &mut HttpExchange) -> io::Result<Option<HttpError>>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        match wire.reader.next_part() {
+            Ok(Some(Part::Body(piece))) => {
+                let mut fed = 0;
+                poll_fn(|cx| exchange.poll_feed(cx, piece, &mut fed)).await;
+                continue;
             }
-            _ => self.refuse(&Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed")),
-        }
-    }
-
-    fn preflight(mut self, head: &RequestHead<'_>) -> io::Result<()> {
-        let allow = self.shared.endpoint.allowed_methods();
-        self.sender.add("allow", allow.into());
-        if head.fields.nth("origin", 0).is_some() {
-            self.sender.add("access-control-allow-methods", allow.into());
-            if let SingleValue::Value(fields) = head.fields.single("access-control-request-headers")
-            {
-                self.sender.add("access-control-allow-headers", fields.to_owned());
+            Ok(Some(Part::End)) => {
+                wire.end_body();
+                exchange.end_body();
+                return Ok(None);
             }
-            self.sender.add("access-control-max-age", "86400".into());
+            Ok(_) => {}
+            Err(error) => return Ok(Some(error)),
         }
-        self.leave_body();
-        self.sender.empty(204, &mut self.wire.out);
-        Ok(())
-    }
-
-    fn deny(self, denied: &AuthorizationError) -> io::Result<()> {
-        let options = &self.shared.options;
-        self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
-        let message =
-            if denied.status == 403 { "Insufficient scope" } else { "Authentication required" };
-        self.refuse(&Rejection::new(denied.status, ErrorCode::InvalidRequest, message))
-    }
-
-    fn refuse(mut self, refused: &Rejection<'_>) -> io::Result<()> {
-        if refused.status() == 405 {
-            self.sender.add("allow", self.shared.endpoint.allowed_methods().into());
-        }
-        if refused.status() == 503 {
-            self.sender.add("retry-after", RETRY_AFTER.into());
-        }
-        self.leave_body();
-        refuse(refused, self.sender, &mut self.wire.out);
-        Ok(())
-    }
-
-    /// Closes the connection after the response, unless an unread body has been received
-    /// completely.
-    fn leave_body(&mut self) {
-        if !self.wire.skip_body() {
-            self.sender.close();
+        let read = poll_fn(|cx| {
+            if let Poll::Ready(false) = exchange.poll_wants_body(cx) {
+                return Poll::Ready(Ok(None));
+            }
+            wire.poll_read(cx).map_ok(Some)
+        });
+        match read.await? {
+            None => return Ok(None),
+            Some(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Some(_) => {}
         }
     }
 }
 
-fn refuse(refused: &Rejection<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
-    let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
-    if refused.write(&mut tx).is_ok() {
-        sender.take(&mut tx, true, out, |_| {});
-    }
+/// Moves output of an exchange. Returns whether there was any.
+fn poll_output(
+    exchange: &HttpExchange,
+    sender: &mut Sender,
+    out: &mut Vec<u8>,
+    cx: &mut Context<'_>,
+) -> io::Result<bool> {
+    let key = exchange.key();
+    let moved = exchange.server().poll_exchange(key, cx, |site, now| {
+        if sender.is_new() {
+            let head = site.response(key)?;
+            sender.head(head.status(), head.fields(), head.length(), out);
+        }
+        while out.len() < MOST && !sender.is_done() {
+            match site.body(key) {
+                SiteBody::Pending => break,
+                SiteBody::Piece(piece) => {
+                    sender.piece(piece, out);
+                    let len = piece.len();
+                    site.wrote(now, key, len);
+                }
+                SiteBody::End => sender.end(out),
+                SiteBody::Cut => sender.cut(),
+            }
+        }
+        (!out.is_empty() || sender.is_done()).then_some(())
+    });
+    Ok(moved.is_ready())
 }
 
-fn rejection_of(error: HttpError) -> Rejection<'static> {
-    match error.status() {
+/// Responds to a request that is not HTTP, or whose body is not.
+fn refuse(error: HttpError, sender: &mut Sender, out: &mut Vec<u8>) {
+    let rejection = match error.status() {
         413 => Rejection::content_too_large(),
         status => Rejection::new(status, ErrorCode::InvalidRequest, error.reason()),
+    };
+    let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
+    sender.close();
+    if rejection.write(&mut tx).is_ok()
+        && let Some(head) = tx.http_response()
+    {
+        sender.head(head.status, head.fields(), Some(tx.pending().len()), out);
+        sender.piece(tx.pending(), out);
+    }
+    sender.end(out);
+}
+
+/// Wakes a connection that waits for a request when the application shuts down.
+#[derive(Default)]
+struct ShutdownSignal(Mutex<Option<Waker>>);
+
+impl ShutdownSignal {
+    /// Keeps the waker of the connection.
+    fn set(&self, waker: &Waker) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 }
 
-/// `Retry-After` of requests that were rejected for lack of room, in seconds.
-const RETRY_AFTER: &str = "5";
+impl Receiver for ShutdownSignal {
+    fn on_change(&self, _: OwnedChange) {}
 
-/// The place of a future that waits for room, which it gives up when it is dropped.
-struct WaitForRoom<'a> {
-    connection: &'a ConnectionInner,
-    place: Option<u64>,
-}
-
-impl<'a> WaitForRoom<'a> {
-    const fn new(connection: &'a ConnectionInner) -> Self {
-        Self { connection, place: None }
-    }
-}
-
-impl Drop for WaitForRoom<'_> {
-    fn drop(&mut self) {
-        if let Some(place) = self.place {
-            self.connection.leave(place);
+    fn wake(&self) {
+        if let Some(waker) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            waker.wake();
         }
     }
 }
+
+/// Number of bytes of output after which they are written before more are taken.
+const MOST: usize = 64 << 10;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use mcp_sansio::http::Fields;
 use mcp_sansio::http::codec::IncomingRequest;
-use mcp_sansio::http::{Fields, RequestHead};
 
 pub(super) struct Head {
     /// Method, target and fields, concatenated.
@@ -52,8 +52,12 @@ impl Head {
         }
     }
 
-    pub(super) fn as_head(&self) -> RequestHead<'_> {
-        RequestHead::new(self.text(&self.method), self.text(&self.target), self)
+    pub(super) fn method(&self) -> &str {
+        self.text(&self.method)
+    }
+
+    pub(super) fn target(&self) -> &str {
+        self.text(&self.target)
     }
 
     fn text(&self, range: &Range<usize>) -> &str {

@@ -1,22 +1,17 @@
-//! HTTP server: connections, sessions and exchanges.
+//! HTTP server: a site of the core, its handlers, and connections.
 
 mod auth;
-mod bodies;
 mod connection;
-mod endpoint_state;
+mod exchange;
 mod head;
-mod legacy_sse;
 mod options;
-mod post;
 mod sender;
 mod serve;
-mod server_instance;
-mod session;
-mod sessions;
-mod stateless;
-mod stream;
+mod server;
 mod wire;
 
 pub use auth::{AuthorizationError, Credentials, ProtectedResource};
+pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::HttpOptions;
 pub use serve::serve;
+pub use server::HttpServer;

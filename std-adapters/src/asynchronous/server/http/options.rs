@@ -1,80 +1,66 @@
 //! Options of the HTTP server.
 
+use std::io;
 use std::time::Duration;
 
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::HostPolicy;
+use mcp_sansio::http::site::{Denied, Principal, SiteOptions};
+use mcp_sansio::{Json, OwnedJson, Revision};
+
+use super::super::app::Settings;
+use crate::asynchronous::panics::caught;
 
 use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 
 /// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {
-    pub(super) path: String,
-    pub(super) sse_path: Option<String>,
-    pub(super) host_policy: HostPolicy<'static>,
-    pub(super) has_sessions: bool,
-    pub(super) max_sessions: usize,
-    pub(super) max_sessions_per_principal: usize,
-    pub(super) body_budget: usize,
-    pub(super) idle_timeout: Duration,
-    pub(super) replay: usize,
-    pub(super) retry: Duration,
-    pub(super) keep_alive: Duration,
-    pub(super) read_timeout: Duration,
-    pub(super) authorize: Option<Box<Authorize>>,
-    pub(super) resource: Option<ProtectedResource>,
+    site: SiteOptions<'static>,
+    authorize: Option<Box<Authorize>>,
+    resource: Option<ProtectedResource>,
 }
 
 /// Returns the principal of a request.
-pub(super) type Authorize =
-    dyn Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync;
+type Authorize = dyn Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync;
 
 impl HttpOptions {
     /// Creates options for the path `/mcp`, and for clients on this machine.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
-            path: "/mcp".into(),
-            sse_path: None,
-            host_policy: HostPolicy::LOOPBACK,
-            has_sessions: true,
-            max_sessions: MAX_SESSIONS,
-            max_sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
-            body_budget: BODY_BUDGET,
-            idle_timeout: Duration::from_secs(30 * 60),
-            replay: 64 << 10,
-            retry: Duration::from_secs(1),
-            keep_alive: Duration::from_secs(15),
-            read_timeout: Duration::from_secs(30),
-            authorize: None,
-            resource: None,
-        }
+    pub const fn new() -> Self {
+        let mut site = SiteOptions::new();
+        site.path = Some("/mcp");
+        Self { site, authorize: None, resource: None }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut SiteOptions<'static>)) -> Self {
+        change(&mut self.site);
+        self
     }
 
     /// Sets the path. Default: `/mcp`.
     #[must_use]
-    pub fn path(self, path: impl Into<String>) -> Self {
-        Self { path: path.into(), ..self }
+    pub fn path(self, path: &'static str) -> Self {
+        self.with(|site| site.path = Some(path))
     }
 
     /// Serves HTTP+SSE on this path as well, for clients that support only 2024-11-05. Default:
     /// off.
     #[must_use]
-    pub fn sse_path(self, path: impl Into<String>) -> Self {
-        Self { sse_path: Some(path.into()), ..self }
+    pub fn sse_path(self, path: &'static str) -> Self {
+        self.with(|site| site.sse_path = Some(path))
     }
 
     /// Sets the accepted hosts and origins. Default: loopback addresses.
     #[must_use]
     pub fn host_policy(self, host_policy: HostPolicy<'static>) -> Self {
-        Self { host_policy, ..self }
+        self.with(|site| site.host_policy = host_policy)
     }
 
     /// Serves legacy clients without sessions: no state is kept between requests, so handlers
     /// cannot request input, and there are no notifications of changes.
     #[must_use]
     pub fn without_sessions(self) -> Self {
-        Self { has_sessions: false, ..self }
+        self.with(|site| site.has_sessions = false)
     }
 
     /// Limits the number of sessions, and that of HTTP+SSE streams. At the limit, a new session
@@ -82,7 +68,7 @@ impl HttpOptions {
     /// none, it is rejected with 503. Default: 1000.
     #[must_use]
     pub fn max_sessions(self, max_sessions: usize) -> Self {
-        Self { max_sessions, ..self }
+        self.with(|site| site.max_sessions = max_sessions)
     }
 
     /// Limits the number of sessions, and that of HTTP+SSE streams, of one principal, as returned
@@ -92,7 +78,7 @@ impl HttpOptions {
     /// applies. Default: 100.
     #[must_use]
     pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
-        Self { max_sessions_per_principal: max_sessions, ..self }
+        self.with(|site| site.max_sessions_per_principal = max_sessions)
     }
 
     /// Limits the bytes of the request bodies of all connections together. A body counts with its
@@ -107,28 +93,28 @@ impl HttpOptions {
     /// twice this memory is used. Default: 64 MiB.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
-        Self { body_budget: bytes, ..self }
+        self.with(|site| site.body_budget = bytes)
     }
 
     /// Ends a session after this time without a connection and without an open request.
     /// [`Duration::MAX`]: no limit. Default: 30 minutes.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
-        Self { idle_timeout: timeout, ..self }
+        self.with(|site| site.idle_timeout = timeout)
     }
 
     /// Limits the bytes of events that a session keeps for clients that resume a stream. Default:
     /// 64 KiB.
     #[must_use]
     pub fn replay(self, bytes: usize) -> Self {
-        Self { replay: bytes, ..self }
+        self.with(|site| site.replay = bytes)
     }
 
     /// Sets the time that a client waits before it reconnects (the SSE field `retry`). Default: 1
     /// s.
     #[must_use]
     pub fn retry(self, retry: Duration) -> Self {
-        Self { retry, ..self }
+        self.with(|site| site.retry = retry)
     }
 
     /// Sends a comment on an SSE stream that has been idle for this time. It keeps proxies from
@@ -136,7 +122,7 @@ impl HttpOptions {
     /// Default: 15 s.
     #[must_use]
     pub fn keep_alive(self, interval: Duration) -> Self {
-        Self { keep_alive: interval, ..self }
+        self.with(|site| site.keep_alive = interval)
     }
 
     /// Limits the time that a client takes to send a request, to start the next one, and to read
@@ -144,7 +130,7 @@ impl HttpOptions {
     /// is closed. [`Duration::MAX`]: no limit. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
-        Self { read_timeout: timeout, ..self }
+        self.with(|site| site.read_timeout = timeout)
     }
 
     /// Sets the function that authenticates each request: it returns the principal, or the reason
@@ -154,17 +140,17 @@ impl HttpOptions {
     /// The principal is available as [`Context::principal`](super::super::Context::principal). The
     /// function must also check the audience of the token.
     ///
-    /// The function is synchronous, and is called in the future that serves all connections: all of
-    /// them wait until it returns. It should not contact an authorization server. Check signed
+    /// The function is synchronous, and is called while the server is locked: all connections wait
+    /// until it returns. It should not contact an authorization server. Check signed
     /// tokens with cached keys, and look others up in a cache that another thread or task fills and
     /// expires; deny tokens that are not in it with [`AuthorizationError::invalid_token`]. An
     /// asynchronous check is planned.
     #[must_use]
     pub fn authorize<F>(self, check: F) -> Self
     where
-        F: Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync + 'static,
+        F: Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync + 'static,
     {
-        Self { authorize: Some(Box::new(check)), ..self }
+        Self { authorize: Some(Box::new(check)), ..self.with(|site| site.authorizes = true) }
     }
 
     /// Sets the protected resource metadata (RFC 9728): it is served, and referenced in
@@ -174,21 +160,48 @@ impl HttpOptions {
         Self { resource: Some(resource), ..self }
     }
 
-    /// Returns the principal of a request; `None` without a check.
+    /// Returns the options of a site, with the limits of an application.
+    pub(super) fn site_options(&self, settings: &Settings) -> SiteOptions<'static> {
+        let mut site = self.site;
+        site.in_flight = u16::try_from(settings.max_in_flight).unwrap_or(u16::MAX);
+        site.full_timeout = settings.full_timeout;
+        site.subscriptions = settings.max_subscriptions;
+        site.max_body = settings.max_line;
+        site.max_pending = settings.max_pending;
+        site
+    }
+
+    /// Returns the documents that are served beside the endpoint, with their paths.
+    pub(super) fn documents(&self) -> io::Result<Vec<(String, String)>> {
+        let Some(resource) = &self.resource else { return Ok(Vec::new()) };
+        let json = OwnedJson::new(&Json(resource), Revision::LATEST).map_err(io::Error::other)?;
+        let json = json.as_raw().as_str();
+        Ok(resource.paths().into_iter().map(|path| (path, json.to_owned())).collect())
+    }
+
+    pub(super) const fn limit_of_read(&self) -> Duration {
+        self.site.read_timeout
+    }
+
+    /// Returns the principal of a request, or the reason why it is denied.
     pub(super) fn check(
         &self,
+        settings: &Settings,
         head: &RequestHead<'_>,
-    ) -> Result<Option<String>, AuthorizationError> {
-        self.authorize.as_ref().map(|authorize| authorize(&Credentials::of(head))).transpose()
+    ) -> Result<Principal, Denied> {
+        let Some(authorize) = &self.authorize else { return Ok(Principal::default()) };
+        match caught(|| authorize(&Credentials::of(head))) {
+            Ok(result) => result.map_err(|error| Denied {
+                status: error.status,
+                challenge: error.challenge(self.resource.as_ref()),
+            }),
+            Err(panic) => {
+                settings.panicked("", "", &panic);
+                Err(Denied { status: 500, challenge: String::new() })
+            }
+        }
     }
 }
-
-/// Default of [`HttpOptions::body_budget`], in bytes.
-const BODY_BUDGET: usize = 64 << 20;
-/// Default of [`HttpOptions::max_sessions`].
-const MAX_SESSIONS: usize = 1000;
-/// Default of [`HttpOptions::max_sessions_per_principal`].
-const MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
 
 impl Default for HttpOptions {
     fn default() -> Self {
@@ -198,9 +211,6 @@ impl Default for HttpOptions {
 
 impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpOptions")
-            .field("path", &self.path)
-            .field("host_policy", &self.host_policy)
-            .finish_non_exhaustive()
+        f.debug_struct("HttpOptions").field("site", &self.site).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::ops::Deref;
+use std::pin::pin;
 use std::task::Poll;
 
 use super::super::app::App;
@@ -11,8 +12,8 @@ use super::super::listener::{Listener, accept_stream};
 use super::super::reply::IntoReply;
 use super::super::tasks::Tasks;
 use super::connection;
-use super::endpoint_state::EndpointState;
 use super::options::HttpOptions;
+use super::server::HttpServer;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and
@@ -21,8 +22,8 @@ use super::options::HttpOptions;
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
 /// # Errors
-/// I/O errors of the operating system while accepting. Lack of resources is only an error while
-/// there are no connections; otherwise it is retried.
+/// As [`HttpServer::new`], and I/O errors of the operating system while accepting. Lack of
+/// resources is only an error while there are no connections; otherwise it is retried.
 pub async fn serve<A, H, L, F>(app: A, listener: L, options: HttpOptions) -> io::Result<()>
 where
     A: Deref<Target = App<H>>,
@@ -30,12 +31,15 @@ where
     L: Listener,
     F: Future<Output: IntoReply>,
 {
-    let shared = &EndpointState::new(app, options);
+    let server = HttpServer::new(&app, options)?;
+    let settings = &app.settings;
     let mut connections = Tasks::new();
-    let mut sessions = Tasks::new();
-    // A task as well, so that the listener is only polled when it was woken.
+    // Tasks as well, so that they are only polled when they were woken.
     let mut acceptor = Tasks::new();
-    acceptor.insert((), accept_stream(&shared.app, &listener));
+    acceptor.insert((), accept_stream(&app, &listener));
+    let mut runner = pin!(server.run(&app));
+    let mut handlers = Tasks::new();
+    handlers.insert((), poll_fn(move |cx| runner.as_mut().poll(cx)));
     poll_fn(|cx| {
         for _ in 0..POLLS {
             let opened = acceptor.poll_next(cx);
@@ -46,8 +50,8 @@ where
                     return Poll::Ready(Err(io::Error::other(panic.0)));
                 }
                 Poll::Ready(Some(((), Ok(Ok(Some(stream)))))) => {
-                    connections.insert((), connection::serve(shared, stream));
-                    acceptor.insert((), accept_stream(&shared.app, &listener));
+                    connections.insert((), connection::serve(&server, stream));
+                    acceptor.insert((), accept_stream(&app, &listener));
                 }
                 _ => {}
             }
@@ -55,22 +59,9 @@ where
             let served = connections.poll_next(cx);
             is_still &= served.is_pending();
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                shared.app.panicked("", "", panic);
+                settings.panicked("", "", panic);
             }
-            for session in shared.sessions.fresh() {
-                let id = session.id;
-                sessions
-                    .insert(id, async move { session.drive(&shared.app, &shared.options).await });
-                is_still = false;
-            }
-            let driven = sessions.poll_next(cx);
-            is_still &= driven.is_pending();
-            if let Poll::Ready(Some((id, driven))) = driven {
-                if let Err(panic) = driven {
-                    shared.app.panicked("", "", &panic);
-                }
-                shared.sessions.forget(id);
-            }
+            is_still &= handlers.poll_next(cx).is_pending();
             if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
             }

@@ -9,11 +9,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::{CONTINUE, HttpError, Part, RequestReader};
+use mcp_sansio::http::codec::{HttpError, Part, RequestReader};
 
-use super::bodies::BodyShare;
 use super::head::Head;
-use crate::asynchronous::timer::{LazyTimer, later};
+use crate::asynchronous::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
 pub(super) struct Wire<T> {
@@ -27,10 +26,10 @@ pub(super) struct Wire<T> {
     is_flushed: bool,
     /// Number of pipelined bytes for which there was no room.
     dropped: usize,
+    /// Limit of [`HttpOptions::read_timeout`](super::HttpOptions::read_timeout).
+    read_timeout: Duration,
     /// Reads and writes that are left before the task yields.
     pub(super) turns: Arc<Turns>,
-    /// Time of the last write.
-    pub(super) wrote_at: Instant,
     /// Set while the client reads nothing, or only little.
     stuck: Option<Stuck>,
     /// Timer of all waits here.
@@ -71,12 +70,10 @@ pub(super) enum Next<R> {
     /// The connection has ended, or was idle for too long.
     End,
     HttpError(HttpError),
-    /// There was no room for a body in time.
-    Busy,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
-    pub(super) fn new(stream: T, max_body: usize) -> Self {
+    pub(super) fn new(stream: T, max_body: usize, read_timeout: Duration) -> Self {
         Self {
             stream,
             reader: RequestReader::with_limit(Vec::new(), MAX_HEAD).max_body(max_body as u64),
@@ -85,8 +82,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             written: 0,
             is_flushed: true,
             dropped: 0,
+            read_timeout,
             turns: Arc::new(Turns(AtomicUsize::new(TURNS))),
-            wrote_at: Instant::now(),
             stuck: None,
             timer: LazyTimer::new(),
         }
@@ -96,10 +93,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// input.
     pub(super) async fn head(
         &mut self,
-        timeout: Duration,
         mut stop: impl FnMut(&mut Context<'_>) -> bool,
     ) -> io::Result<Next<Head>> {
-        let due = later(Instant::now(), timeout);
+        let due = later(Instant::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
@@ -114,7 +110,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 if stop(cx) && self.reader.is_between_requests() {
                     return Poll::Ready(Ok(0));
                 }
-                self.poll_read(cx, due)
+                self.poll_read_until(cx, due)
             });
             if read.await? == 0 {
                 return Ok(Next::End);
@@ -122,49 +118,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// Reads the body that belongs to a head, as far as its share of the budget goes.
-    pub(super) async fn body(
-        &mut self,
-        head: &Head,
-        timeout: Duration,
-        reserve_params: &mut BodyShare,
-    ) -> io::Result<Next<Vec<u8>>> {
-        // Reserved at once only if short: a length is only a claim of the client.
-        let mut body =
-            Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
+    /// Prepares for the body that belongs to a head.
+    pub(super) fn begin_body(&mut self, length: Option<usize>) {
         // Limited, so that an idle connection does not keep a large buffer.
-        self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
-        let due = later(Instant::now(), timeout);
-        if head.expects_continue {
-            self.out.extend_from_slice(CONTINUE);
-            self.flush(timeout).await?;
-        }
-        loop {
-            match self.reader.next_part() {
-                Ok(Some(Part::Body(piece))) => {
-                    let (len, timer) = (body.len() + piece.len(), &mut self.timer);
-                    let has_room = poll_fn(|cx| match reserve_params.poll_take(len, cx) {
-                        Poll::Pending if timer.poll(cx, due) => Poll::Ready(false),
-                        taken => taken.map(|()| true),
-                    });
-                    if !has_room.await {
-                        return Ok(Next::Busy);
-                    }
-                    body.extend_from_slice(piece);
-                    continue;
-                }
-                Ok(Some(Part::End)) => {
-                    self.is_read = true;
-                    reserve_params.complete(body.len());
-                    return Ok(Next::Got(body));
-                }
-                Ok(_) => {}
-                Err(error) => return Ok(Next::HttpError(error)),
-            }
-            if poll_fn(|cx| self.poll_read(cx, due)).await? == 0 {
-                return Ok(Next::End);
-            }
-        }
+        self.reader.reserve(length.map_or(0, |length| length.min(LONG_READ)));
+    }
+
+    /// Records that the body has been read completely.
+    pub(super) const fn end_body(&mut self) {
+        self.is_read = true;
     }
 
     /// Skips the received part of a body. Returns whether that is all of it.
@@ -175,8 +137,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         self.is_read
     }
 
+    /// Reads a part of a body. Its time is limited by the site.
+    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.poll_read_until(cx, later(Instant::now(), NEVER))
+    }
+
     /// Returns 0 also when the time is due.
-    fn poll_read(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
+    fn poll_read_until(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
         while self.turns.take(cx) {
             match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
                 Poll::Ready(Ok(read)) => {
@@ -241,7 +208,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     self.stuck = self.stuck.take().and_then(|stuck| stuck.and_took(written));
                     self.written += written;
                     self.is_flushed = false;
-                    self.wrote_at = Instant::now();
                 }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
@@ -263,29 +229,20 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         Poll::Ready(Ok(()))
     }
 
-    /// Returns the time of the next action on an idle connection: `keep_alive` after the last byte,
-    /// or `patience` after the client has stopped reading.
-    pub(super) fn silent_until(&self, keep_alive: Duration, read_timeout: Duration) -> Instant {
-        self.stuck
-            .as_ref()
-            .map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, read_timeout))
-    }
-
     /// Returns whether the client reads nothing any more, although output is pending.
-    pub(super) fn is_stuck(&self, read_timeout: Duration) -> bool {
-        self.stuck.as_ref().is_some_and(|stuck| stuck.since.elapsed() >= read_timeout)
+    pub(super) fn poll_stuck(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(stuck) = &self.stuck else { return false };
+        self.timer.poll(cx, later(stuck.since, self.read_timeout))
     }
 
     /// Writes all pending output.
     ///
     /// # Errors
-    /// [`ErrorKind::TimedOut`] if the client [is stuck](Self::is_stuck).
-    pub(super) async fn flush(&mut self, read_timeout: Duration) -> io::Result<()> {
+    /// [`ErrorKind::TimedOut`] if the client reads nothing any more.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
         poll_fn(|cx| {
             let written = self.poll_write(cx);
-            if let (Poll::Pending, Some(stuck)) = (&written, &self.stuck)
-                && self.timer.poll(cx, later(stuck.since, read_timeout))
-            {
+            if written.is_pending() && self.poll_stuck(cx) {
                 return Poll::Ready(Err(ErrorKind::TimedOut.into()));
             }
             written
@@ -295,9 +252,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Closes the connection. Input is read for a while longer, so that the operating system does
     /// not discard output that the client has not read.
-    pub(super) async fn close(&mut self, read_timeout: Duration) -> io::Result<()> {
-        self.flush(read_timeout).await?;
-        let due = later(Instant::now(), read_timeout.min(LINGER));
+    pub(super) async fn close(&mut self) -> io::Result<()> {
+        self.flush().await?;
+        let due = later(Instant::now(), self.read_timeout.min(LINGER));
         let mut is_closed = false;
         let mut rest = [0; 1024];
         poll_fn(|cx| {
@@ -345,8 +302,6 @@ const LEAST_TAKEN: usize = 4 << 10;
 const MAX_DROPPED: usize = 1 << 20;
 /// Maximum length of a head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// Maximum length of a body that is reserved at once, in bytes.
-const SHORT_BODY: usize = 128 << 10;
 /// Maximum number of bytes of a body that are read at once, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
 /// Time in which input is still read after the end.

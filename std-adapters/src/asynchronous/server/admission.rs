@@ -1,0 +1,73 @@
+//! What becomes of a request before its handler sees it.
+
+use std::sync::atomic::AtomicBool;
+
+use mcp_sansio::{OwnedRequest, Request, RpcError, SendError, Server, Target, TxBuffer};
+
+use super::app::Settings;
+use super::context::{ActiveRequest, Origin};
+use super::inner::ParamsReservation;
+use super::kept::Kept;
+use super::pending_responses::PendingResponse;
+use crate::asynchronous::panics::caught;
+use crate::rounds::Round;
+
+pub(super) enum Admission {
+    /// The catalog has responded.
+    Responded,
+    /// The response has to be sent. `is_begun`: a part of it is written.
+    Response { response: PendingResponse, is_begun: bool },
+    /// A handler is to be called.
+    Handler(ActiveRequest),
+}
+
+impl Settings {
+    pub(super) fn admit(
+        &self,
+        request: &Request<'_>,
+        origin: Origin,
+        server: &mut Server<'_>,
+        tx: &mut TxBuffer<Vec<u8>>,
+        params: ParamsReservation,
+    ) -> Admission {
+        let refused = |error| Admission::Response {
+            response: PendingResponse::Refused(error),
+            is_begun: false,
+        };
+        let mut target = Target::Other;
+        if let Some(catalog) = self.catalog {
+            let was_mid_frame = tx.is_mid_frame();
+            match catalog.checked_when_read().respond(server, request, tx) {
+                Ok(Target::Responded) => return Admission::Responded,
+                Ok(found) => target = found,
+                Err(error) => {
+                    let request = OwnedRequest::from(request);
+                    let is_begun = error == SendError::Full && !was_mid_frame && tx.is_mid_frame();
+                    let response =
+                        PendingResponse::FromCatalog { request, catalog, _params: params };
+                    return Admission::Response { response, is_begun };
+                }
+            }
+        }
+        let round = match caught(|| Round::of(request, self.state_protector_ref())) {
+            Ok(Ok(round)) => round,
+            Ok(Err(why)) => return refused(RpcError::invalid_params(why)),
+            Err(panic) => {
+                self.panicked("", "", &panic);
+                let response = PendingResponse::PANICKED;
+                return Admission::Response { response, is_begun: false };
+            }
+        };
+        Admission::Handler(ActiveRequest {
+            handle: request.handle,
+            request: OwnedRequest::from(request),
+            target,
+            catalog: self.catalog,
+            is_valid: AtomicBool::new(false),
+            round,
+            kept: Kept::default(),
+            origin,
+            _params: params,
+        })
+    }
+}

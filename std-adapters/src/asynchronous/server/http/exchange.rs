@@ -1,0 +1,150 @@
+//! One request and its response, for any HTTP library.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+use mcp_sansio::http::site::{ExchangeKey, SiteBody};
+
+use super::server::HttpServer;
+
+/// An exchange of an [`HttpServer`]: takes the body of the request, and gives the response.
+///
+/// Dropping it tells the server that the response is sent, or that the connection is lost. A
+/// request of 2026-07-28 is cancelled then; one of a session goes on, and its client can resume the
+/// stream. It can be moved to other threads.
+pub struct HttpExchange {
+    server: HttpServer,
+    key: ExchangeKey,
+}
+
+/// The head of a response.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct HttpResponse {
+    /// The status.
+    pub status: u16,
+    /// The header fields, with names in lower case, without those that frame the body.
+    pub fields: Vec<(&'static str, String)>,
+    /// The length of the body in bytes, if it is known. Other bodies are chunked.
+    pub length: Option<usize>,
+}
+
+/// The body of a response cannot be completed: close the connection without ending the body, so
+/// that the client notices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interrupted;
+
+impl HttpExchange {
+    pub(super) const fn new(server: HttpServer, key: ExchangeKey) -> Self {
+        Self { server, key }
+    }
+
+    pub(super) const fn key(&self) -> ExchangeKey {
+        self.key
+    }
+
+    pub(super) const fn server(&self) -> &HttpServer {
+        &self.server
+    }
+
+    /// Waits until more of the body can be fed, and returns `true`, or until there is a response
+    /// without it, and returns `false`. Cancel safe.
+    pub async fn wants_body(&mut self) -> bool {
+        poll_fn(|cx| self.poll_wants_body(cx)).await
+    }
+
+    pub(super) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let key = self.key;
+        self.server.poll_exchange(key, cx, |site, _| match site.wants_body(key) {
+            true => Some(true),
+            false => site.response(key).is_some().then_some(false),
+        })
+    }
+
+    /// Feeds a piece of the body. Waits while the [budget](super::HttpOptions::body_budget) has no
+    /// room. Pieces that the response does not need are dropped.
+    ///
+    /// Not cancel safe: a part of the piece may have been fed.
+    pub async fn feed(&mut self, piece: &[u8]) {
+        let mut fed = 0;
+        poll_fn(|cx| self.poll_feed(cx, piece, &mut fed)).await;
+    }
+
+    pub(super) fn poll_feed(
+        &mut self,
+        cx: &mut Context<'_>,
+        piece: &[u8],
+        fed: &mut usize,
+    ) -> Poll<()> {
+        let key = self.key;
+        self.server.poll_exchange(key, cx, |site, _| {
+            *fed += site.feed_body(key, piece.get(*fed..).unwrap_or_default());
+            (*fed >= piece.len()).then_some(())
+        })
+    }
+
+    /// Ends the body; also without one. The request is handled then.
+    pub fn end_body(&mut self) {
+        self.server.with(|site, now| site.end_of_body(now, self.key));
+    }
+
+    /// Waits for the head of the response. Cancel safe.
+    pub async fn response(&mut self) -> HttpResponse {
+        let key = self.key;
+        poll_fn(|cx| {
+            self.server.poll_exchange(key, cx, |site, _| {
+                let head = site.response(key)?;
+                Some(HttpResponse {
+                    status: head.status(),
+                    fields: head.fields().map(|(name, value)| (name, value.to_owned())).collect(),
+                    length: head.length().filter(|_| head.status() != 204),
+                })
+            })
+        })
+        .await
+    }
+
+    /// Waits for the next piece of the response's body. `None` at its end. Cancel safe.
+    pub async fn next_piece(&mut self) -> Option<Result<Vec<u8>, Interrupted>> {
+        poll_fn(|cx| self.poll_next_piece(cx)).await
+    }
+
+    /// Polls for the next piece of the response's body: [`next_piece`](Self::next_piece).
+    pub fn poll_next_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Vec<u8>, Interrupted>>> {
+        let key = self.key;
+        self.server.poll_exchange(key, cx, |site, now| match site.body(key) {
+            SiteBody::Pending => None,
+            SiteBody::Piece(piece) => {
+                let piece = piece.to_vec();
+                site.wrote(now, key, piece.len());
+                Some(Some(Ok(piece)))
+            }
+            SiteBody::End => Some(None),
+            SiteBody::Cut => Some(Some(Err(Interrupted))),
+        })
+    }
+}
+
+impl Drop for HttpExchange {
+    fn drop(&mut self) {
+        self.server.close(self.key);
+    }
+}
+
+impl fmt::Debug for HttpExchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpExchange").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the response cannot be completed")
+    }
+}
+
+impl std::error::Error for Interrupted {}
