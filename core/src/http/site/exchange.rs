@@ -28,7 +28,7 @@ struct Head<F: ?Sized> {
 impl OwnedHead {
     /// Copies the method and the target.
     #[must_use]
-    pub fn new(method: &str, target: &str, fields: impl Fields + Send + Sync + 'static) -> Self {
+    pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
         Self(Arc::new(Head { method: method.into(), target: target.into(), fields }))
     }
 

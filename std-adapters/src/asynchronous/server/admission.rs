@@ -1,5 +1,6 @@
 //! What becomes of a request before its handler sees it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use mcp_sansio::{OwnedRequest, Request, RpcError, SendError, Server, Target, TxBuffer};
@@ -18,7 +19,7 @@ pub(super) enum Admission {
     /// The response has to be sent. `is_begun`: a part of it is written.
     Response { response: PendingResponse, is_begun: bool },
     /// A handler is to be called.
-    Handler(ActiveRequest),
+    Handler(Arc<ActiveRequest>),
 }
 
 impl Settings {
@@ -41,7 +42,7 @@ impl Settings {
                 Ok(Target::Responded) => return Admission::Responded,
                 Ok(found) => target = found,
                 Err(error) => {
-                    let request = OwnedRequest::from(request);
+                    let request = Box::new(OwnedRequest::from(request));
                     let is_begun = error == SendError::Full && !was_mid_frame && tx.is_mid_frame();
                     let response =
                         PendingResponse::FromCatalog { request, catalog, _params: params };
@@ -58,7 +59,7 @@ impl Settings {
                 return Admission::Response { response, is_begun: false };
             }
         };
-        Admission::Handler(ActiveRequest {
+        Admission::Handler(Arc::new(ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),
             target,
@@ -68,6 +69,6 @@ impl Settings {
             kept: Kept::default(),
             origin,
             _params: params,
-        })
+        }))
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct ActiveRequest {
 #[cfg(feature = "http")]
 pub(super) type Origin = Option<HttpOrigin>;
 #[cfg(not(feature = "http"))]
-pub(super) type Origin = ();
+pub(super) type Origin = Option<std::convert::Infallible>;
 
 #[cfg(feature = "http")]
 pub(super) struct HttpOrigin {

@@ -107,7 +107,7 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             Admission::Response { response, .. } => self.responses.push_back((handle, response)),
             Admission::Handler(request) => {
                 let source = Arc::<ConnectionInner>::clone(inner);
-                self.handlers.admit(app, &(), Job { request: Arc::new(request), source });
+                self.handlers.admit(app, &(), Job { request, source });
             }
         }
     }

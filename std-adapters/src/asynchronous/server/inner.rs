@@ -16,6 +16,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
 use super::output::OutputBuffer;
 use super::pending_responses::PendingResponse;
+use super::source::Attempt;
 
 /// The part of a connection that its driver and its handlers share.
 pub(super) struct ConnectionInner {
@@ -246,11 +247,7 @@ impl State {
 }
 
 impl Outputs for State {
-    fn send(
-        &mut self,
-        _: Destination,
-        attempt: &mut dyn FnMut(&mut Server<'_>, &mut TxBuffer<Vec<u8>>) -> Result<(), SendError>,
-    ) -> Result<(), SendError> {
+    fn send(&mut self, _: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
         let (mut server, output) = self.parts();
         if output.is_blocked() {
             return Err(SendError::Full);

@@ -5,8 +5,10 @@ use std::task::{self, Poll, Waker};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RequestHandle,
-    SendError, Server, ToolError, TxBuffer,
+    SendError, Server, ToolError, Tx,
 };
+
+use super::source::Attempt;
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
 /// dropped in the middle of a frame.
@@ -37,11 +39,7 @@ pub(super) enum Destination {
 /// The server, with the outputs that it has.
 pub(super) trait Outputs {
     /// Makes an attempt, unless an earlier one waits for room in this output.
-    fn send(
-        &mut self,
-        to: Destination,
-        attempt: &mut dyn FnMut(&mut Server<'_>, &mut TxBuffer<Vec<u8>>) -> Result<(), SendError>,
-    ) -> Result<(), SendError>;
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError>;
 }
 
 enum Stage {
@@ -164,7 +162,7 @@ impl PendingInput {
         &mut self,
         now: Instant,
         server: &mut Server<'_>,
-        tx: &mut TxBuffer<Vec<u8>>,
+        tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         match self.stage {
             // Two requests of one handler with the same method could not be told apart in the

@@ -19,7 +19,7 @@ pub(super) enum PendingResponse {
     Input(Vec<(String, OwnedJson)>, Option<String>),
     /// A list from the catalog, or the error for a name that is not in it.
     FromCatalog {
-        request: OwnedRequest,
+        request: Box<OwnedRequest>,
         catalog: &'static Catalog<'static>,
         _params: ParamsReservation,
     },

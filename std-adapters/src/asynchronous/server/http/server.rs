@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{self, Poll, Waker};
 use std::time;
 
+use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::{
     ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest, SiteStep, SiteTurn,
 };
 use mcp_sansio::{
-    Instant, OwnedJson, Request, RpcError, SendError, Server, ServerEvent, ToolError, TxBuffer,
+    Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
 
 use super::super::admission::Admission;
@@ -98,7 +99,7 @@ struct ServerState {
 }
 
 enum Work {
-    Begin(ServerKey, ActiveRequest),
+    Begin(ServerKey, Arc<ActiveRequest>),
     Cancel(SiteRequest),
     End(ServerKey),
 }
@@ -149,7 +150,7 @@ impl HttpServer {
         &self,
         method: &str,
         target: &str,
-        fields: impl mcp_sansio::http::Fields + Send + Sync + 'static,
+        fields: impl Fields + Send + 'static,
     ) -> HttpExchange {
         self.open(OwnedHead::new(method, target, fields))
     }
@@ -212,7 +213,7 @@ impl HttpServer {
             match work {
                 Work::Begin(server, request) => {
                     let source = Arc::<Shared>::clone(&self.0);
-                    runner.admit(app, &server, Job { request: Arc::new(request), source });
+                    runner.admit(app, &server, Job { request, source });
                 }
                 Work::Cancel(request) => runner.cancel(app, &request.server, request.request),
                 Work::End(server) => runner.end(&app.settings, &server),
@@ -439,11 +440,7 @@ impl ServerState {
 }
 
 impl Outputs for SiteTurn<'_, PendingResponse> {
-    fn send(
-        &mut self,
-        to: Destination,
-        attempt: &mut dyn FnMut(&mut Server<'_>, &mut TxBuffer<Vec<u8>>) -> Result<(), SendError>,
-    ) -> Result<(), SendError> {
+    fn send(&mut self, to: Destination, attempt: &mut Attempt<'_>) -> Result<(), SendError> {
         let (mut server, tx) = match to {
             Destination::Request(request) => self.parts(request),
             Destination::Call(call) => self.parts_of_call(call),
