@@ -50,10 +50,12 @@ use crate::rounds::response;
 /// let requests = async {
 ///     let fields = [("Host", "localhost")]; // of any HTTP library
 ///     let mut exchange = server.exchange("GET", "/mcp", fields);
-///     while exchange.wants_body().await {
-///         break exchange.end_body(); // after all pieces: `exchange.feed(piece)`
+///     let body: [&[u8]; 0] = [];
+///     for piece in body {
+///         exchange.feed(piece).await;
 ///     }
-///     assert_eq!(exchange.response().await.status, 406);
+///     exchange.end_body();
+///     assert_eq!(exchange.response().await.status, 405);
 ///     while let Some(piece) = exchange.next_piece().await {
 ///         println!("{}", String::from_utf8_lossy(&piece.unwrap()));
 ///     }
