@@ -12,8 +12,12 @@ use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::lifecycle::ClientFeatures;
 #[cfg(feature = "alloc")]
-use crate::rpc::OwnedRpcError;
+use crate::lifecycle::Revision;
 use crate::rpc::RpcError;
+#[cfg(feature = "alloc")]
+use crate::rpc::{ErrorCode, OwnedRpcError};
+#[cfg(feature = "alloc")]
+use crate::server::ResponseKind;
 use crate::server::Server;
 use crate::tx::Tx;
 #[cfg(feature = "derive")]
@@ -273,6 +277,28 @@ impl<'a> ToolError<'a> {
             Why::InputRequired => Why::InputRequired,
         };
         ToolError { kind: self.kind, why }
+    }
+
+    /// Returns the kind of the response that a client of this revision gets.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn response_kind(&self, revision: Revision) -> ResponseKind {
+        let is_failed = match self.kind {
+            Kind::Failed => true,
+            Kind::InvalidArguments => revision >= Revision::V2025_11_25,
+            Kind::InvalidInputResponse => !revision.is_modern(),
+            Kind::Error => false,
+        };
+        if is_failed {
+            return ResponseKind::ToolFailed;
+        }
+        let code = match (self.kind, &self.why) {
+            (Kind::Error, Why::Error(error)) => error.code,
+            (Kind::Error, Why::OwnedError(error)) => error.as_error().code,
+            (Kind::Error, _) => ErrorCode::InternalError,
+            _ => ErrorCode::InvalidParams,
+        };
+        ResponseKind::Error(code.number(revision))
     }
 
     /// Returns the error for a request other than `tools/call`, whose result has no `isError`: if

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, thread};
 
@@ -11,9 +12,9 @@ use mcp_sansio::{
     Catalog, Encode, Outcome as _, Progress, RawJson, Request, RpcError, ServerConfig, Target,
 };
 
-use super::on_request::OnRequest;
+use super::on_request::{Observation, OnRequest};
 use super::{Context, Error, Handler, Input, Memory, StateProtector, run, serve_stdio};
-use crate::observer::{Disconnect, Hooks, Observation, Observed, Observer, Transport, Watch};
+use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, Watching};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
 /// after the other.
@@ -132,11 +133,13 @@ impl<'c> App<'c> {
         let Some(observer) = self.observer.0 else {
             return serve(&mut OnRequest { app: self, on_request, observation: None });
         };
-        let watch = self.watch.map(Watch::new);
-        let hooks = Hooks { observer, watch: watch.as_ref() };
         thread::scope(|scope| {
-            let _end = watch.as_ref().map(|watch| watch.start_scoped(scope, hooks)).transpose()?;
-            let observation = Some(Observation::connected(hooks, transport));
+            let watch = self.watch.map(Watching::new).map(Arc::new);
+            if let Some(watch) = &watch {
+                Watching::thread().spawn_scoped(scope, watch.task(observer))?;
+            }
+            let observation = Observation::new(Hooks::new(Arc::new(observer), watch), transport);
+            let observation = Some(observation);
             let mut handler = OnRequest { app: self, on_request, observation };
             let served = serve(&mut handler);
             if let (Err(error), Some(observation)) = (&served, &mut handler.observation) {
@@ -153,8 +156,8 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        let hooks = self.observer.0.map(|observer| Hooks { observer, watch: None });
-        let observation = hooks.map(|hooks| Observation::connected(hooks, Transport::Memory));
+        let hooks = self.observer.0.map(|observer| Hooks::new(Arc::new(observer), None));
+        let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
         Memory::new(self.config, OnRequest { app: self, on_request, observation })
     }
 }
@@ -169,7 +172,7 @@ pub struct RequestContext<'r, 's> {
     pub(super) unread: Cell<Option<&'r Catalog<'r>>>,
     #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
     pub(super) protector: Part<&'r dyn StateProtector>,
-    pub(super) observed: Option<Observed<'r>>,
+    pub(super) observed: Option<&'r ObservedRequest<'r>>,
     pub(super) connection: &'r mut Context<'s>,
 }
 
@@ -235,7 +238,7 @@ impl<'r, 's> RequestContext<'r, 's> {
         }
         self.connection.respond(request.handle, result)?;
         if let Some(observed) = self.observed {
-            observed.responded(request, result);
+            observed.sent(request, result);
         }
         Ok(())
     }

@@ -1,17 +1,67 @@
 //! The handler of an [`App`].
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
-use mcp_sansio::{Request, ResponseKind, RpcError, ServerEvent, Target};
+use mcp_sansio::{Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target};
 
 use super::{App, Context, Error, Handler, RequestContext};
-use crate::observer::{Ended, Observation, Observed, Refusal};
+use crate::observer::{
+    Disconnect, Ended, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
+};
 
 pub(super) struct OnRequest<'c, F> {
     pub(super) app: App<'c>,
     pub(super) on_request: F,
     pub(super) observation: Option<Observation<'c>>,
+}
+
+/// A connection that is observed, with its requests.
+pub(super) struct Observation<'o> {
+    /// Dropped before the connection.
+    requests: HashMap<RequestHandle, Arc<ObservedRequest<'o>>>,
+    connection: ObservedConnection<'o>,
+}
+
+impl<'o> Observation<'o> {
+    pub(super) fn new(hooks: Hooks<'o>, transport: Transport) -> Self {
+        let connection = ObservedConnection::connected(hooks, transport);
+        Self { requests: HashMap::new(), connection }
+    }
+
+    /// Returns the request, which began now or waited for input.
+    fn began(&mut self, request: &Request<'_>, ctx: &mut Context<'_>) -> Arc<ObservedRequest<'o>> {
+        let observed = self.requests.entry(request.handle).or_insert_with(|| {
+            let id = ctx.server().request_id(request.handle);
+            let observed = self.connection.request(id, request);
+            observed.began();
+            Arc::new(observed)
+        });
+        Arc::clone(observed)
+    }
+
+    pub(super) fn disconnected(&mut self, how: Disconnect<'_>) {
+        self.requests.clear();
+        self.connection.disconnected(how);
+    }
+
+    fn ended(&mut self, request: RequestHandle, how: Ended) {
+        if let Some(request) = self.requests.remove(&request) {
+            request.ended(how);
+        }
+    }
+
+    /// Reports events other than requests.
+    fn event(&mut self, event: &ServerEvent<'_>) {
+        match event {
+            ServerEvent::RequestCancelled { request, .. } => self.ended(*request, Ended::Cancelled),
+            ServerEvent::RequestTimedOut { request } => self.ended(*request, Ended::TimedOut),
+            ServerEvent::Violation(violation) => self.connection.violation(*violation),
+            _ => {}
+        }
+    }
 }
 
 impl<F> Handler for OnRequest<'_, F>
@@ -23,17 +73,18 @@ where
         match (event, observation) {
             (ServerEvent::Request(request), None) => respond(app, on_request, &request, None, ctx),
             (ServerEvent::Request(request), Some(observation)) => {
-                let info = observation.began(ctx.server(), &request);
-                let (hooks, how) = (observation.hooks, Cell::new(None));
-                let observed = Observed { hooks, request: &info, how: &how };
-                match hooks.run(&info, || respond(app, on_request, &request, Some(observed), ctx)) {
+                let observed = observation.began(&request, ctx);
+                match observed.run(|| respond(app, on_request, &request, Some(&observed), ctx)) {
                     Ok(done) => {
-                        observation.responded(ctx.server(), request.handle, how.get());
+                        if !ctx.server().is_request_open(request.handle) {
+                            observed.responded(ctx.server().response_kind(request.handle));
+                            observation.requests.remove(&request.handle);
+                        }
                         done
                     }
                     Err(panic) => {
-                        hooks.panicked(Some(&info), &panic);
-                        observation.ended(request.handle, Ended::Panicked);
+                        observed.panicked(&panic);
+                        observation.requests.remove(&request.handle);
                         resume_unwind(Box::new(panic.0))
                     }
                 }
@@ -52,7 +103,7 @@ fn respond(
     app: &App<'_>,
     on_request: &mut impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     request: &Request<'_>,
-    observed: Option<Observed<'_>>,
+    observed: Option<&ObservedRequest<'_>>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
     let target = match app.catalog {
@@ -62,14 +113,15 @@ fn respond(
         Some(catalog) => ctx.respond_from(catalog, request)?,
         None => Target::Other,
     };
-    let refused = |ctx: &mut Context<'_>| match observed {
-        Some(observed) if ctx.server().response_kind(request.handle) != ResponseKind::Result => {
+    let responded = |ctx: &mut Context<'_>| {
+        if let Some(observed) = observed
+            && ctx.server().response_kind(request.handle) != ResponseKind::Result
+        {
             observed.refused(Refusal::InvalidParams);
         }
-        _ => {}
     };
     if matches!(target, Target::Responded) {
-        refused(ctx);
+        responded(ctx);
         return Ok(());
     }
     let mut context = RequestContext {
@@ -91,7 +143,7 @@ fn respond(
     if let Some(catalog) = app.catalog
         && matches!(ctx.respond_from(catalog, request)?, Target::Responded)
     {
-        refused(ctx);
+        responded(ctx);
         return Ok(());
     }
     // Nothing would respond to it later.

@@ -10,7 +10,7 @@ use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools 
 use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
-use crate::observer::{Observed, Refusal};
+use crate::observer::{ObservedRequest, Refusal};
 use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
 
 impl RequestContext<'_, '_> {
@@ -107,7 +107,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
         protector: Option<&dyn StateProtector>,
-        observed: Option<Observed<'_>>,
+        observed: Option<&ObservedRequest<'_>>,
         waker: &Waker,
     ) -> Result<(), Error> {
         let handle = request.handle;
@@ -147,7 +147,7 @@ impl Context<'_> {
         request: &Request<'_>,
         handler: &H,
         round: &Round,
-        observed: Option<Observed<'_>>,
+        observed: Option<&ObservedRequest<'_>>,
         waker: &Waker,
     ) -> Result<bool, Error> {
         let handle = request.handle;

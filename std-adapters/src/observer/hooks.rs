@@ -1,18 +1,14 @@
 //! The calls of an observer by the adapters.
 
-use std::cell::Cell;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use mcp_sansio::{
-    Encode, Method, OwnedJson, RawJson, Request, RequestHandle, ResponseKind, Server, ServerEvent,
-    ToolError,
-};
+use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError, Violation};
 
-use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, Watch, cut};
+use super::watch::Watching;
+use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, cut};
 use crate::panics::{Panic, caught};
 
 /// Returns a number that no other request or connection of the process has.
@@ -22,39 +18,20 @@ pub(super) fn next_number() -> u64 {
 }
 
 /// An observer whose panics are caught, and the watch over handlers.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Hooks<'o> {
-    pub(crate) observer: &'o dyn Observer,
-    pub(crate) watch: Option<&'o Watch>,
+    observer: Arc<dyn Observer + 'o>,
+    watch: Option<Arc<Watching>>,
 }
 
-impl Hooks<'_> {
-    pub(crate) fn tell(&self, call: impl FnOnce(&dyn Observer)) {
+impl<'o> Hooks<'o> {
+    pub(crate) fn new(observer: Arc<dyn Observer + 'o>, watch: Option<Arc<Watching>>) -> Self {
+        Self { observer, watch }
+    }
+
+    pub(crate) fn tell(&self, call: impl FnOnce(&(dyn Observer + 'o))) {
         // The panic hook has reported it.
-        let _ = caught(|| call(self.observer));
-    }
-
-    /// Runs the handler of a request until it ends or waits.
-    pub(crate) fn run<R>(
-        &self,
-        request: &Arc<RequestInfo>,
-        handler: impl FnOnce() -> R,
-    ) -> Result<R, Panic> {
-        let _watched = self.watch.map(|watch| watch.begin(request));
-        let (mut handler, mut done) = (Some(handler), None);
-        let mut call = || {
-            if let Some(handler) = handler.take() {
-                done = Some(caught(handler));
-            }
-        };
-        self.tell(|observer| observer.run(request, &mut call));
-        // The observer may not have called it.
-        call();
-        done.unwrap_or_else(|| Err(Panic(String::new())))
-    }
-
-    pub(crate) fn panicked(&self, request: Option<&RequestInfo>, panic: &Panic) {
-        self.tell(|observer| observer.panicked(request, &cut(&panic.0)));
+        let _ = caught(|| call(&*self.observer));
     }
 }
 
@@ -64,123 +41,137 @@ impl fmt::Debug for Hooks<'_> {
     }
 }
 
-/// A request that is observed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Observed<'r> {
-    pub(crate) hooks: Hooks<'r>,
-    pub(crate) request: &'r RequestInfo,
-    /// The end of the request, where only the caller knows it.
-    pub(crate) how: &'r Cell<Option<Ended>>,
+/// A connection that is observed.
+#[derive(Debug)]
+pub(crate) struct ObservedConnection<'o> {
+    pub(crate) hooks: Hooks<'o>,
+    number: u64,
+    since: Instant,
+    is_open: bool,
 }
 
-impl Observed<'_> {
-    /// Reports the error of a handler.
-    pub(crate) fn failed(&self, error: &ToolError<'_>) {
-        if !error.is_gone() && !error.is_input_required() {
-            self.hooks.tell(|observer| observer.failed(self.request, error));
+impl<'o> ObservedConnection<'o> {
+    pub(crate) fn connected(hooks: Hooks<'o>, transport: Transport) -> Self {
+        let number = next_number();
+        hooks.tell(|observer| observer.connected(number, transport));
+        Self { hooks, number, since: Instant::now(), is_open: true }
+    }
+
+    /// Creates a request, whose begin has to be reported.
+    pub(crate) fn request(&self, id: Option<&str>, request: &Request<'_>) -> ObservedRequest<'o> {
+        ObservedRequest {
+            hooks: self.hooks.clone(),
+            info: Arc::new(RequestInfo::new(self.number, id.unwrap_or_default(), request)),
+            is_open: AtomicBool::new(false),
+            is_tool_failed: AtomicBool::new(false),
         }
     }
 
-    /// Records how a request was responded to, if its result says that a tool failed.
-    pub(crate) fn responded<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
-        if request.method == Method::ToolsCall
-            && OwnedJson::new(result, request.revision).is_ok_and(|json| is_error(json.as_raw()))
-        {
-            self.how.set(Some(Ended::ToolFailed));
+    /// Reports a message that is no request for the application.
+    pub(crate) fn violation(&self, violation: Violation) {
+        let why = Refusal::Violation(violation);
+        self.hooks.tell(|observer| observer.refused(self.number, None, why));
+    }
+
+    /// Reports the end of the connection, once.
+    pub(crate) fn disconnected(&mut self, how: Disconnect<'_>) {
+        if std::mem::take(&mut self.is_open) {
+            let after = self.since.elapsed();
+            self.hooks.tell(|observer| observer.disconnected(self.number, how, after));
+        }
+    }
+}
+
+impl Drop for ObservedConnection<'_> {
+    fn drop(&mut self) {
+        self.disconnected(Disconnect::Closed);
+    }
+}
+
+/// A request that is observed.
+#[derive(Debug)]
+pub(crate) struct ObservedRequest<'o> {
+    hooks: Hooks<'o>,
+    info: Arc<RequestInfo>,
+    /// Whether its begin has been reported and its end has not.
+    is_open: AtomicBool,
+    /// Whether its result says that the tool failed.
+    is_tool_failed: AtomicBool,
+}
+
+impl ObservedRequest<'_> {
+    pub(crate) fn began(&self) {
+        self.is_open.store(true, Ordering::Relaxed);
+        self.hooks.tell(|observer| observer.began(&self.info));
+    }
+
+    /// Runs the handler of the request until it ends or waits.
+    pub(crate) fn run<R>(&self, handler: impl FnOnce() -> R) -> Result<R, Panic> {
+        let watch = self.hooks.watch.as_ref();
+        let _watched = watch.map(|watch| watch.0.begin(&self.info));
+        let (mut handler, mut done) = (Some(handler), None);
+        let mut call = || {
+            if let Some(handler) = handler.take() {
+                done = Some(caught(handler));
+            }
+        };
+        self.hooks.tell(|observer| observer.run(&self.info, &mut call));
+        // The observer may not have called it.
+        call();
+        done.unwrap_or_else(|| Err(Panic(String::new())))
+    }
+
+    /// Reports the error of a handler.
+    pub(crate) fn failed(&self, error: &ToolError<'_>) {
+        if !error.is_gone() && !error.is_input_required() {
+            self.hooks.tell(|observer| observer.failed(&self.info, error));
         }
     }
 
     pub(crate) fn refused(&self, why: Refusal) {
-        let Self { hooks, request, .. } = self;
-        hooks.tell(|observer| observer.refused(request.connection, Some(request), why));
+        let Self { hooks, info, .. } = self;
+        hooks.tell(|observer| observer.refused(info.connection, Some(info), why));
+    }
+
+    pub(crate) fn panicked(&self, panic: &Panic) {
+        self.hooks.tell(|observer| observer.panicked(Some(&self.info), &cut(&panic.0)));
+        self.ended(Ended::Panicked);
+    }
+
+    /// Records whether a result that was sent says that a tool failed.
+    pub(crate) fn sent<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
+        let is_tool_failed = request.method == Method::ToolsCall
+            && OwnedJson::new(result, request.revision).is_ok_and(|json| is_error(json.as_raw()));
+        self.is_tool_failed.store(is_tool_failed, Ordering::Relaxed);
+    }
+
+    /// Reports the end of a request that has got a response of this kind.
+    pub(crate) fn responded(&self, kind: ResponseKind) {
+        self.ended(match kind {
+            ResponseKind::ToolFailed => Ended::ToolFailed,
+            ResponseKind::InputRequired => Ended::InputRequired,
+            ResponseKind::Error(code) => Ended::Error(code),
+            _ if self.is_tool_failed.load(Ordering::Relaxed) => Ended::ToolFailed,
+            _ => Ended::Responded,
+        });
+    }
+
+    /// Reports the end of the request, once.
+    pub(crate) fn ended(&self, how: Ended) {
+        if self.is_open.swap(false, Ordering::Relaxed) {
+            let took = self.info.began.elapsed();
+            self.hooks.tell(|observer| observer.ended(&self.info, how, took));
+        }
+    }
+}
+
+impl Drop for ObservedRequest<'_> {
+    fn drop(&mut self) {
+        self.ended(Ended::Gone);
     }
 }
 
 /// Returns whether the result of a tool says that it failed.
 pub(crate) fn is_error(result: RawJson<'_>) -> bool {
     result.get("isError").and_then(RawJson::as_bool) == Some(true)
-}
-
-/// A connection that is observed, with its open requests.
-pub(crate) struct Observation<'o> {
-    pub(crate) hooks: Hooks<'o>,
-    connection: u64,
-    since: Instant,
-    open: HashMap<RequestHandle, Arc<RequestInfo>>,
-    is_connected: bool,
-}
-
-impl<'o> Observation<'o> {
-    pub(crate) fn connected(hooks: Hooks<'o>, transport: Transport) -> Self {
-        let connection = next_number();
-        hooks.tell(|observer| observer.connected(connection, transport));
-        let (since, open) = (Instant::now(), HashMap::new());
-        Self { hooks, connection, since, open, is_connected: true }
-    }
-
-    /// Returns the request, which began now or earlier.
-    pub(crate) fn began(&mut self, server: &Server<'_>, request: &Request<'_>) -> Arc<RequestInfo> {
-        let info = self.open.entry(request.handle).or_insert_with(|| {
-            let id = server.request_id(request.handle).unwrap_or_default();
-            let info = Arc::new(RequestInfo::new(self.connection, id, request));
-            self.hooks.tell(|observer| observer.began(&info));
-            info
-        });
-        Arc::clone(info)
-    }
-
-    /// Reports a request that has been responded to. `how` is more than the server can know.
-    pub(crate) fn responded(
-        &mut self,
-        server: &Server<'_>,
-        request: RequestHandle,
-        how: Option<Ended>,
-    ) {
-        let kind = || match server.response_kind(request) {
-            ResponseKind::ToolFailed => Ended::ToolFailed,
-            ResponseKind::InputRequired => Ended::InputRequired,
-            ResponseKind::Error(code) => Ended::Error(code),
-            _ => Ended::Responded,
-        };
-        if !server.is_request_open(request) {
-            self.ended(request, how.unwrap_or_else(kind));
-        }
-    }
-
-    pub(crate) fn ended(&mut self, request: RequestHandle, how: Ended) {
-        if let Some(info) = self.open.remove(&request) {
-            self.hooks.tell(|observer| observer.ended(&info, how, info.began.elapsed()));
-        }
-    }
-
-    /// Reports events other than requests.
-    pub(crate) fn event(&mut self, event: &ServerEvent<'_>) {
-        match event {
-            ServerEvent::RequestCancelled { request, .. } => self.ended(*request, Ended::Cancelled),
-            ServerEvent::RequestTimedOut { request } => self.ended(*request, Ended::TimedOut),
-            ServerEvent::Violation(violation) => {
-                let why = Refusal::Violation(*violation);
-                self.hooks.tell(|observer| observer.refused(self.connection, None, why));
-            }
-            _ => {}
-        }
-    }
-
-    /// Reports the end of the connection, once.
-    pub(crate) fn disconnected(&mut self, how: Disconnect<'_>) {
-        if !std::mem::take(&mut self.is_connected) {
-            return;
-        }
-        for (_, info) in self.open.drain() {
-            self.hooks.tell(|observer| observer.ended(&info, Ended::Gone, info.began.elapsed()));
-        }
-        let after = self.since.elapsed();
-        self.hooks.tell(|observer| observer.disconnected(self.connection, how, after));
-    }
-}
-
-impl Drop for Observation<'_> {
-    fn drop(&mut self) {
-        self.disconnected(Disconnect::Closed);
-    }
 }

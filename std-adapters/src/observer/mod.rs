@@ -12,13 +12,11 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::{Request, ToolError, Violation};
 
-#[cfg(feature = "blocking")]
-pub(crate) use hooks::Observation;
-pub(crate) use hooks::{Hooks, Observed};
+pub(crate) use hooks::{Hooks, ObservedConnection, ObservedRequest};
 pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
-pub(crate) use watch::Watch;
+pub(crate) use watch::Watching;
 
 /// Sees what a server does. Each method does nothing unless it is implemented.
 ///
@@ -94,6 +92,44 @@ pub trait Observer: Send + Sync {
     /// A connection has ended, after this time. Its requests [ended](Self::ended) before.
     fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
         let _ = (connection, how, after);
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for &O {
+    fn connected(&self, connection: u64, transport: Transport) {
+        (**self).connected(connection, transport);
+    }
+
+    fn began(&self, request: &RequestInfo) {
+        (**self).began(request);
+    }
+
+    fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
+        (**self).run(request, handler);
+    }
+
+    fn ended(&self, request: &RequestInfo, how: Ended, took: Duration) {
+        (**self).ended(request, how, took);
+    }
+
+    fn refused(&self, connection: u64, request: Option<&RequestInfo>, why: Refusal) {
+        (**self).refused(connection, request, why);
+    }
+
+    fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
+        (**self).failed(request, error);
+    }
+
+    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
+        (**self).panicked(request, message);
+    }
+
+    fn stalled(&self, request: &RequestInfo, after: Duration) {
+        (**self).stalled(request, after);
+    }
+
+    fn disconnected(&self, connection: u64, how: Disconnect<'_>, after: Duration) {
+        (**self).disconnected(connection, how, after);
     }
 }
 

@@ -1,16 +1,15 @@
 //! Reports handlers that neither end nor wait, while they run.
 
-#[cfg(feature = "blocking")]
-use std::io;
+use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-#[cfg(feature = "blocking")]
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Hooks, RequestInfo};
+use super::{Observer, RequestInfo};
+use crate::panics::caught;
 
 /// The handlers that run at this moment, one for each thread, and the thread that looks after them.
-pub(crate) struct Watch {
+pub(super) struct Watch {
     limit: Duration,
     state: Mutex<State>,
     changed: Condvar,
@@ -31,10 +30,6 @@ struct Running {
 }
 
 impl Watch {
-    pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, state: Mutex::default(), changed: Condvar::new() }
-    }
-
     /// Watches a handler until the returned value is dropped.
     pub(super) fn begin(&self, request: &Arc<RequestInfo>) -> Watched<'_> {
         let request = Arc::clone(request);
@@ -49,7 +44,7 @@ impl Watch {
     }
 
     /// Reports handlers that run too long, until the watch ends.
-    fn run(&self, hooks: Hooks<'_>) {
+    fn run(&self, observer: &dyn Observer) {
         let mut state = self.lock();
         while !state.is_over {
             let waiting = state.running.iter().filter(|running| !running.is_reported);
@@ -75,31 +70,10 @@ impl Watch {
             }
             drop(state);
             for (request, after) in stalled {
-                hooks.tell(|observer| observer.stalled(&request, after));
+                let _ = caught(|| observer.stalled(&request, after));
             }
             state = self.lock();
         }
-    }
-
-    /// Starts the thread, which ends when the returned value is dropped.
-    #[cfg(feature = "blocking")]
-    pub(crate) fn start_scoped<'s>(
-        &'s self,
-        scope: &'s thread::Scope<'s, '_>,
-        hooks: Hooks<'s>,
-    ) -> io::Result<impl Drop + use<'s>> {
-        struct End<'w>(&'w Watch);
-
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                self.0.end();
-            }
-        }
-
-        thread::Builder::new()
-            .name("mcp-watch".to_owned())
-            .spawn_scoped(scope, move || self.run(hooks))?;
-        Ok(End(self))
     }
 
     fn end(&self) {
@@ -109,6 +83,32 @@ impl Watch {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the thread when it is dropped.
+pub(crate) struct Watching(pub(super) Arc<Watch>);
+
+impl Watching {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self(Arc::new(Watch { limit, state: Mutex::default(), changed: Condvar::new() }))
+    }
+
+    /// Returns what a thread has to run until this value is dropped.
+    pub(crate) fn task<O: Deref<Target: Observer>>(&self, observer: O) -> impl FnOnce() + use<O> {
+        let watch = Arc::clone(&self.0);
+        move || watch.run(&&*observer)
+    }
+
+    /// Starts a thread.
+    pub(crate) fn thread() -> thread::Builder {
+        thread::Builder::new().name("mcp-watch".to_owned())
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

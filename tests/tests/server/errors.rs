@@ -1,6 +1,13 @@
 //! Codes and messages of errors.
 
-use mcp_sansio::{ErrorCode, InvalidPayload, NotAllowed, Revision, SendError, Violation};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    ErrorCode, Frame, Instant, InvalidPayload, Messages, NotAllowed, Outcome as _, RawJson,
+    ResponseKind, Revision, RpcError, SendError, ServerConfig, ServerEvent, ServerFeatures,
+    ToolError, TxBuffer, Violation,
+};
+use mcp_sansio_tests::memory::new_server;
+use serde_json::{Value, json};
 
 #[test]
 fn err_01_each_refusal_has_its_json_rpc_code() {
@@ -116,3 +123,61 @@ const VIOLATIONS: [(Violation, i32); 21] = [
     (Violation::TooManyRequests, -32603),
     (Violation::UnexpectedResponse, -32600),
 ];
+
+#[test]
+fn the_kind_of_a_response_is_what_the_client_reads() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+    let errors = [
+        ToolError::failed("failed"),
+        ToolError::invalid_arguments("invalid"),
+        ToolError::invalid_input_response("invalid"),
+        ToolError::internal("internal"),
+        ToolError::GONE,
+        RpcError::new(ErrorCode::Application(7), "seven").into(),
+        RpcError::new(ErrorCode::ResourceNotFound, "none").into(),
+        ToolError::from(RpcError::internal("owned")).into_owned(),
+    ];
+    for revision in Revision::ALL {
+        let mut server = new_server::<8, 0>(&CONFIG);
+        let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 16);
+        let meta = match revision.is_modern() {
+            true => json!({"io.modelcontextprotocol/protocolVersion": revision.as_str(),
+                "io.modelcontextprotocol/clientCapabilities": {}}),
+            false => {
+                server.start_legacy(revision);
+                json!({})
+            }
+        };
+        let mut call =
+            |respond: &dyn Fn(&mut mcp_sansio::Server<'_>, _, &mut TxBuffer<Vec<u8>>)| {
+                let line = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call",
+                "params": {"name": "t", "_meta": meta}});
+                let line = line.to_string();
+                let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+                let event =
+                    server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
+                let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+                assert_eq!(server.request_id(request.handle), Some("\"a\""));
+                respond(&mut server, request.handle, &mut tx);
+                assert_eq!(server.request_id(request.handle), None);
+                let response: Value = serde_json::from_slice(tx.pending()).unwrap();
+                tx.advance(tx.pending().len());
+                let read = match response["error"]["code"].as_i64() {
+                    Some(code) => ResponseKind::Error(code.try_into().unwrap()),
+                    None if response["result"]["isError"] == true => ResponseKind::ToolFailed,
+                    None => ResponseKind::Result,
+                };
+                assert_eq!(server.response_kind(request.handle), read);
+                read
+            };
+        for error in &errors {
+            let read = call(&|server, request, tx| error.send(server, request, tx).unwrap());
+            assert_eq!(error.response_kind(revision), read, "{revision:?} {error:?}");
+            let result = RawJson::from_static(r#"{"content":[]}"#);
+            let read =
+                call(&|server, request, tx| server.respond_raw(request, result, tx).unwrap());
+            assert_eq!(read, ResponseKind::Result);
+        }
+    }
+}
