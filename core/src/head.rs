@@ -40,10 +40,10 @@ impl dyn Fields + '_ {
     /// Returns the value of a field that may appear only once.
     #[must_use]
     pub fn single(&self, name: &str) -> SingleValue<'_> {
-        match (self.nth(name, 0), self.nth(name, 1)) {
-            (None, _) => SingleValue::Absent,
-            (Some(value), None) => text(value).map_or(SingleValue::NotUtf8, SingleValue::Value),
-            (Some(_), Some(_)) => SingleValue::Repeated,
+        match self.nth(name, 0) {
+            None => SingleValue::Absent,
+            Some(_) if self.nth(name, 1).is_some() => SingleValue::Repeated,
+            Some(value) => text(value).map_or(SingleValue::NotUtf8, SingleValue::Value),
         }
     }
 
@@ -180,7 +180,11 @@ impl fmt::Debug for ResponseHead<'_> {
 
 /// Returns a value as text, without surrounding white space (RFC 9110, 5.5).
 fn text(value: &[u8]) -> Option<&str> {
-    core::str::from_utf8(value).ok().map(|value| value.trim_matches([' ', '\t']))
+    let mut value = value;
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    core::str::from_utf8(value).ok()
 }
 
 #[cfg(test)]

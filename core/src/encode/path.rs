@@ -294,11 +294,14 @@ impl<'b> Encoder<'b> {
     /// next piece.
     pub(crate) fn end_piece(&mut self) {
         let (position, from) = (self.position(), self.state.from);
+        let is_last = !self.is_behind_window();
         let Some(tracker) = &mut self.tracker else { return };
         let resumed = tracker.hash;
         let is_same =
             tracker.is_on_new_ground() && position >= from && tracker.sent_hash == resumed;
         tracker.hash = match tracker.position().checked_sub(from) {
+            // No piece follows, and the rest of the buffer was not written.
+            _ if is_last => HASH_START,
             Some(start) => hash(HASH_START, self.out.get(start..).unwrap_or_default()),
             None => hash(resumed, self.out),
         };

@@ -3,8 +3,7 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::http::Fields;
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, IncomingRequest, Part, RequestReader};
+use mcp_sansio::http::codec::{BodyLength, HeadWriter, OwnedFields, Part, RequestReader};
 use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody, SiteOptions, SiteStep};
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
@@ -170,8 +169,8 @@ impl Connection {
             while let Some(part) = self.reader.next_part().expect("the request is valid") {
                 match (part, exchange) {
                     (Part::Head(head), _) => {
-                        let key = self.site.open(NOW, head.method, head.target, Owned::of(&head));
-                        exchange = Some(key);
+                        let fields = OwnedFields::from(head.fields);
+                        exchange = Some(self.site.open(NOW, head.method, head.target, fields));
                     }
                     (Part::Body(piece), Some(exchange)) => {
                         assert_eq!(self.site.feed_body(exchange, piece), piece.len());
@@ -226,37 +225,5 @@ impl Connection {
                 SiteBody::Cut => unreachable!("the result is valid"),
             }
         }
-    }
-}
-
-/// The fields of a request, copied.
-struct Owned {
-    lines: Vec<u8>,
-    fields: Vec<(u16, u16, u16)>,
-}
-
-impl Owned {
-    fn of(head: &IncomingRequest<'_>) -> Self {
-        let mut lines = Vec::with_capacity(512);
-        let mut fields = Vec::with_capacity(12);
-        for (name, value) in head.fields.iter() {
-            let start = lines.len() as u16;
-            lines.extend_from_slice(name.as_bytes());
-            let middle = lines.len() as u16;
-            lines.extend_from_slice(value);
-            fields.push((start, middle, lines.len() as u16));
-        }
-        Self { lines, fields }
-    }
-}
-
-impl Fields for Owned {
-    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let of = |from: u16, to: u16| &self.lines[from.into()..to.into()];
-        self.fields
-            .iter()
-            .filter(|(start, middle, _)| of(*start, *middle).eq_ignore_ascii_case(name.as_bytes()))
-            .nth(n)
-            .map(|(_, middle, end)| of(*middle, *end))
     }
 }

@@ -2,9 +2,10 @@
 
 use mcp_sansio::InvalidPayload;
 use mcp_sansio::SendError;
+use mcp_sansio::http::Fields;
 use mcp_sansio::http::codec::{
     BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES,
-    RequestReader, ResponseReader,
+    OwnedFields, Part, RequestReader, ResponseReader,
 };
 use mcp_sansio_tests::codec::{Read, requests, responses, survives};
 
@@ -582,4 +583,21 @@ fn noise_never_panics_and_chunking_changes_nothing() {
         }
         survives(&bytes);
     }
+}
+
+#[test]
+fn copied_fields_are_those_of_the_head() {
+    let head = "GET / HTTP/1.1\r\nHost: a\r\nX-Two:\t b: c \r\nAccept:\r\nx-two: d\r\n\r\n";
+    let mut reader = RequestReader::with_limit(Vec::new(), 4096);
+    reader.reserve(head.len());
+    reader.spare()[..head.len()].copy_from_slice(head.as_bytes());
+    reader.commit(head.len());
+    let Ok(Some(Part::Head(request))) = reader.next_part() else { panic!("no head") };
+    let owned = OwnedFields::from(request.fields);
+    for fields in [&request.fields as &dyn Fields, &owned] {
+        assert_eq!((fields.get("HOST"), fields.get("accept")), (Some("a"), Some("")));
+        assert!(fields.all("x-two").eq([&b"b: c"[..], b"d"]));
+        assert_eq!((fields.get("x-tw"), fields.get("GET / HTTP/1.1\r\nHost")), (None, None));
+    }
+    assert_eq!(format!("{owned:?}"), format!("{:?}", request.fields));
 }

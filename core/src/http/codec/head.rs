@@ -1,15 +1,18 @@
 //! Header fields, and what they determine about the body and the connection.
 
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::body::Body;
 use super::error::HttpError;
 use crate::http::Fields;
+use crate::rx::newline;
 
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// The field lines, preceded by the line feed of the first line.
+    /// The field lines, and the empty one.
     lines: &'f [u8],
 }
 
@@ -17,26 +20,21 @@ impl<'f> HeadFields<'f> {
     /// Takes the fields of a head that starts with a request or status line and ends with an empty
     /// line.
     pub(super) fn after_first_line(head: &'f [u8]) -> Self {
-        let at = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
+        let at = newline(head).map_or(head.len(), |at| at + 1);
         Self { lines: head.get(at..).unwrap_or_default() }
     }
 
     /// Returns all fields in order of appearance.
     pub fn iter(&self) -> impl Iterator<Item = (&'f str, &'f [u8])> + use<'f> {
-        self.lines.split(|byte| *byte == b'\n').filter_map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            let (name, value) = line.split_at_checked(colon)?;
-            Some((core::str::from_utf8(name).ok()?, value.get(1..)?.trim_ascii()))
-        })
+        let lines = self.lines;
+        let text = |name| core::str::from_utf8(name).ok();
+        places(lines).filter_map(move |place| Some((text(place.name(lines))?, place.value(lines))))
     }
 }
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.iter()
-            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
-            .nth(n)
-            .map(|(_, value)| value)
+        nth(places(self.lines), self.lines, name, n)
     }
 }
 
@@ -45,6 +43,96 @@ impl fmt::Debug for HeadFields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|(name, _)| name)).finish()
     }
+}
+
+/// The fields of a head, copied out of the buffer of the reader: for a
+/// [`Site`](crate::http::site::Site).
+#[cfg(feature = "alloc")]
+#[derive(Clone)]
+pub struct OwnedFields {
+    lines: Vec<u8>,
+    places: Vec<Place>,
+}
+
+#[cfg(feature = "alloc")]
+impl From<HeadFields<'_>> for OwnedFields {
+    fn from(fields: HeadFields<'_>) -> Self {
+        let mut all = Vec::with_capacity(USUAL_FIELDS);
+        all.extend(places(fields.lines));
+        Self { lines: fields.lines.into(), places: all }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Fields for OwnedFields {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        nth(self.places.iter().copied(), &self.lines, name, n)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for OwnedFields {
+    /// Shows names only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        HeadFields { lines: &self.lines }.fmt(f)
+    }
+}
+
+/// The place of a field in the lines of a head.
+#[derive(Clone, Copy)]
+struct Place {
+    name: u32,
+    colon: u32,
+    value: u32,
+    end: u32,
+}
+
+impl Place {
+    fn name(self, lines: &[u8]) -> &[u8] {
+        lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
+    }
+
+    fn value(self, lines: &[u8]) -> &[u8] {
+        lines.get(self.value as usize..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// Finds the fields in the lines of a head.
+fn places(lines: &[u8]) -> impl Iterator<Item = Place> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        loop {
+            let name = at;
+            let rest = lines.get(name..)?;
+            let len = newline(rest)?;
+            at += len + 1;
+            let Some((line, colon)) = rest
+                .get(..len)
+                .and_then(|line| Some((line, line.iter().position(|byte| *byte == b':')?)))
+            else {
+                continue;
+            };
+            let value = line.get(colon + 1..).unwrap_or_default();
+            let start = name + len - value.trim_ascii_start().len();
+            let end = start + value.trim_ascii().len();
+            let [name, colon, value, end] = [name, name + colon, start, end].map(|at| at as u32);
+            return Some(Place { name, colon, value, end });
+        }
+    })
+}
+
+/// Returns the value of the `n`th field with a name.
+fn nth<'l>(
+    places: impl Iterator<Item = Place>,
+    lines: &'l [u8],
+    name: &str,
+    n: usize,
+) -> Option<&'l [u8]> {
+    let has_name = |place: &Place| {
+        (place.colon - place.name) as usize == name.len()
+            && place.name(lines).eq_ignore_ascii_case(name.as_bytes())
+    };
+    places.filter(has_name).nth(n).map(|place| place.value(lines))
 }
 
 /// The fields that concern framing and connection, collected in one pass.
@@ -151,3 +239,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 /// Maximum number of fields in a head. Parsing takes 32 bytes of stack for each (16 on a 32-bit
 /// machine).
 pub const MAX_FIELDS: usize = 64;
+
+/// Number of fields for which memory is reserved at first.
+#[cfg(feature = "alloc")]
+const USUAL_FIELDS: usize = 12;

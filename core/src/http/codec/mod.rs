@@ -52,6 +52,8 @@ mod write;
 
 pub use body::{MAX_CHUNK_LINE, MAX_TRAILERS};
 pub use error::HttpError;
+#[cfg(feature = "alloc")]
+pub use head::OwnedFields;
 pub use head::{HeadFields, MAX_FIELDS};
 pub use request::{IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};

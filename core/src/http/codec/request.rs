@@ -1,5 +1,7 @@
 //! Incremental parser of requests.
 
+use core::mem::MaybeUninit;
+
 use super::Part;
 use super::body::{Body, Step};
 use super::error::HttpError;
@@ -211,9 +213,9 @@ fn is_head(bytes: &[u8]) -> bool {
 }
 
 fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
-    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
-    let mut request = httparse::Request::new(&mut fields);
-    match request.parse(bytes) {
+    let mut fields = [const { MaybeUninit::uninit() }; MAX_FIELDS];
+    let mut request = httparse::Request::new(&mut []);
+    match request.parse_with_uninit_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
         Ok(_) => return Err(head::parse_error(httparse::Error::Token)),
         Err(error) => return Err(head::parse_error(error)),

@@ -1,6 +1,7 @@
 //! Received bytes that were not consumed yet.
 
 use super::error::HttpError;
+use crate::rx::newline;
 use crate::storage::{self, Storage};
 
 #[derive(Debug)]
@@ -152,7 +153,7 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Returns the index after the next line feed.
     fn line_end(&mut self) -> Result<Option<usize>, HttpError> {
-        let at = self.rest(self.scanned).iter().position(|byte| *byte == b'\n');
+        let at = newline(self.rest(self.scanned));
         #[cfg(test)]
         {
             self.searched += at.map_or(self.end - self.scanned, |at| at + 1);

@@ -100,6 +100,14 @@ impl<'c> Endpoint<'c> {
     /// response's media types, 415 if the body is not JSON.
     pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Rejection<'static>> {
         self.host_policy.check(head)?;
+        self.check_method(head)
+    }
+
+    /// Checks all of a head but its host and origin.
+    pub(in crate::http) fn check_method(
+        &self,
+        head: &RequestHead<'_>,
+    ) -> Result<HttpMethod, Rejection<'static>> {
         let not_allowed = Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         let method = match head.method {
             "POST" => HttpMethod::Post,
@@ -124,10 +132,9 @@ impl<'c> Endpoint<'c> {
                 not_allowed
             };
         }
-        let takes = |kind| accepts(head.fields, kind);
         let takes_all = match method {
-            HttpMethod::Post => takes("application/json") && takes("text/event-stream"),
-            HttpMethod::Get => takes("text/event-stream"),
+            HttpMethod::Post => accepts(head.fields, &[JSON, EVENT_STREAM]),
+            HttpMethod::Get => accepts(head.fields, &[EVENT_STREAM]),
             _ => true,
         };
         if !takes_all {
@@ -158,9 +165,21 @@ impl<'c> Endpoint<'c> {
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         match self.check_head(head) {
             Err(refused) => Route::Rejected(refused),
-            Ok(HttpMethod::Options) => Route::Options,
-            Ok(HttpMethod::Post) => self.route_post(head, messages),
-            Ok(method) => match (self.session(head), method) {
+            Ok(method) => self.route_checked(method, head, messages),
+        }
+    }
+
+    /// Routes a request whose head was checked.
+    pub(in crate::http) fn route_checked<'f>(
+        &self,
+        method: HttpMethod,
+        head: &RequestHead<'f>,
+        messages: &Messages<'f>,
+    ) -> Route<'f> {
+        match method {
+            HttpMethod::Options => Route::Options,
+            HttpMethod::Post => self.route_post(head, messages),
+            method => match (self.version(head).and_then(|_| session(head)), method) {
                 (Err(refused), _) => Route::Rejected(refused),
                 (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
                 (Ok(session), _) => Route::Stream {
@@ -201,7 +220,7 @@ impl<'c> Endpoint<'c> {
             Ok(version) if !self.has_sessions => {
                 Route::StatelessRevision(version.unwrap_or(Revision::V2025_03_26))
             }
-            Ok(_) => match self.session(head) {
+            Ok(_) => match session(head) {
                 Ok(session) => Route::Session(session),
                 Err(refused) => Route::Rejected(refused.with_id(id)),
             },
@@ -219,18 +238,6 @@ impl<'c> Endpoint<'c> {
         version.map(Some).ok_or(Rejection::bad("Unsupported version in MCP-Protocol-Version"))
     }
 
-    /// Returns the session id of a legacy request.
-    fn session<'f>(&self, head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
-        self.version(head)?;
-        match head.fields.single(SESSION) {
-            SingleValue::Value(session) => Ok(session),
-            SingleValue::Absent => Err(Rejection::bad(
-                "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
-            )),
-            _ => Err(Rejection::bad("Mcp-Session-Id must not be repeated")),
-        }
-    }
-
     fn is_in_session(&self, head: &RequestHead<'_>) -> bool {
         self.serves_sessions() && head.fields.nth(SESSION, 0).is_some()
     }
@@ -244,40 +251,60 @@ impl<'c> Endpoint<'c> {
     }
 }
 
-/// Whether the `Accept` fields cover the media type `wanted`.
-fn accepts(fields: &dyn Fields, wanted: &str) -> bool {
-    let kind = wanted.split_once('/').map_or(wanted, |(kind, _)| kind);
-    let covers = |range: &str| {
-        let range = range.trim_matches(BLANK);
-        range == "*/*"
-            || range.eq_ignore_ascii_case(wanted)
-            || range.strip_suffix("/*").is_some_and(|range| range.eq_ignore_ascii_case(kind))
-    };
-    let lists = fields.all("accept").filter_map(|list| core::str::from_utf8(list).ok());
-    lists.flat_map(|list| list.split(',')).any(|entry| {
-        let mut parts = entry.split(';');
-        // A weight of zero means "not acceptable" (RFC 9110, 12.4.2).
-        parts.next().is_some_and(covers) && !parts.any(is_zero)
+/// Returns the session id of a legacy request.
+fn session<'f>(head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
+    match head.fields.single(SESSION) {
+        SingleValue::Value(session) => Ok(session),
+        SingleValue::Absent => Err(Rejection::bad(
+            "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
+        )),
+        _ => Err(Rejection::bad("Mcp-Session-Id must not be repeated")),
+    }
+}
+
+/// Whether the `Accept` fields cover these media types.
+fn accepts(fields: &dyn Fields, wanted: &[&str]) -> bool {
+    let entries = || fields.all("accept").flat_map(|list| list.split(|byte| *byte == b','));
+    wanted.iter().all(|wanted| {
+        entries().any(|entry| {
+            let mut parts = entry.split(|byte| *byte == b';');
+            // A weight of zero means "not acceptable" (RFC 9110, 12.4.2).
+            parts.next().is_some_and(|range| covers(range, wanted)) && !parts.any(is_zero)
+        })
     })
+}
+
+/// Whether a media range contains a type.
+fn covers(range: &[u8], wanted: &str) -> bool {
+    let range = range.trim_ascii();
+    range == b"*/*"
+        || range.eq_ignore_ascii_case(wanted.as_bytes())
+        || range.strip_suffix(b"*").is_some_and(|kind| {
+            kind.ends_with(b"/")
+                && wanted
+                    .as_bytes()
+                    .get(..kind.len())
+                    .is_some_and(|wanted| kind.eq_ignore_ascii_case(wanted))
+        })
 }
 
 /// Whether a `Content-Type` is `application/json`, with any parameters.
 fn is_json(content_type: &str) -> bool {
-    content_type
-        .split(';')
-        .next()
-        .is_some_and(|kind| kind.trim_matches(BLANK).eq_ignore_ascii_case("application/json"))
+    let kind = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
 }
 
-fn is_zero(parameter: &str) -> bool {
-    let parameter = parameter.trim_matches(BLANK);
-    let weight = parameter.split_once('=').filter(|(name, _)| name.eq_ignore_ascii_case("q"));
-    weight.is_some_and(|(_, weight)| {
-        weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
-    })
+fn is_zero(parameter: &[u8]) -> bool {
+    match parameter.trim_ascii() {
+        [b'q' | b'Q', b'=', weight @ ..] => {
+            weight.starts_with(b"0") && weight.iter().all(|byte| matches!(byte, b'0' | b'.'))
+        }
+        _ => false,
+    }
 }
 
-const BLANK: [char; 2] = [' ', '\t'];
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -288,7 +315,7 @@ mod tests {
 
     #[test]
     fn media_ranges_match_types() {
-        let accepts = |list: &str, wanted| accepts(&[("Accept", list)], wanted);
+        let accepts = |list: &str, wanted| accepts(&[("Accept", list)], &[wanted]);
         for list in [
             "application/json, text/event-stream",
             "*/*",
@@ -313,9 +340,9 @@ mod tests {
         }
         assert!(super::accepts(
             &[("Accept", "text/html"), ("accept", "application/json")],
-            "application/json"
+            &[JSON, "text/html"]
         ));
-        assert!(!super::accepts(&[] as &[(&str, &str); 0], "application/json"));
+        assert!(!super::accepts(&[] as &[(&str, &str); 0], &[JSON]));
     }
 
     #[test]

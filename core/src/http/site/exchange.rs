@@ -10,7 +10,7 @@ use super::instance::Reader;
 use super::principal::Principal;
 use super::slab::Key;
 use crate::handle::ExchangeId;
-use crate::http::server::{BodyKind, OutgoingResponse};
+use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse};
 use crate::http::{Fields, RequestHead};
 use crate::message::Cursor;
 use crate::time::Instant;
@@ -83,8 +83,8 @@ pub(super) enum Stage {
     Unauthorized,
     /// Waits for the result of the authorization.
     Authorizing,
-    /// The body is being read.
-    Body,
+    /// The body is being read. `None` on the path of HTTP+SSE.
+    Body(Option<HttpMethod>),
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(Key, Option<ExchangeId>),

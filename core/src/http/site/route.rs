@@ -148,12 +148,13 @@ impl<O> Site<'_, O> {
     fn read_body(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
+        let mut method = None;
         if self.options.sse_path != Some(head.path()) {
-            self.endpoint.check_head(&head)?;
+            method = Some(self.endpoint.check_method(&head)?);
         } else if !matches!(head.method, "GET" | "POST") {
             return Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         }
-        exchange.stage = Stage::Body;
+        exchange.stage = Stage::Body(method);
         exchange.silent_until = now.saturating_add(self.options.read_timeout);
         let due = Some(exchange.silent_until);
         set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
@@ -167,7 +168,7 @@ impl<O> Site<'_, O> {
     pub fn wants_body(&self, exchange: ExchangeKey) -> bool {
         self.exchanges
             .get(exchange.0)
-            .is_some_and(|exchange| matches!(exchange.stage, Stage::Body) && !exchange.waits)
+            .is_some_and(|exchange| matches!(exchange.stage, Stage::Body(_)) && !exchange.waits)
     }
 
     /// Feeds a piece of the body. Returns how many bytes were taken: all of them, also if they are
@@ -177,7 +178,7 @@ impl<O> Site<'_, O> {
         let key = exchange.0;
         let Some(exchange) = self.exchanges.get_mut(key) else { return piece.len() };
         match exchange.stage {
-            Stage::Body => {}
+            Stage::Body(_) => {}
             Stage::Unauthorized | Stage::Authorizing => return 0,
             _ => return piece.len(),
         }
@@ -303,11 +304,12 @@ impl<O> Site<'_, O> {
     /// Decides where a request goes.
     fn decide(&mut self, key: Key) -> Option<Decision> {
         let exchange = self.exchanges.get(key)?;
-        if !matches!(exchange.stage, Stage::Body) || exchange.waits {
+        let Stage::Body(method) = exchange.stage else { return None };
+        if exchange.waits {
             return None;
         }
         let (head, principal) = (exchange.head.as_head(), exchange.principal.as_deref());
-        if self.options.sse_path == Some(head.path()) {
+        let Some(method) = method else {
             let query = head.query().unwrap_or_default();
             let id = query.split('&').find_map(|pair| pair.strip_prefix(PARAMETER));
             let found = id.and_then(|id| self.find(id, principal, true));
@@ -316,11 +318,11 @@ impl<O> Site<'_, O> {
                 ("POST", None) => rejected(&Rejection::session_not_found()),
                 _ => Decision::NewStream,
             });
-        }
+        };
         let body = Frame::Complete(&exchange.body);
         let messages = Messages::over_http(body, &head, ExchangeId::new(1));
         let found = |id| self.find(id, principal, false);
-        let decision = match self.endpoint.route(&head, &messages) {
+        let decision = match self.endpoint.route_checked(method, &head, &messages) {
             Route::Stateless => Decision::Alone(None),
             Route::StatelessRevision(revision) => Decision::Alone(Some(revision)),
             Route::NewSession => Decision::NewSession,
@@ -443,7 +445,7 @@ impl<O> Site<'_, O> {
     /// Rejects a request whose body is not complete in time, or finds no room.
     pub(super) fn time_out(&mut self, key: Key) {
         let Some(exchange) = self.exchanges.get(key) else { return };
-        let is_slow = matches!(exchange.stage, Stage::Body) && !exchange.waits;
+        let is_slow = matches!(exchange.stage, Stage::Body(_)) && !exchange.waits;
         let rejection = if is_slow {
             Rejection::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
         } else {

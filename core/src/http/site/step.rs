@@ -27,7 +27,7 @@ impl<'c, O> Site<'c, O> {
                 self.ready(key);
             }
             Stage::Unauthorized => return self.ask(key),
-            Stage::Body | Stage::Messages(_, None) if is_due => self.time_out(key),
+            Stage::Body(_) | Stage::Messages(_, None) if is_due => self.time_out(key),
             Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
                 exchange.stage = Stage::Ended;
                 if id.is_none() {
