@@ -14,6 +14,7 @@ use mcp_sansio::{
 
 use super::on_request::{Observation, OnRequest};
 use super::{Context, Error, Handler, Input, Memory, StateProtector, run, serve_stdio};
+use crate::SharedCatalog;
 use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, Watching};
 
 /// A server made of a configuration, a catalog and one function that responds to requests, one
@@ -42,10 +43,32 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 #[must_use]
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
-    pub(super) catalog: Option<&'c Catalog<'c>>,
+    pub(super) catalog: Option<CatalogSource<'c>>,
     pub(super) protector: Part<&'c dyn StateProtector>,
     observer: Part<&'c dyn Observer>,
     watch: Option<Duration>,
+}
+
+/// The catalog of an [`App`]: made of a `&Catalog` or a `&SharedCatalog`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum CatalogSource<'c> {
+    /// A catalog that does not change.
+    Constant(&'c Catalog<'c>),
+    /// A catalog that changes while the application runs.
+    Shared(&'c SharedCatalog),
+}
+
+impl<'c> From<&'c Catalog<'c>> for CatalogSource<'c> {
+    fn from(catalog: &'c Catalog<'c>) -> Self {
+        Self::Constant(catalog)
+    }
+}
+
+impl<'c> From<&'c SharedCatalog> for CatalogSource<'c> {
+    fn from(catalog: &'c SharedCatalog) -> Self {
+        Self::Shared(catalog)
+    }
 }
 
 /// A part of an [`App`] that may be missing, and is not written by `Debug`.
@@ -64,13 +87,14 @@ impl<'c> App<'c> {
         Self { config, catalog: None, protector: Part(None), observer: Part(None), watch: None }
     }
 
-    /// Sets the catalog, which responds to list requests, unknown names and invalid arguments.
-    /// Without one, the function is called for every request, with [`Target::Other`].
+    /// Sets the catalog, which responds to list requests, unknown names and invalid arguments: a
+    /// [`Catalog`], or a [`SharedCatalog`] that changes. Without one, the function is called for
+    /// every request, with [`Target::Other`].
     ///
     /// The arguments of the tools of an enum (`Catalog::calls`) are checked when the function asks
     /// for them.
-    pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
-        Self { catalog: Some(catalog), ..self }
+    pub fn catalog(self, catalog: impl Into<CatalogSource<'c>>) -> Self {
+        Self { catalog: Some(catalog.into()), ..self }
     }
 
     /// Protects the state that clients keep while they are asked for input (2026-07-28,
@@ -131,7 +155,7 @@ impl<'c> App<'c> {
         serve: impl FnOnce(&mut OnRequest<'_, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let Some(observer) = self.observer.0 else {
-            return serve(&mut OnRequest { app: self, on_request, observation: None });
+            return serve(&mut OnRequest::new(self, on_request, None));
         };
         thread::scope(|scope| {
             let watch = self.watch.map(Watching::new).map(Arc::new);
@@ -140,7 +164,7 @@ impl<'c> App<'c> {
             }
             let observation = Observation::new(Hooks::new(Arc::new(observer), watch), transport);
             let observation = Some(observation);
-            let mut handler = OnRequest { app: self, on_request, observation };
+            let mut handler = OnRequest::new(self, on_request, observation);
             let served = serve(&mut handler);
             if let (Err(error), Some(observation)) = (&served, &mut handler.observation) {
                 observation.disconnected(Disconnect::Failed(error));
@@ -158,7 +182,7 @@ impl<'c> App<'c> {
     {
         let hooks = self.observer.0.map(|observer| Hooks::new(Arc::new(observer), None));
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
-        Memory::new(self.config, OnRequest { app: self, on_request, observation })
+        Memory::new(self.config, OnRequest::new(self, on_request, observation))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The trait that an application implements, and the errors of a session.
 
+use std::task::Waker;
 use std::{fmt, io};
 
 use mcp_sansio::{Instant, RequestHandle, SendError, ServerEvent};
@@ -11,6 +12,17 @@ use super::Context;
 /// An application with work that takes time keeps that work as jobs and does a step of them in
 /// [`on_timer`](Self::on_timer); ping and cancellation are handled between two steps.
 pub trait Handler {
+    /// Called once, before the first event. A handler that other threads call upon keeps the waker
+    /// that the function returns: to wake it is to have [`next_timer`](Self::next_timer) asked
+    /// again. A server in [memory](super::Memory) asks whenever its client waits.
+    ///
+    /// # Errors
+    /// An error ends the session. Usually that of the function: see [`Input::waker`](super::Input).
+    fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
+        let _ = waker;
+        Ok(())
+    }
+
     /// Handles an event.
     ///
     /// # Errors

@@ -1,52 +1,30 @@
 //! Input that can be waited for with a timeout.
 
 use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
 /// Input that can be waited for.
 pub trait Input: Read {
     /// Waits until there are bytes to read or the input has ended, for at most `timeout`. Returns
-    /// `false` after the timeout.
+    /// `false` after the timeout, or early: when the [`waker`](Self::waker) was woken. Without a
+    /// timeout and a waker it may return `true` at once, because reading waits, too.
     ///
     /// # Errors
     /// Errors of the input.
-    fn wait(&mut self, timeout: Duration) -> io::Result<bool>;
-}
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool>;
 
-/// Input with a file descriptor: a pipe, a socket, a terminal. It must be unbuffered.
-#[cfg(unix)]
-#[derive(Debug)]
-pub struct Polled<R>(pub R);
-
-#[cfg(unix)]
-impl<R: Read> Read for Polled<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
-    }
-}
-
-#[cfg(unix)]
-impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
-    fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
-        use rustix::event::{PollFd, PollFlags, poll};
-        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timespec(timeout))) {
-            Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Converts a timeout for `poll`. Limited to a day since some systems count milliseconds in 32
-/// bits; callers call `poll` again.
-#[cfg(unix)]
-pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
-    let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
-    rustix::event::Timespec {
-        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
+    /// Returns a waker that ends the current or the next [`wait`](Self::wait) from another thread.
+    /// By default it does nothing: what it wakes the server for is done after the next message or
+    /// timeout.
+    ///
+    /// # Errors
+    /// The system has no resources left.
+    fn waker(&mut self) -> io::Result<Waker> {
+        Ok(Waker::noop().clone())
     }
 }
 
@@ -54,15 +32,24 @@ pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
 /// six chunks of 64 KiB ahead. It ends with the input, or at its next read after this is dropped.
 #[derive(Debug)]
 pub struct Threaded {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    /// The chunk that is being read; an empty one at the end of the input.
+    messages: Receiver<Message>,
+    sender: SyncSender<Message>,
+    /// The chunk that is being read.
     chunk: Option<io::Cursor<Vec<u8>>>,
+    has_ended: bool,
+}
+
+#[derive(Debug)]
+enum Message {
+    Chunk(io::Result<Vec<u8>>),
+    Woken,
 }
 
 impl Threaded {
     /// Starts the thread.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
-        let (sender, chunks) = sync_channel(4);
+        let (sender, messages) = sync_channel(4);
+        let chunks = Chunks(sender.clone());
         thread::spawn(move || {
             loop {
                 let mut chunk = vec![0; 64 << 10];
@@ -70,41 +57,74 @@ impl Threaded {
                     chunk.truncate(len);
                     chunk
                 });
-                let last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
-                if sender.send(read).is_err() || last {
+                let is_last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
+                if chunks.0.send(Message::Chunk(read)).is_err() || is_last {
                     return;
                 }
             }
         });
-        Self { chunks, chunk: None }
+        Self { messages, sender, chunk: None, has_ended: false }
     }
 
     fn has_rest(&self) -> bool {
-        self.chunk.as_ref().is_some_and(|chunk| (chunk.position() as usize) < chunk.get_ref().len())
+        self.has_ended
+            || self
+                .chunk
+                .as_ref()
+                .is_some_and(|chunk| (chunk.position() as usize) < chunk.get_ref().len())
+    }
+
+    fn take(&mut self, chunk: io::Result<Vec<u8>>) -> io::Result<()> {
+        let chunk = chunk?;
+        self.has_ended = chunk.is_empty();
+        self.chunk = Some(io::Cursor::new(chunk));
+        Ok(())
+    }
+}
+
+/// Sends the chunks, and the end also if reading panics.
+struct Chunks(SyncSender<Message>);
+
+impl Drop for Chunks {
+    fn drop(&mut self) {
+        let _ = self.0.send(Message::Chunk(Ok(Vec::new())));
     }
 }
 
 impl Read for Threaded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.has_rest() {
-            // A thread that has ended has sent an error or an empty chunk before.
-            self.chunk =
-                Some(io::Cursor::new(self.chunks.recv().unwrap_or_else(|_| Ok(Vec::new()))?));
+        while !self.has_rest() {
+            if let Ok(Message::Chunk(chunk)) = self.messages.recv() {
+                self.take(chunk)?;
+            }
         }
         self.chunk.as_mut().map_or(Ok(0), |chunk| chunk.read(buffer))
     }
 }
 
 impl Input for Threaded {
-    fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
+    fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
         if self.has_rest() {
             return Ok(true);
         }
-        match self.chunks.recv_timeout(timeout) {
-            Ok(chunk) => self.chunk = Some(io::Cursor::new(chunk?)),
-            Err(RecvTimeoutError::Timeout) => return Ok(false),
-            Err(RecvTimeoutError::Disconnected) => {}
+        match self.messages.recv_timeout(timeout.unwrap_or(Duration::MAX)) {
+            Ok(Message::Chunk(chunk)) => self.take(chunk).map(|()| true),
+            Ok(Message::Woken) | Err(RecvTimeoutError::Timeout) => Ok(false),
+            // The thread sends the end before it ends.
+            Err(RecvTimeoutError::Disconnected) => Ok(true),
         }
-        Ok(true)
+    }
+
+    fn waker(&mut self) -> io::Result<Waker> {
+        Ok(Arc::new(Channel(self.sender.clone())).into())
+    }
+}
+
+struct Channel(SyncSender<Message>);
+
+impl Wake for Channel {
+    fn wake(self: Arc<Self>) {
+        // If it is full, there are chunks that end the wait.
+        let _ = self.0.try_send(Message::Woken);
     }
 }

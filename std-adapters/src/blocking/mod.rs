@@ -62,22 +62,25 @@
 mod app;
 #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools ask"))]
 mod asking;
+mod changes;
 pub mod client;
 mod context;
 mod handler;
 mod input;
 mod memory;
 mod on_request;
+#[cfg(unix)]
+mod polled;
 #[cfg(feature = "derive")]
 mod tools;
 
-pub use app::{App, RequestContext};
+pub use app::{App, CatalogSource, RequestContext};
 pub use context::Context;
 pub use handler::{Error, Handler};
-#[cfg(unix)]
-pub use input::Polled;
 pub use input::{Input, Threaded};
 pub use memory::Memory;
+#[cfg(unix)]
+pub use polled::Polled;
 
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 
@@ -112,7 +115,7 @@ fn serve_stdio(config: &ServerConfig<'_>, handler: &mut impl Handler) -> Result<
         // nor the client its responses.
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        run(config, Polled(input), output, handler)
+        run(config, Polled::new(input), output, handler)
     }
     #[cfg(not(unix))]
     run(config, Threaded::new(io::stdin()), io::stdout(), handler)
@@ -166,6 +169,7 @@ fn run_until_end(
     let mut timer_not_before = now;
     let mut is_ended = false;
     let mut asking = Asking::default();
+    handler.on_start(&mut || input.waker())?;
     loop {
         let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
         let (write, mut read, until) = match step {
@@ -203,10 +207,7 @@ fn run_until_end(
         } else if spare.is_empty() {
             // The table is full and so is the buffer.
             std::thread::sleep(left.unwrap_or(Duration::MAX));
-        } else if match left {
-            Some(left) => input.wait(left)?,
-            None => true,
-        } {
+        } else if input.wait(left)? {
             match input.read(spare) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) => {

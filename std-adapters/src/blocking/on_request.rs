@@ -2,20 +2,37 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::task::Waker;
 
-use mcp_sansio::{Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target};
+use mcp_sansio::{
+    Catalog, Instant, Request, RequestHandle, ResponseKind, RpcError, ServerEvent, Target,
+};
 
-use super::{App, Context, Error, Handler, RequestContext};
+use super::changes::Changes;
+use super::{App, CatalogSource, Context, Error, Handler, RequestContext};
 use crate::observer::{
     Disconnect, Ended, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
 };
 
 pub(super) struct OnRequest<'c, F> {
-    pub(super) app: App<'c>,
-    pub(super) on_request: F,
+    app: App<'c>,
+    on_request: F,
     pub(super) observation: Option<Observation<'c>>,
+    /// Of a catalog that changes.
+    changes: Option<Arc<Changes>>,
+}
+
+impl<'c, F> OnRequest<'c, F> {
+    pub(super) fn new(app: App<'c>, on_request: F, observation: Option<Observation<'c>>) -> Self {
+        let changes = match app.catalog {
+            Some(CatalogSource::Shared(catalog)) => Some(Changes::of(catalog)),
+            _ => None,
+        };
+        Self { app, on_request, observation, changes }
+    }
 }
 
 /// A connection that is observed, with its requests.
@@ -68,8 +85,25 @@ impl<F> Handler for OnRequest<'_, F>
 where
     F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
 {
+    fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
+        if let Some(changes) = &self.changes {
+            changes.set_waker(waker()?);
+        }
+        Ok(())
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        let is_due = !self.changes.as_ref()?.is_empty();
+        is_due.then_some(Instant::from_millis(0))
+    }
+
+    fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
+        let mut changes = self.changes.iter().flat_map(|changes| changes.take());
+        changes.try_for_each(|change| ctx.publish(change))
+    }
+
     fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_>) -> Result<(), Error> {
-        let Self { app, on_request, observation } = self;
+        let Self { app, on_request, observation, .. } = self;
         match (event, observation) {
             (ServerEvent::Request(request), None) => respond(app, on_request, &request, None, ctx),
             (ServerEvent::Request(request), Some(observation)) => {
@@ -106,7 +140,27 @@ fn respond(
     observed: Option<&ObservedRequest<'_>>,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let target = match app.catalog {
+    match app.catalog {
+        None => respond_from(None, app, on_request, request, observed, ctx),
+        Some(CatalogSource::Constant(catalog)) => {
+            respond_from(Some(catalog), app, on_request, request, observed, ctx)
+        }
+        Some(CatalogSource::Shared(catalog)) => {
+            let catalog = catalog.snapshot();
+            respond_from(Some(&catalog.catalog()), app, on_request, request, observed, ctx)
+        }
+    }
+}
+
+fn respond_from(
+    catalog: Option<&Catalog<'_>>,
+    app: &App<'_>,
+    on_request: &mut impl FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
+    request: &Request<'_>,
+    observed: Option<&ObservedRequest<'_>>,
+    ctx: &mut Context<'_>,
+) -> Result<(), Error> {
+    let target = match catalog {
         #[cfg(feature = "derive")]
         Some(catalog) => ctx.respond_from(&catalog.checked_when_read(), request)?,
         #[cfg(not(feature = "derive"))]
@@ -127,7 +181,7 @@ fn respond(
     let mut context = RequestContext {
         request,
         target,
-        unread: Cell::new(app.catalog),
+        unread: Cell::new(catalog),
         protector: app.protector,
         observed,
         connection: ctx,
@@ -140,7 +194,7 @@ fn respond(
         return Ok(());
     }
     // The function may have got none, because they are invalid.
-    if let Some(catalog) = app.catalog
+    if let Some(catalog) = catalog
         && matches!(ctx.respond_from(catalog, request)?, Target::Responded)
     {
         responded(ctx);

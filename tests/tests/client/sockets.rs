@@ -85,7 +85,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
 ) -> (String, Vec<&'static str>) {
     let serving = thread::spawn(move || {
         let config: &'static _ = Box::leak(Box::new(SERVER.revisions(Revisions::only(theirs))));
-        blocking::serve_on(config, Polled(server), output, handle)
+        blocking::serve_on(config, Polled::new(server), output, handle)
     });
     let (mut client, mut rx, mut tx) =
         (new_client::<8>(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));

@@ -165,7 +165,7 @@ where
     S: Read + Write + Send + std::os::fd::AsFd + 'static,
 {
     let serving =
-        thread::spawn(move || blocking::serve_on(&CONFIG, Polled(server), output, handle));
+        thread::spawn(move || blocking::serve_on(&CONFIG, Polled::new(server), output, handle));
     for bytes in input.as_bytes().chunks(piece.min(input.len())) {
         client.write_all(bytes).expect("the server reads");
         if piece == 1 && bytes[0] == b'}' {
@@ -189,7 +189,7 @@ impl Read for Memory {
 }
 
 impl Input for Memory {
-    fn wait(&mut self, _: Duration) -> io::Result<bool> {
+    fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
         Ok(true)
     }
 }

@@ -5,6 +5,7 @@ mod client;
 mod memory;
 mod observer;
 mod server;
+mod shared_catalog;
 mod tools;
 mod tracing;
 mod typed_calls;

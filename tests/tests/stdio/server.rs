@@ -50,7 +50,7 @@ impl Read for Repeated {
 }
 
 impl Input for Repeated {
-    fn wait(&mut self, _: Duration) -> io::Result<bool> {
+    fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
         Ok(true)
     }
 }
@@ -293,7 +293,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
         _ => Ok(()),
     };
     let serving = std::thread::spawn(move || {
-        blocking::serve_on(&CONFIG, blocking::Polled(server), output, answer)
+        blocking::serve_on(&CONFIG, blocking::Polled::new(server), output, answer)
     });
     client.write_all(call(1, "long").as_bytes()).unwrap();
     let ended = serving.join().unwrap();
@@ -314,13 +314,13 @@ fn s8_the_longest_duration_is_never() {
         handler,
     )
     .unwrap();
-    assert!(Threaded::new(io::empty()).wait(Duration::MAX).unwrap());
+    assert!(Threaded::new(io::empty()).wait(Some(Duration::MAX)).unwrap());
     #[cfg(unix)]
     {
         let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
-        let mut server = blocking::Polled(server);
+        let mut server = blocking::Polled::new(server);
         client.write_all(b"x").unwrap();
-        assert!(server.wait(Duration::MAX).unwrap());
+        assert!(server.wait(Some(Duration::MAX)).unwrap());
     }
 }
 

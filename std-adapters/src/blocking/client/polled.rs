@@ -78,7 +78,7 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
             }
             (None, None) => &mut [],
         };
-        let limit = timeout.map(crate::blocking::input::timespec);
+        let limit = timeout.map(crate::blocking::polled::timespec);
         match poll(descriptors, limit.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok((false, false)),
             polled => polled?,

@@ -1,0 +1,107 @@
+//! A catalog that changes while servers run.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use mcp_sansio::{AddError, Catalog, Change, OwnedCatalog};
+
+/// A catalog that the program changes while servers run, from any thread. Its clones are the same
+/// catalog.
+///
+/// ```
+/// # use mcp_sansio::types::{Implementation, TextResult, Tool};
+/// # use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+/// # use mcp_sansio_adapters::{SharedCatalog, blocking::App};
+/// const FEATURES: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED;
+/// static CONFIG: ServerConfig =
+///     ServerConfig::new(Implementation::new("plugins", "0.1.0"), FEATURES);
+///
+/// let catalog = SharedCatalog::new(&Catalog::new());
+/// let app = App::new(&CONFIG).catalog(&catalog);
+/// // Later, from any thread or from a handler:
+/// let schema = RawJson::parse(r#"{"type":"object"}"#)?;
+/// catalog.update(|tools| {
+///     tools.remove_tool("old");
+///     tools.add(Tool::new("new", schema).description("Was added"))
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Each client that listens is told which lists have changed, if the configuration declares it:
+/// [`TOOLS_LIST_CHANGED`], [`RESOURCES_LIST_CHANGED`], [`PROMPTS_LIST_CHANGED`]. A request is
+/// responded to from the catalog that there is when it is read: a call that runs goes on although
+/// its tool is removed, and later ones are refused. The next page of a list that has changed is
+/// refused: see [`OwnedCatalog`].
+///
+/// [`TOOLS_LIST_CHANGED`]: mcp_sansio::ServerFeatures::TOOLS_LIST_CHANGED
+/// [`RESOURCES_LIST_CHANGED`]: mcp_sansio::ServerFeatures::RESOURCES_LIST_CHANGED
+/// [`PROMPTS_LIST_CHANGED`]: mcp_sansio::ServerFeatures::PROMPTS_LIST_CHANGED
+#[derive(Clone)]
+pub struct SharedCatalog(Arc<Inner>);
+
+struct Inner {
+    current: Mutex<Arc<OwnedCatalog>>,
+    /// Locked while the catalog is changed.
+    listeners: Mutex<Vec<Weak<dyn Listener>>>,
+}
+
+/// What tells clients of changes.
+pub(crate) trait Listener: Send + Sync {
+    fn changed(&self, change: Change<'static>);
+}
+
+impl SharedCatalog {
+    /// Creates a catalog that begins with these entries.
+    #[must_use]
+    pub fn new(catalog: &Catalog<'static>) -> Self {
+        let current = Arc::new(OwnedCatalog::new(catalog));
+        Self(Arc::new(Inner { current: Mutex::new(current), listeners: Mutex::default() }))
+    }
+
+    /// Changes the catalog, and tells the clients of the lists that have changed. Requests are
+    /// responded to from the old one until `update` has returned; other updates wait, so it must
+    /// not update this catalog itself. It takes time in proportion to the size of the catalog.
+    ///
+    /// # Errors
+    /// What `update` returns. Then nothing has changed.
+    pub fn update<R>(
+        &self,
+        update: impl FnOnce(&mut OwnedCatalog) -> Result<R, AddError>,
+    ) -> Result<R, AddError> {
+        let mut listeners = lock(&self.0.listeners);
+        let before = self.snapshot();
+        let mut after = OwnedCatalog::clone(&before);
+        let updated = update(&mut after)?;
+        let changes = after.changes_since(&before);
+        *lock(&self.0.current) = Arc::new(after);
+        listeners.retain(|listener| listener.strong_count() > 0);
+        let told: Vec<_> = listeners.iter().filter_map(Weak::upgrade).collect();
+        drop(listeners);
+        for change in changes {
+            told.iter().for_each(|listener| listener.changed(change));
+        }
+        Ok(updated)
+    }
+
+    /// Returns the catalog as it is now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<OwnedCatalog> {
+        Arc::clone(&lock(&self.0.current))
+    }
+
+    /// Tells the listener of all changes from now on, until it is dropped.
+    pub(crate) fn listen(&self, listener: Weak<dyn Listener>) {
+        lock(&self.0.listeners).push(listener);
+    }
+}
+
+impl fmt::Debug for SharedCatalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedCatalog").field(&self.snapshot()).finish()
+    }
+}
+
+/// An update that panics has changed nothing.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
