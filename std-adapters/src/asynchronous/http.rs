@@ -35,31 +35,34 @@
 //! prevents DNS rebinding by web pages. For other clients set [`HttpOptions::host_policy`].
 //! [`HttpOptions::authorize`] checks bearer tokens.
 //!
+//! # Any HTTP library
+//!
+//! [`serve`] accepts connections and speaks HTTP/1.1 itself. [`HttpServer`] is the same server
+//! without sockets, behind any HTTP library and in any async runtime.
+//!
 //! # Limits
 //!
-//! A connection whose client neither sends nor reads for [`HttpOptions::read_timeout`] is closed.
-//! Everything that a client can make the server keep is limited:
+//! A connection whose client neither sends nor reads for [`HttpOptions::read_timeout`] is closed; a
+//! body that is not complete by then gets 408. Everything that a client can make the server keep is
+//! limited:
 //!
 //! | kept | limit, default | bytes each | at the limit |
 //! | --- | --- | --- | --- |
-//! | connections | [`App::max_connections`](super::App::max_connections), 1,024 | about 7 KB idle; up to 64 KiB of pipelined input | more wait in the operating system's queue |
-//! | head of a request | 64 KiB | its length, twice | 431 |
+//! | connections | [`App::max_connections`](super::App::max_connections), 1,024 | about 3 KB idle; up to 64 KiB of pipelined input | more wait in the operating system's queue |
+//! | exchanges | 10,000 | about 1 KiB beside head, body and output | 503 |
+//! | head of a request | 64 KiB | its length, twice; kept as long as its handler | 431 |
 //! | body of a request | [`App::max_line`](super::App::max_line), 4 MiB; at most the body budget | its length, and as much for the copy of the handlers | 413 |
-//! | all bodies, those of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |
+//! | all bodies, the copies of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |
 //! | responses that a client has not read | [`App::max_pending`](super::App::max_pending) of each exchange, 1 MiB, and as much being written | its length | handlers wait in `progress` and `log`; responses are written in pieces |
-//! | sessions | [`HttpOptions::max_sessions`], 1,000 | about 2 KB, 200 for each request in flight; its events and its requests | the oldest without `initialized` ends; else 503 |
-//! | sessions of a principal | [`HttpOptions::max_sessions_per_principal`], 100 | | the oldest of its own without `initialized` ends; else 503 |
-//! | streams of HTTP+SSE | as sessions, counted separately | as a session, without events | 503 |
+//! | sessions and streams of HTTP+SSE | [`HttpOptions::max_sessions`], 1,000 | about 1 KiB, 200 for each request in flight; its events and its requests | the oldest without `initialized` ends; else 503 |
+//! | those of a principal | [`HttpOptions::max_sessions_per_principal`], 100 | | the oldest of its own without `initialized` ends; else 503 |
 //! | events of a session for replay | [`HttpOptions::replay`], 64 KiB | 12 and its length | the oldest are dropped |
 //! | requests in flight of a session; of a stateless request | [`App::max_in_flight`](super::App::max_in_flight), 1,024; 1 | 200 and its parameters | the next waits; JSON-RPC error -32603 after [`App::full_timeout`](super::App::full_timeout) |
-//! | parameters of the requests of a session | [`App::max_params`](super::App::max_params), 16 MiB | | as before |
+//! | parameters of the requests of a session | [`App::max_params`](super::App::max_params), 16 MiB | | JSON-RPC error -32603 at once |
 //! | running handlers of a session | [`App::max_running`](super::App::max_running), 64 | the handler and its response | requests wait in order |
-//! | exchanges of a session | connections and requests in flight | about 200 and the unread output | |
-//! | stateless requests (2026-07-28), `subscriptions/listen` included | connections | about 2 KB and the handler | |
+//! | stateless requests (2026-07-28), `subscriptions/listen` included | exchanges | about 1 KiB and the handler | |
 //! | subscribed URIs of a session or a listen | [`App::max_subscriptions`](super::App::max_subscriptions), 64 | 8 | JSON-RPC error |
 //! | changes that subscribers have not been notified of | as many and 4 more of each session or stream | 24 and the URI | each is kept once, and only if subscribed to |
-//! | wakers of waiting handlers, streams and bodies | one for each future | about 24 | |
-//! | receivers of the [`Broadcaster`](super::Broadcaster) | connections, sessions, streams of HTTP+SSE, stateless requests | about 32 | |
 //!
 //! # TLS
 //!
