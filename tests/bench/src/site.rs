@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, OwnedFields, Part, RequestReader};
-use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody, SiteOptions, SiteStep};
+use mcp_sansio::http::site::{ExchangeKey, OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
     Instant, Outcome, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
@@ -170,7 +170,8 @@ impl Connection {
                 match (part, exchange) {
                     (Part::Head(head), _) => {
                         let fields = OwnedFields::from(head.fields);
-                        exchange = Some(self.site.open(NOW, head.method, head.target, fields));
+                        let head = OwnedHead::new(head.method, head.target, fields);
+                        exchange = Some(self.site.open(NOW, head));
                     }
                     (Part::Body(piece), Some(exchange)) => {
                         assert_eq!(self.site.feed_body(exchange, piece), piece.len());
