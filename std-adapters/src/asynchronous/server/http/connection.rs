@@ -9,15 +9,14 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, HttpError, Part};
 use mcp_sansio::http::server::Rejection;
-use mcp_sansio::http::site::{OwnedHead, SiteBody};
+use mcp_sansio::http::site::SiteBody;
 use mcp_sansio::{ErrorCode, TxBuffer};
 
 use super::super::broadcast::{OwnedChange, Receiver};
 use super::exchange::HttpExchange;
-use super::head::Head;
 use super::sender::Sender;
 use super::server::HttpServer;
-use super::wire::{Next, Wire};
+use super::wire::{Head, Next, Wire};
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<T>(server: &HttpServer, socket: T) -> io::Result<()>
@@ -78,12 +77,10 @@ async fn respond<T>(
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let (length, expects_continue) = (head.content_length, head.expects_continue);
-    let (method, target) = (head.method().to_owned(), head.target().to_owned());
-    let mut exchange = server.open(OwnedHead::new(&method, &target, head));
+    let mut exchange = server.open(head.head);
     if exchange.wants_body().await {
-        wire.begin_body(length);
-        if expects_continue {
+        wire.begin_body(head.content_length);
+        if head.expects_continue {
             wire.out.extend_from_slice(CONTINUE);
             wire.flush().await?;
         }

@@ -3,7 +3,6 @@
 mod auth;
 mod connection;
 mod exchange;
-mod head;
 mod options;
 mod sender;
 mod serve;

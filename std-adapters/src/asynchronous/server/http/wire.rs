@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::{HttpError, Part, RequestReader};
+use mcp_sansio::http::codec::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
+use mcp_sansio::http::site::OwnedHead;
 
-use super::head::Head;
 use crate::asynchronous::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
@@ -62,6 +62,28 @@ struct Stuck {
     since: Instant,
     /// Number of bytes that it has read nevertheless.
     taken: usize,
+}
+
+/// The head of a request, and how its body is framed.
+pub(super) struct Head {
+    pub(super) head: OwnedHead,
+    pub(super) is_http_1_0: bool,
+    pub(super) expects_continue: bool,
+    /// Length of the body, if known.
+    pub(super) content_length: Option<usize>,
+}
+
+impl Head {
+    fn of(request: &IncomingRequest<'_>) -> Self {
+        let fields = OwnedFields::from(request.fields);
+        let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
+        Self {
+            head: OwnedHead::new(request.method, request.target, fields),
+            is_http_1_0: request.is_http_1_0,
+            expects_continue: request.expects_continue,
+            content_length: request.content_length.map(length),
+        }
+    }
 }
 
 /// Result of waiting for input.
