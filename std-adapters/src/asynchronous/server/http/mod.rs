@@ -7,6 +7,7 @@ mod options;
 mod sender;
 mod serve;
 mod server;
+mod shared;
 mod wire;
 
 pub use auth::{AuthorizationError, Credentials, ProtectedResource};
