@@ -12,7 +12,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody, SiteOptions, SiteStep};
+use mcp_sansio::http::site::{ExchangeKey, OwnedHead, Site, SiteBody, SiteOptions, SiteStep};
 use mcp_sansio::{ServerConfig, ServerEvent};
 use tokio::sync::Notify;
 
@@ -95,8 +95,8 @@ impl Shared {
     pub async fn serve(self: Arc<Self>, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-        let fields = Headers(parts.headers);
-        let (key, _) = self.with(|site, now| site.open(now, parts.method.as_str(), target, fields));
+        let head = OwnedHead::new(parts.method.as_str(), target, Headers(parts.headers));
+        let (key, _) = self.with(|site, now| site.open(now, head));
         let exchange = Exchange { shared: self, key };
         exchange.feed(body).await;
         let mut response = exchange.head().await;
