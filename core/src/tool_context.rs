@@ -14,6 +14,8 @@ use crate::encode::Encode;
 use crate::encode::OwnedJson;
 use crate::error::SendError;
 use crate::handle::{Delivery, RequestHandle};
+#[cfg(all(feature = "alloc", feature = "http"))]
+use crate::http::{RequestHead, site::Principal};
 use crate::progress::Progress;
 use crate::rx::Spare;
 use crate::server::{Change, LogMessage, Request, Server};
@@ -76,6 +78,18 @@ pub trait Link {
         false
     }
 
+    /// Returns who made the request.
+    #[cfg(all(feature = "alloc", feature = "http"))]
+    fn principal(&self) -> Option<&Principal> {
+        None
+    }
+
+    /// Returns the head of the HTTP request.
+    #[cfg(all(feature = "alloc", feature = "http"))]
+    fn http_head(&self) -> Option<RequestHead<'_>> {
+        None
+    }
+
     /// Returns the text that an earlier round of the call kept.
     #[cfg(feature = "alloc")]
     fn request_state(&self) -> Option<&str> {
@@ -129,6 +143,21 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
     #[must_use]
     pub const fn request(&self) -> &'a Request<'a> {
         self.request
+    }
+
+    /// Returns who made the request, over HTTP with authorization. `None` elsewhere.
+    #[cfg(all(feature = "alloc", feature = "http"))]
+    #[must_use]
+    pub fn principal(&self) -> Option<&'a Principal> {
+        self.link.principal()
+    }
+
+    /// Returns the head of the HTTP request: method, target and header fields. `None` on a stream.
+    /// Its fields are what the client or a proxy claims.
+    #[cfg(all(feature = "alloc", feature = "http"))]
+    #[must_use]
+    pub fn http_head(&self) -> Option<RequestHead<'a>> {
+        self.link.http_head()
     }
 
     /// Returns the time since an arbitrary zero, in the clock of the connection.

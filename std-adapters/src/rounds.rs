@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll};
 
+#[cfg(feature = "http")]
+use mcp_sansio::http::{RequestHead, site::Principal};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, RawJson,
@@ -285,6 +287,16 @@ impl Link for RoundLink<'_> {
 
     fn release_connection(&self, request: RequestHandle) -> bool {
         self.link.release_connection(request)
+    }
+
+    #[cfg(feature = "http")]
+    fn principal(&self) -> Option<&Principal> {
+        self.link.principal()
+    }
+
+    #[cfg(feature = "http")]
+    fn http_head(&self) -> Option<RequestHead<'_>> {
+        self.link.http_head()
     }
 
     fn request_state(&self) -> Option<&str> {

@@ -4,6 +4,7 @@
 mod access;
 mod bodies;
 mod connections;
+mod exchanges;
 mod hostile;
 mod load;
 mod lost;

@@ -330,7 +330,7 @@ impl Context {
     /// Its fields are what the client or a proxy claims.
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn head(&self) -> Option<RequestHead<'_>> {
+    pub fn http_head(&self) -> Option<RequestHead<'_>> {
         Some(self.active.origin.as_ref()?.head.as_ref()?.as_head())
     }
 

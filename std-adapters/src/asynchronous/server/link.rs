@@ -2,6 +2,8 @@
 
 use std::task::{self, Poll};
 
+#[cfg(feature = "http")]
+use mcp_sansio::http::{RequestHead, site::Principal};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
 
@@ -98,6 +100,16 @@ impl Link for Context {
 
     fn release_connection(&self, _: RequestHandle) -> bool {
         self.source.release_connection(&self.active)
+    }
+
+    #[cfg(feature = "http")]
+    fn principal(&self) -> Option<&Principal> {
+        self.principal()
+    }
+
+    #[cfg(feature = "http")]
+    fn http_head(&self) -> Option<RequestHead<'_>> {
+        self.http_head()
     }
 
     fn request_state(&self) -> Option<&str> {

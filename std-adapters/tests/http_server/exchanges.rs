@@ -1,0 +1,141 @@
+//! A server without sockets.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use futures_lite::future;
+use mcp_sansio::typed::{ToolHandler, Tools};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer};
+use mcp_sansio_adapters::asynchronous::{App, Context};
+
+use crate::site::principal;
+
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+static CATALOG: Catalog<'_> = Catalog::new().calls::<Call>();
+
+#[derive(Tools)]
+enum Call {
+    /// Says who calls, and from where.
+    Who,
+}
+
+struct Caller;
+
+impl ToolHandler for Caller {
+    type Tools = Call;
+    type Output<'a> = NoOutput;
+
+    fn call<'a>(&mut self, _: Call, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        let who = ctx.principal().map_or("nobody", |principal| &principal.subject);
+        let place = ctx.http_head().and_then(|head| head.fields.nth("x-place", 0)).unwrap();
+        Ok(format!("{who} in {}", String::from_utf8_lossy(place)).into())
+    }
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
+    "protocolVersion":"2025-11-25","capabilities":{},
+    "clientInfo":{"name":"test","version":"1"}}}"#;
+
+fn call(tool: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}"}}}}"#)
+}
+
+async fn send(
+    server: &HttpServer,
+    method: &str,
+    fields: &[(&'static str, &str)],
+    body: &str,
+) -> HttpExchange {
+    struct Owned(Vec<(&'static str, String)>);
+    impl mcp_sansio::http::Fields for Owned {
+        fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+            let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
+            same.map(|field| field.1.as_bytes()).nth(n)
+        }
+    }
+    let common = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    let fields = common.iter().chain(fields).map(|(name, value)| (*name, (*value).to_owned()));
+    let mut exchange = server.exchange(method, "/mcp", Owned(fields.collect()));
+    for piece in body.as_bytes().chunks(7) {
+        exchange.feed(piece).await;
+    }
+    exchange.end_body();
+    exchange
+}
+
+async fn open_session(server: &HttpServer, fields: &[(&'static str, &str)]) -> String {
+    let mut exchange = send(server, "POST", fields, INITIALIZE).await;
+    let response = exchange.response().await;
+    assert_eq!(response.status, 200);
+    let id = response.fields.into_iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1;
+    while exchange.next_piece().await.is_some() {}
+    id
+}
+
+async fn rest(exchange: &mut HttpExchange) -> String {
+    let mut text = String::new();
+    while let Some(piece) = exchange.next_piece().await {
+        text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
+    }
+    text
+}
+
+#[test]
+fn a_tool_knows_who_calls_and_the_head_of_its_request() {
+    let caller = Mutex::new(Caller);
+    let app = App::new(&CONFIG, |ctx: Context| ctx.call_tool(&caller)).catalog(&CATALOG);
+    let options = HttpOptions::new()
+        .authorize(|credentials| Ok(principal(credentials.token.unwrap_or_default())));
+    let server = HttpServer::new(&app, options).unwrap();
+    future::block_on(future::or(
+        async {
+            server.run(&app).await;
+        },
+        async {
+            let anna = ("Authorization", "Bearer anna");
+            let id = open_session(&server, &[anna]).await;
+            let fields = [anna, ("Mcp-Session-Id", id.as_str()), ("X-Place", "Ulm")];
+            let mut exchange = send(&server, "POST", &fields, &call("who")).await;
+            assert!(rest(&mut exchange).await.contains("anna in Ulm"));
+        },
+    ));
+}
+
+#[test]
+fn a_shutdown_ends_streams_at_once_and_calls_after_its_limit() {
+    let limit = Duration::from_millis(100);
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        future::pending::<()>().await;
+        ctx.text("never")
+    });
+    let app = app.shutdown_timeout(limit);
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let served = future::zip(server.run(&app), async {
+        let id = open_session(&server, &[]).await;
+        let session = [("Mcp-Session-Id", id.as_str())];
+        let mut stream = send(&server, "GET", &session, "").await;
+        assert_eq!(stream.response().await.status, 200);
+        let mut called = send(&server, "POST", &session, &call("wait")).await;
+        let began = Instant::now();
+        app.broadcaster().shut_down();
+        assert!(rest(&mut stream).await.contains("retry: 1000"));
+        drop(stream);
+        assert!(began.elapsed() < limit);
+        let mut late = send(&server, "POST", &session, &call("wait")).await;
+        assert_eq!(late.response().await.status, 503);
+        drop(late);
+        // Without a response, since the client could repeat a request that had effects.
+        assert_eq!((called.response().await.status, rest(&mut called).await.as_str()), (200, ""));
+        assert!(began.elapsed() >= limit);
+        drop(called);
+    });
+    // It ends, because the server has.
+    future::block_on(served);
+}
