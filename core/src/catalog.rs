@@ -6,12 +6,16 @@ mod list;
 mod look_up;
 #[cfg(feature = "alloc")]
 mod owned;
+#[cfg(feature = "alloc")]
+mod place;
 mod respond;
 mod schema;
 
 pub use entry::Entry;
 #[cfg(feature = "alloc")]
 pub use owned::{AddError, OwnedCatalog};
+#[cfg(feature = "alloc")]
+pub use place::TargetPlace;
 pub use schema::SchemaError;
 #[cfg(feature = "derive")]
 pub(crate) use schema::shown;

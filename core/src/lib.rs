@@ -46,7 +46,7 @@ mod violation;
 mod words;
 
 #[cfg(feature = "alloc")]
-pub use catalog::{AddError, OwnedCatalog};
+pub use catalog::{AddError, OwnedCatalog, TargetPlace};
 pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;

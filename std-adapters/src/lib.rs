@@ -47,7 +47,7 @@ mod rounds;
 mod schema;
 #[cfg(feature = "schemars")]
 pub use schema::schema_of;
-#[cfg(feature = "blocking")]
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 mod shared_catalog;
-#[cfg(feature = "blocking")]
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;

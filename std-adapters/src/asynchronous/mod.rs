@@ -137,8 +137,8 @@ use crate::panics;
 pub use child_process::ChildProcess;
 pub use io::JoinedIo;
 pub use server::{
-    App, BoxedHandler, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT,
-    HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
+    App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd, Context,
+    FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
     MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
     PanicReport, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };

@@ -19,8 +19,7 @@ pub(super) struct Changes {
 impl Changes {
     pub(super) fn of(catalog: &SharedCatalog) -> Arc<Self> {
         let changes = Arc::<Self>::default();
-        let listener = Arc::downgrade(&changes);
-        catalog.listen(listener);
+        catalog.listen(Arc::<Self>::downgrade(&changes));
         changes
     }
 

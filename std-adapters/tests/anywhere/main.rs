@@ -1,6 +1,7 @@
 //! One file of tools behind several transports: the same conversation has the same messages.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+mod catalog;
 mod line;
 mod tools;
 

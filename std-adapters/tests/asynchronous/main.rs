@@ -2,6 +2,7 @@
 //! arranged, and over sockets.
 
 mod asking;
+mod catalog;
 mod chaos;
 mod client;
 mod fair;

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use mcp_sansio::{OwnedRequest, Request, RpcError, SendError, Server, Target, TxBuffer};
 
 use super::app::Settings;
+use super::catalog::Found;
 use super::context::{ActiveRequest, Origin};
 use super::inner::ParamsReservation;
 use super::kept::Kept;
@@ -35,17 +36,22 @@ impl Settings {
             response: PendingResponse::Refused(error),
             is_begun: false,
         };
-        let mut target = Target::Other;
-        if let Some(catalog) = self.catalog {
+        let mut found = None;
+        if let Some(catalog) = &self.catalog {
+            let snapshot = catalog.snapshot();
+            let catalog = snapshot.catalog().checked_when_read();
             let was_mid_frame = tx.is_mid_frame();
-            match catalog.checked_when_read().respond(server, request, tx) {
+            match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => return Admission::Responded,
-                Ok(found) => target = found,
+                Ok(target) => {
+                    let place = catalog.place_of(&target);
+                    found = Some(Found::new(snapshot, place));
+                }
                 Err(error) => {
                     let request = Box::new(OwnedRequest::from(request));
                     let is_begun = error == SendError::Full && !was_mid_frame && tx.is_mid_frame();
                     let response =
-                        PendingResponse::FromCatalog { request, catalog, _params: params };
+                        PendingResponse::FromCatalog { request, snapshot, _params: params };
                     return Admission::Response { response, is_begun };
                 }
             }
@@ -62,8 +68,7 @@ impl Settings {
         Admission::Handler(Arc::new(ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),
-            target,
-            catalog: self.catalog,
+            found,
             is_valid: AtomicBool::new(false),
             round,
             kept: Kept::default(),

@@ -4,9 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::{Catalog, GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
+use mcp_sansio::{GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
 
 use super::broadcast::Broadcaster;
+use super::catalog::CatalogSource;
 use super::context::Context;
 use super::reply::{IntoReply, PanicReport};
 use crate::asynchronous::panics::{Panic, caught};
@@ -26,7 +27,7 @@ pub struct App<H> {
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) config: &'static ServerConfig<'static>,
-    pub(super) catalog: Option<&'static Catalog<'static>>,
+    pub(super) catalog: Option<CatalogSource>,
     pub(super) state_protector: Option<Arc<dyn StateProtector>>,
     observer: Option<Arc<Observer>>,
     error_observer: Option<Arc<ErrorObserver>>,
@@ -78,13 +79,20 @@ impl<H> App<H> {
         self
     }
 
-    /// Serves lists from this catalog, and rejects names that are not in it and invalid arguments.
-    /// Without a catalog the handler is called for these requests as well.
+    /// Serves lists from this catalog, and rejects names that are not in it and invalid arguments:
+    /// a `&'static` [`Catalog`], or a [`SharedCatalog`](crate::SharedCatalog) that changes, of
+    /// which all connections are told. Without a catalog the handler is called for these requests
+    /// as well.
     ///
     /// The arguments of the tools of an enum ([`Catalog::calls`]) are checked when the handler asks
     /// for them.
+    ///
+    /// [`Catalog`]: mcp_sansio::Catalog
+    /// [`Catalog::calls`]: mcp_sansio::Catalog::calls
     #[must_use]
-    pub fn catalog(self, catalog: &'static Catalog<'static>) -> Self {
+    pub fn catalog(self, catalog: impl Into<CatalogSource>) -> Self {
+        let catalog = catalog.into();
+        catalog.announce(&self.settings.broadcaster);
         self.with(|settings| settings.catalog = Some(catalog))
     }
 

@@ -8,6 +8,8 @@ use std::task::Waker;
 
 use mcp_sansio::Change;
 
+use crate::shared_catalog::Listener;
+
 /// Reaches all connections of an [`App`](super::App), from any thread: notifies subscribers of
 /// changes, and shuts the application down.
 #[derive(Clone)]
@@ -81,7 +83,7 @@ impl Broadcaster {
     /// any more; requests in flight are finished, then connections end.
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
-        self.receivers().iter().for_each(|receiver| receiver.wake());
+        self.0.receivers().iter().for_each(|receiver| receiver.wake());
         self.wake_waiting();
     }
 
@@ -137,6 +139,21 @@ impl Broadcaster {
     }
 
     pub(super) fn publish(&self, change: &OwnedChange) {
+        self.0.publish(change);
+    }
+
+    /// Returns what publishes the changes of a catalog, as long as this exists.
+    pub(super) fn listener(&self) -> Weak<dyn Listener> {
+        Arc::<Inner>::downgrade(&self.0)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Receivers> {
+        self.0.lock()
+    }
+}
+
+impl Inner {
+    fn publish(&self, change: &OwnedChange) {
         self.receivers().iter().for_each(|receiver| receiver.on_change(change.clone()));
     }
 
@@ -146,7 +163,13 @@ impl Broadcaster {
     }
 
     fn lock(&self) -> MutexGuard<'_, Receivers> {
-        self.0.receivers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.receivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Inner {
+    fn changed(&self, change: Change<'static>) {
+        self.publish(&OwnedChange::from(&change));
     }
 }
 

@@ -11,12 +11,13 @@ use mcp_sansio::http::site::{OwnedHead, Principal, ServerKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, Catalog, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse,
-    OwnedJson, OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
+    Arguments, ClientFeatures, Encode, LogMessage, OrToolError as _, OwnedInputResponse, OwnedJson,
+    OwnedRequest, Progress, RawJson, Request, RequestHandle, Revision, RpcError, Target,
     ToolContext, ToolError, ToolOutput,
 };
 
 use super::broadcast::Broadcaster;
+use super::catalog::Found;
 use super::inner::ParamsReservation;
 use super::kept::Kept;
 use super::parameters::method_not_found;
@@ -36,8 +37,8 @@ pub struct Context {
 pub(super) struct ActiveRequest {
     pub(super) handle: RequestHandle,
     pub(super) request: OwnedRequest,
-    pub(super) target: Target<'static>,
-    pub(super) catalog: Option<&'static Catalog<'static>>,
+    /// `None` without a catalog.
+    pub(super) found: Option<Found>,
     /// Whether the arguments are known to be valid.
     pub(super) is_valid: AtomicBool,
     pub(super) round: Round,
@@ -62,8 +63,12 @@ pub(super) struct HttpOrigin {
 }
 
 impl ActiveRequest {
-    pub(super) fn name(&self) -> &'static str {
-        match self.target {
+    fn target(&self) -> Target<'_> {
+        self.found.as_ref().map_or(Target::Other, Found::target)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        match self.target() {
             Target::Tool(tool) => tool.key().as_plain().unwrap_or_default(),
             Target::Prompt(prompt) => prompt.key().as_plain().unwrap_or_default(),
             _ => "",
@@ -73,10 +78,10 @@ impl ActiveRequest {
     /// Returns the request, whose arguments are valid.
     fn valid_request(&self) -> Result<Request<'_>, ToolError<'static>> {
         let request = self.request.as_request();
-        if let Some(catalog) = self.catalog
+        if let Some(found) = &self.found
             && !self.is_valid.load(Relaxed)
         {
-            catalog.check_unread(&self.target, &request)?;
+            found.snapshot.catalog().check_unread(&found.target(), &request)?;
             self.is_valid.store(true, Relaxed);
         }
         Ok(request)
@@ -92,7 +97,7 @@ impl ActiveRequest {
 
     /// Checks the result of a tool in debug builds.
     pub(super) fn checked(&self, reply: Reply) -> HandlerResult {
-        match self.target {
+        match self.target() {
             Target::Tool(tool) if cfg!(debug_assertions) => {
                 let revision = self.request.as_request().revision;
                 tool.check_result(&reply.0, revision).map(|()| reply)
@@ -118,15 +123,16 @@ impl Context {
         self.active.request.as_request()
     }
 
-    /// Returns the catalog's entry that the request names. [`Target::Other`] without a catalog.
+    /// Returns the catalog's entry that the request names, as it was when the request arrived.
+    /// [`Target::Other`] without a catalog.
     #[must_use]
-    pub fn target(&self) -> Target<'static> {
-        self.active.target
+    pub fn target(&self) -> Target<'_> {
+        self.active.target()
     }
 
     /// Returns the name of the tool or prompt, as in the catalog; empty for other requests.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         self.active.name()
     }
 

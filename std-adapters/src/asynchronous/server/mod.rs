@@ -3,6 +3,7 @@
 mod admission;
 mod app;
 mod broadcast;
+mod catalog;
 mod connection;
 mod context;
 mod dispatcher;
@@ -30,6 +31,7 @@ pub use app::{
     MAX_RUNNING, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
 };
 pub use broadcast::Broadcaster;
+pub use catalog::CatalogSource;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};

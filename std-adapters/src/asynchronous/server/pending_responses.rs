@@ -1,10 +1,11 @@
 //! Responses that wait for room.
 
 use mcp_sansio::{
-    Catalog, Method, Outcome, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError, Server,
+    Method, Outcome, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError, Server,
     ToolError, Tx,
 };
 
+use super::catalog::Snapshot;
 use super::context::ActiveRequest;
 use super::inner::ParamsReservation;
 use super::reply::{HandlerResult, Reply};
@@ -20,7 +21,7 @@ pub(super) enum PendingResponse {
     /// A list from the catalog, or the error for a name that is not in it.
     FromCatalog {
         request: Box<OwnedRequest>,
-        catalog: &'static Catalog<'static>,
+        snapshot: Snapshot,
         _params: ParamsReservation,
     },
     /// An error before a handler has seen the request.
@@ -58,8 +59,8 @@ impl Outcome<Server<'_>> for PendingResponse {
         match self {
             Self::Reply(json) => server.respond_raw(handle, json.as_raw(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
-            Self::FromCatalog { request, catalog, .. } => {
-                catalog.respond(server, &request.as_request(), tx).map(|_| ())
+            Self::FromCatalog { request, snapshot, .. } => {
+                snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
             }
             Self::Input(input_requests, state) => {
                 send_input_required(server, handle, input_requests, state.as_deref(), tx)
