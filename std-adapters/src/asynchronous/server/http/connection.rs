@@ -108,15 +108,17 @@ where
                     return Poll::Ready(Ok(()));
                 }
             }
+            if moved {
+                continue;
+            }
+            // Not before all output is seen: a client with a whole response sends its next request.
             if wire.poll_gone(cx) || wire.poll_stuck(cx) {
                 return Poll::Ready(Err(ErrorKind::ConnectionAborted.into()));
             }
             if !wire.is_whole() {
                 sender.close();
             }
-            if !moved {
-                return Poll::Pending;
-            }
+            return Poll::Pending;
         }
     })
     .await

@@ -278,8 +278,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         self.flush().await?;
         let due = later(Instant::now(), self.read_timeout.min(LINGER));
         let mut is_closed = false;
-        let mut rest = [0; 1024];
         poll_fn(|cx| {
+            // On the stack, not in every connection.
+            let mut rest = [0; 1024];
             if !is_closed {
                 match Pin::new(&mut self.stream).poll_close(cx) {
                     Poll::Ready(closed) => closed?,
