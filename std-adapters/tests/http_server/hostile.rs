@@ -184,3 +184,14 @@ fn s6_pipelined_bytes_are_kept_up_to_a_limit_and_then_end_the_connection() {
         }
     }
 }
+
+#[test]
+fn a_client_may_send_its_next_request_as_soon_as_it_has_a_long_response() {
+    let mut world = World::with_max_pending(HttpOptions::new(), 1 << 20);
+    let client = world.connect("");
+    client.get().next = Some(sized(90_000) + &" ".repeat(90_000));
+    client.send(&modern("long"));
+    world.until("two responses", || client.answers("") == 2);
+    assert!(!client.is_gone());
+    assert_eq!(world.ask(&client, &modern("echo"), 1, &[]), 0);
+}

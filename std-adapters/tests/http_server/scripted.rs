@@ -20,7 +20,7 @@ use smol::io::{AsyncRead, AsyncWrite};
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> =
-    Catalog::new().tools(entries![tool("echo"), tool("wait"), tool("endless")]);
+    Catalog::new().tools(entries![tool("echo"), tool("wait"), tool("endless"), tool("long")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
@@ -46,6 +46,10 @@ impl Drop for Ended {
 
 impl World {
     pub(crate) fn new(options: HttpOptions) -> Self {
+        Self::with_max_pending(options, 4096)
+    }
+
+    pub(crate) fn with_max_pending(options: HttpOptions, max_pending: usize) -> Self {
         let (gate, opened) = smol::channel::unbounded();
         let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counts = (Arc::clone(&waiting), Arc::clone(&ended));
@@ -65,12 +69,14 @@ impl World {
                             ctx.progress(&Progress::of(step)).await?;
                         }
                     }
+                    "long" => return ctx.reply(&TextResult::new(&"x".repeat(70_000))),
                     _ => {}
                 }
                 ctx.reply(&TextResult::new("done"))
             })
         };
-        let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000).max_pending(4096);
+        let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
+        let app = app.max_pending(max_pending);
         let door = Door::default();
         let listener = door.clone();
         let served = Box::pin(async move { serve(&app, listener, options).await });
@@ -81,6 +87,7 @@ impl World {
     pub(crate) fn connect(&self, sent: &str) -> Peer {
         let peer = Peer(Arc::new(Mutex::new(State {
             sent: sent.bytes().collect(),
+            next: None,
             then: Then::Silence,
             pause: Duration::ZERO,
             takes: Takes::All,
@@ -145,6 +152,8 @@ pub(crate) struct Peer(Arc<Mutex<State>>);
 
 pub(crate) struct State {
     sent: VecDeque<u8>,
+    /// Sent as soon as the server has written the end of a JSON response.
+    pub(crate) next: Option<String>,
     /// Input after that.
     pub(crate) then: Then,
     /// Minimum duration of a read.
@@ -288,6 +297,10 @@ impl AsyncWrite for Stream {
             }
         };
         state.taken.extend_from_slice(&buf[..written]);
+        if state.taken.ends_with(b"}}") {
+            let next = state.next.take().unwrap_or_default();
+            state.sent.extend(next.bytes());
+        }
         Poll::Ready(Ok(written))
     }
 
