@@ -52,8 +52,8 @@ pub struct OwnedCatalog {
 }
 
 impl OwnedCatalog {
-    /// Copies a catalog. Its tools that are types ([`Catalog::calls`]) stay; all others can be
-    /// removed.
+    /// Copies a catalog. Its tools and prompts that are types ([`Catalog::calls`],
+    /// [`Catalog::prompts_of`]) stay; all other entries can be removed.
     #[must_use]
     pub fn new(constant: &Catalog<'static>) -> Self {
         let Catalog { tools, resources, templates, prompts, .. } = *constant;
@@ -100,6 +100,13 @@ impl OwnedCatalog {
     }
 
     fn remove(&mut self, list: usize, key: &str) -> bool {
+        #[cfg(feature = "derive")]
+        if list == Kind::PROMPT
+            && self.constant.typed_prompts.is_some()
+            && self.constant.prompts.iter().any(|prompt| prompt.key() == key)
+        {
+            return false;
+        }
         let Some(entries) = self.lists.get_mut(list) else { return false };
         let len = entries.len();
         entries.retain(|entry| entry.key() != key);

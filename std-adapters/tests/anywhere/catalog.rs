@@ -12,6 +12,8 @@ use super::{Implementation, Posts, Response, Wire as _, beside, listen, post};
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
+const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+
 async fn name(ctx: Context) -> HandlerResult {
     ctx.reply(&TextResult::new(ctx.name()))
 }
@@ -46,14 +48,10 @@ fn http_clients_of_both_eras_see_what_is_added_and_removed() {
         let legacy = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "late"}});
         let call = modern("tools/call", json!({"name": "late"}));
         for is_there in [true, false] {
-            shared
-                .update(|tools| match is_there {
-                    true => {
-                        tools.add(Tool::new("late", RawJson::from_static(r#"{"type":"object"}"#)))
-                    }
-                    false => Ok(assert!(tools.remove_tool("late"))),
-                })
-                .unwrap();
+            match is_there {
+                true => shared.update(|tools| tools.add(Tool::new("late", OBJECT))).unwrap(),
+                false => assert_eq!(shared.update(|tools| Ok(tools.remove_tool("late"))), Ok(true)),
+            }
             let told = listening.next().unwrap();
             assert_eq!(told["method"], "notifications/tools/list_changed");
             for response in [post(address, &call).remove(0), session.beside(&legacy)] {

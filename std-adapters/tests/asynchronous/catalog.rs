@@ -38,7 +38,7 @@ fn a_call_goes_on_although_its_tool_is_removed() {
     talk(&app, WIDE, async |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         assert!(tools(&mut client, 2).await.contains(&"wait".to_owned()));
-        catalog.update(|tools| Ok(assert!(tools.remove_tool("wait")))).unwrap();
+        assert_eq!(catalog.update(|tools| Ok(tools.remove_tool("wait"))), Ok(true));
         let refused = client.ask(&call(3, "wait", json!({}))).await;
         assert_eq!(refused["error"], json!({"code": -32602, "message": "Unknown tool"}));
         *may_end.lock().unwrap() = true;
@@ -87,9 +87,8 @@ fn a_list_that_waits_for_its_reader_is_of_the_catalog_that_it_began_with() {
     let add_all = || {
         catalog.update(|tools| names.iter().try_for_each(|name| tools.add(Tool::new(name, OBJECT))))
     };
-    let remove_all = || {
-        catalog.update(|tools| Ok(names.iter().for_each(|name| assert!(tools.remove_tool(name)))))
-    };
+    let remove_all =
+        || catalog.update(|tools| Ok(names.iter().all(|name| tools.remove_tool(name))));
     add_all().unwrap();
     let handler = |ctx| name(ctx, Arc::default());
     let app = App::new(&CONFIG, handler).catalog(&catalog).max_pending(1024);
@@ -97,7 +96,7 @@ fn a_list_that_waits_for_its_reader_is_of_the_catalog_that_it_began_with() {
         talk(&app, (chunk, chunk), async |mut client| {
             client.send(&modern(1, "tools/list", json!({}))).await;
             client.begin().await;
-            remove_all().unwrap();
+            assert_eq!(remove_all(), Ok(true));
             let list = client.next().await;
             let tools = list["result"]["tools"].as_array().unwrap();
             let listed = tools.iter().filter_map(|tool| tool["name"].as_str());

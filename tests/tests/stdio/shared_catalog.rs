@@ -104,14 +104,14 @@ fn servers_that_wait_for_input_tell_their_clients_of_a_change() {
         peers.push(Peer::connect(&catalog, Polled::new, revision));
         peers.push(Peer::connect(&catalog, Threaded::new, revision));
     }
-    let updates: [fn(&SharedCatalog) -> Result<(), AddError>; 2] = [
+    let updates: [fn(&SharedCatalog) -> Result<bool, AddError>; 2] = [
         |catalog| {
             catalog.update(|tools| {
                 tools.add(Tool::new("second", OBJECT))?;
-                tools.add(Tool::new("third", OBJECT))
+                tools.add(Tool::new("third", OBJECT)).map(|()| true)
             })
         },
-        |catalog| catalog.update(|tools| Ok(assert!(tools.remove_tool("first")))),
+        |catalog| catalog.update(|tools| Ok(tools.remove_tool("first"))),
     ];
     for (update, expected) in
         updates.into_iter().zip([["first", "second", "third"].as_slice(), &["second", "third"]])
@@ -122,7 +122,7 @@ fn servers_that_wait_for_input_tell_their_clients_of_a_change() {
             tools.add(Tool::new("", OBJECT))
         });
         assert!(failed.is_err());
-        update(&catalog).unwrap();
+        assert_eq!(update(&catalog), Ok(true));
         for peer in &mut peers {
             assert_eq!(peer.read()["method"], "notifications/tools/list_changed");
             assert_eq!(peer.tools(), expected, "{}", peer.revision);

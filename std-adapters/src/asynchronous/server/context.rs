@@ -113,7 +113,7 @@ impl Context {
     ///
     /// # Errors
     /// The arguments of a call are invalid, if the catalog has left their check to the reading of
-    /// an enum ([`Catalog::calls`]). Use `?`.
+    /// an enum ([`Catalog::calls`](mcp_sansio::Catalog::calls)). Use `?`.
     pub fn request(&self) -> Result<Request<'_>, ToolError<'static>> {
         self.active.valid_request()
     }

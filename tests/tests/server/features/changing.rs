@@ -285,7 +285,7 @@ enum Ask {
 fn tools_and_prompts_that_are_types_go_with_those_that_are_added() {
     static CATALOG: Catalog = Catalog::new().calls::<Call>().prompts_of::<Ask>();
     let mut catalog = OwnedCatalog::new(&CATALOG);
-    assert!(!catalog.remove_tool("typed"));
+    assert!(!catalog.remove_tool("typed") && !catalog.remove_prompt("typed"));
     assert!(catalog.add(Tool::new("typed", OBJECT)).is_err());
     assert!(catalog.add(Prompt::new("typed")).is_err());
     catalog.add(Tool::new("added", raw(r#"{"type":"object","required":["x"]}"#))).unwrap();
