@@ -83,6 +83,7 @@ impl HttpServer {
                 servers: HashMap::new(),
                 work: VecDeque::new(),
                 until: None,
+                has_steps: false,
             }),
             settings,
             options,
@@ -157,10 +158,10 @@ impl HttpServer {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let (work, until, is_over) = {
+        let (work, until, has_steps, is_over) = {
             let mut state = self.0.lock();
             let is_over = state.site.is_over() && state.site.exchanges() == 0;
-            (std::mem::take(&mut state.work), state.until, is_over)
+            (std::mem::take(&mut state.work), state.until, state.has_steps, is_over)
         };
         let mut moved = !work.is_empty();
         for work in work {
@@ -183,8 +184,9 @@ impl HttpServer {
             self.with(|_, _| ());
             moved = true;
         }
-        if self.0.released.load(Ordering::Relaxed) > 0 {
+        if has_steps || self.0.released.load(Ordering::Relaxed) > 0 {
             self.with(|_, _| ());
+            moved = true;
         }
         if is_over && !moved {
             return Poll::Ready(true);

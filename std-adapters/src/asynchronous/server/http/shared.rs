@@ -47,6 +47,8 @@ pub(super) struct State {
     pub(super) work: VecDeque<Work>,
     /// The next deadline of the site.
     pub(super) until: Option<Instant>,
+    /// Whether the site has more steps to take.
+    pub(super) has_steps: bool,
 }
 
 #[derive(Default)]
@@ -92,11 +94,12 @@ impl Shared {
         result
     }
 
-    /// Takes all steps of the site.
+    /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
     fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
-        let State { site, exchanges, servers, work, until } = state;
+        let State { site, exchanges, servers, work, until, has_steps } = state;
+        *has_steps = true;
         let had_work = !work.is_empty();
-        loop {
+        for _ in 0..STEPS {
             match site.next(now) {
                 SiteStep::Event(event, turn) => {
                     let kept = self.event(&event, turn, servers, work);
@@ -121,7 +124,7 @@ impl Shared {
                 }
                 SiteStep::Wait(next) => {
                     let is_sooner = next.is_some_and(|next| until.is_none_or(|until| next < until));
-                    *until = next;
+                    (*until, *has_steps) = (next, false);
                     if is_sooner || !had_work && !work.is_empty() || site.is_over() {
                         self.driver.notify();
                     }
@@ -130,6 +133,7 @@ impl Shared {
                 _ => {}
             }
         }
+        self.driver.notify();
     }
 
     /// Handles an event. Returns the number of bytes of the body that are kept for its handler.
@@ -353,5 +357,7 @@ impl Wakers {
     }
 }
 
+/// Maximum number of steps that are taken under one lock.
+const STEPS: usize = 128;
 /// Maximum length of parameters that do not count in the budget of bodies, in bytes.
 const UNCOUNTED: usize = 4 << 10;
