@@ -36,7 +36,7 @@ mod client;
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
-#[cfg(feature = "blocking")]
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 pub mod observer;
 #[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 mod panics;

@@ -6,6 +6,7 @@ use futures_lite::future;
 
 use super::client::{Client, Connector};
 use super::{App, Connection, Context, IntoReply, JoinedIo};
+use crate::observer::Transport;
 
 impl<H> App<H> {
     /// Serves one client in memory until `work` is done: for tests of an application, without a
@@ -46,7 +47,8 @@ impl<H> App<H> {
         let ((requests, to_server), (responses, to_client)) =
             (piper::pipe(CAPACITY), piper::pipe(CAPACITY));
         let (client, connection) = connector.connect(JoinedIo::new(responses, to_server));
-        let server = Connection::new(self, JoinedIo::new(requests, to_client));
+        let server =
+            Connection::new(self, JoinedIo::new(requests, to_client)).transport(Transport::Memory);
         let serve = async {
             // The client learns from its connection how this ended.
             let _ = server.await;

@@ -96,11 +96,13 @@
 //!
 //! # Panics
 //!
-//! A panic of a handler ends its own request: the client gets -32603, [`App::panic_observer`] gets
+//! A panic of a handler ends its own request: the client gets -32603, an [`Observer`] gets
 //! the message, and everything else continues. The same holds for a panic while the future is
-//! dropped, and for panics of a [`StateProtector`] and of [`App::observer`]. State that handlers
-//! share may be left half changed, as after a panic on another thread. With `panic = "abort"` none
-//! of this holds.
+//! dropped, and for panics of a [`StateProtector`]; those of the observer itself are ignored. State
+//! that handlers share may be left half changed, as after a panic on another thread. With
+//! `panic = "abort"` none of this holds.
+//!
+//! [`Observer`]: crate::observer::Observer
 //!
 //! # Connections
 //!
@@ -139,8 +141,8 @@ pub use io::JoinedIo;
 pub use server::{
     App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd, Context,
     FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply, Listener, MAX_CONNECTIONS,
-    MAX_INPUT_RESPONSES, MAX_LINE, MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    PanicReport, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
+    MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, Reply, SHUTDOWN_TIMEOUT,
+    SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };
 #[cfg(feature = "smol")]
 pub use smol_streams::Socket;

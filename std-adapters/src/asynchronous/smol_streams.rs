@@ -15,6 +15,7 @@ use blocking::Unblock;
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::{App, Connection, Context as RequestContext, IntoReply, JoinedIo, Listener};
+use crate::observer::Transport;
 
 /// An accepted connection. It reads as [`Async`] does, with fewer system calls: a read that did not
 /// fill the buffer has emptied the socket, so the next one waits for readiness first.
@@ -153,7 +154,8 @@ impl<H> App<H> {
         F: Future<Output: IntoReply>,
     {
         let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
-        async_io::block_on(Connection::new(self, stdio)).map(|_| ())
+        let connection = Connection::new(self, stdio).transport(Transport::Stdio);
+        async_io::block_on(connection).map(|_| ())
     }
 }
 

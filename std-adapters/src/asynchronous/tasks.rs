@@ -116,6 +116,16 @@ impl<K, F: Future> Tasks<K, F> {
     /// Polls one of the woken futures. Returns its output or its panic if it has ended, and
     /// `Pending` if no future is woken.
     pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
+        self.poll_next_with(cx, |_, poll| caught(poll))
+    }
+
+    /// As [`poll_next`](Self::poll_next). `run` calls the function that polls, and catches its
+    /// panic.
+    pub(super) fn poll_next_with(
+        &mut self,
+        cx: &Context<'_>,
+        run: impl FnOnce(&K, &mut dyn FnMut() -> Poll<F::Output>) -> Result<Poll<F::Output>, Panic>,
+    ) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
             let mut queue = self.ready.lock();
             let Some(place) = queue.places.pop_front() else {
@@ -129,12 +139,13 @@ impl<K, F: Future> Tasks<K, F> {
         // Woken through a waker of a future that is gone.
         let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
         task.woken.queued.store(false, Ordering::Release);
-        let output =
-            match caught(|| task.future.as_mut().poll(&mut Context::from_waker(&task.waker))) {
-                Ok(Poll::Pending) => return Poll::Ready(None),
-                Ok(Poll::Ready(output)) => Ok(output),
-                Err(panic) => Err(panic),
-            };
+        let Task { name, future, waker, .. } = task;
+        let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+        let output = match run(name, &mut poll) {
+            Ok(Poll::Pending) => return Poll::Ready(None),
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panic) => Err(panic),
+        };
         // The output counts, even if dropping the rest of the future panics.
         Poll::Ready(self.remove(Place(place)).map(|(name, _)| (name, output)))
     }

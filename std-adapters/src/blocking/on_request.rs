@@ -44,7 +44,8 @@ pub(super) struct Observation<'o> {
 
 impl<'o> Observation<'o> {
     pub(super) fn new(hooks: Hooks<'o>, transport: Transport) -> Self {
-        let connection = ObservedConnection::connected(hooks, transport);
+        let connection = ObservedConnection::new(hooks);
+        connection.connected(transport)();
         Self { requests: HashMap::new(), connection }
     }
 
@@ -75,7 +76,9 @@ impl<'o> Observation<'o> {
         match event {
             ServerEvent::RequestCancelled { request, .. } => self.ended(*request, Ended::Cancelled),
             ServerEvent::RequestTimedOut { request } => self.ended(*request, Ended::TimedOut),
-            ServerEvent::Violation(violation) => self.connection.violation(*violation),
+            ServerEvent::Violation(violation) => {
+                self.connection.refused(Refusal::from(*violation))();
+            }
             _ => {}
         }
     }

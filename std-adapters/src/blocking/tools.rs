@@ -7,10 +7,10 @@ use std::task::{self, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, Tools as _, checked};
-use mcp_sansio::{Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
+use mcp_sansio::{Outcome as _, Request, RpcError, Spare, ToolContext, ToolError, TurnLink};
 
 use super::{Context, Error, RequestContext, write_all};
-use crate::observer::{ObservedRequest, Refusal};
+use crate::observer::ObservedRequest;
 use crate::rounds::{Round, RoundLink, StateProtector, send_input_required};
 
 impl RequestContext<'_, '_> {
@@ -154,10 +154,11 @@ impl Context<'_> {
         let call = match CallOf::<H::Tools>::from_request(request) {
             Some(Ok(call)) => call,
             Some(Err(faults)) => {
+                let error = ToolError::from(faults);
                 if let Some(observed) = observed {
-                    observed.refused(Refusal::InvalidParams);
+                    observed.failed(&error);
                 }
-                self.send(|server, tx| server.respond_invalid_arguments(handle, &faults, tx))?;
+                self.send(|server, tx| error.send(server, handle, tx))?;
                 return Ok(false);
             }
             None => return Ok(false),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError, Violation};
+use mcp_sansio::{Encode, Method, OwnedJson, RawJson, Request, ResponseKind, ToolError};
 
 use super::watch::Watching;
 use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport, cut};
@@ -35,13 +35,29 @@ impl<'o> Hooks<'o> {
     }
 }
 
+#[cfg(feature = "asynchronous")]
+impl Hooks<'static> {
+    /// Starts the thread that watches handlers, unless it runs.
+    pub(crate) fn start_watch(&self) {
+        if let Some(watch) = &self.watch {
+            watch.start_once(&self.observer);
+        }
+    }
+
+    /// Reports a panic outside of handlers.
+    pub(crate) fn panicked(&self, panic: &Panic) {
+        self.tell(|observer| observer.panicked(None, &cut(&panic.0)));
+    }
+}
+
 impl fmt::Debug for Hooks<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hooks").field("is_watched", &self.watch.is_some()).finish_non_exhaustive()
     }
 }
 
-/// A connection that is observed.
+/// A connection that is observed. Some methods return what has to be called later, where no mutex
+/// is locked.
 #[derive(Debug)]
 pub(crate) struct ObservedConnection<'o> {
     pub(crate) hooks: Hooks<'o>,
@@ -51,10 +67,19 @@ pub(crate) struct ObservedConnection<'o> {
 }
 
 impl<'o> ObservedConnection<'o> {
-    pub(crate) fn connected(hooks: Hooks<'o>, transport: Transport) -> Self {
-        let number = next_number();
-        hooks.tell(|observer| observer.connected(number, transport));
-        Self { hooks, number, since: Instant::now(), is_open: true }
+    pub(crate) fn new(hooks: Hooks<'o>) -> Self {
+        Self { hooks, number: next_number(), since: Instant::now(), is_open: true }
+    }
+
+    /// Creates what stands for the connection of requests without one.
+    #[cfg(feature = "http")]
+    pub(crate) fn none(hooks: Hooks<'o>) -> Self {
+        Self { hooks, number: 0, since: Instant::now(), is_open: false }
+    }
+
+    pub(crate) fn connected(&self, transport: Transport) -> impl FnOnce() + Send + use<'o> {
+        let (hooks, number) = (self.hooks.clone(), self.number);
+        move || hooks.tell(|observer| observer.connected(number, transport))
     }
 
     /// Creates a request, whose begin has to be reported.
@@ -67,10 +92,10 @@ impl<'o> ObservedConnection<'o> {
         }
     }
 
-    /// Reports a message that is no request for the application.
-    pub(crate) fn violation(&self, violation: Violation) {
-        let why = Refusal::Violation(violation);
-        self.hooks.tell(|observer| observer.refused(self.number, None, why));
+    /// A message that is no request for the application was refused.
+    pub(crate) fn refused(&self, why: Refusal) -> impl FnOnce() + Send + use<'o> {
+        let (hooks, number) = (self.hooks.clone(), self.number);
+        move || hooks.tell(|observer| observer.refused(number, None, why))
     }
 
     /// Reports the end of the connection, once.
@@ -139,6 +164,7 @@ impl ObservedRequest<'_> {
     }
 
     /// Records whether a result that was sent says that a tool failed.
+    #[cfg_attr(not(feature = "blocking"), expect(dead_code, reason = "others know their results"))]
     pub(crate) fn sent<T: Encode + ?Sized>(&self, request: &Request<'_>, result: &T) {
         let is_tool_failed = request.method == Method::ToolsCall
             && OwnedJson::new(result, request.revision).is_ok_and(|json| is_error(json.as_raw()));
@@ -164,6 +190,24 @@ impl ObservedRequest<'_> {
         }
     }
 }
+
+#[cfg(feature = "asynchronous")]
+impl ObservedRequest<'static> {
+    /// Returns what has to be told of a request that gets a response without a handler.
+    pub(crate) fn without_handler(self: Box<Self>, why: Refusal, kind: ResponseKind) -> Telling {
+        Box::new(move || {
+            self.began();
+            if kind != ResponseKind::Result {
+                self.refused(why);
+            }
+            self.responded(kind);
+        })
+    }
+}
+
+/// What an observer is told later, where no mutex is locked.
+#[cfg(feature = "asynchronous")]
+pub(crate) type Telling = Box<dyn FnOnce() + Send>;
 
 impl Drop for ObservedRequest<'_> {
     fn drop(&mut self) {

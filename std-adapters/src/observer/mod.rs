@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use mcp_sansio::{Request, ToolError, Violation};
 
 pub(crate) use hooks::{Hooks, ObservedConnection, ObservedRequest};
+#[cfg(feature = "asynchronous")]
+pub(crate) use hooks::{Telling, is_error};
 pub use stderr::StderrObserver;
 #[cfg(feature = "tracing")]
 pub use tracing::TracingObserver;
@@ -41,7 +43,8 @@ pub(crate) use watch::Watching;
 /// }
 /// ```
 pub trait Observer: Send + Sync {
-    /// A client has connected. The number of a connection is unique in the process.
+    /// A client has connected. The number of a connection is unique in the process. Over HTTP, it
+    /// is that of a session; requests without a session have the number 0, which never connects.
     fn connected(&self, connection: u64, transport: Transport) {
         let _ = (connection, transport);
     }
@@ -70,8 +73,8 @@ pub trait Observer: Send + Sync {
         let _ = (connection, request, why);
     }
 
-    /// A handler has returned an error. Its `Display` has what the client is not told.
-    /// [`ended`](Self::ended) follows.
+    /// A handler has returned an error, or its arguments are invalid. The `Display` of the error
+    /// has what the client is not told. [`ended`](Self::ended) follows.
     fn failed(&self, request: &RequestInfo, error: &ToolError<'_>) {
         let _ = (request, error);
     }
@@ -288,6 +291,21 @@ pub enum Refusal {
     Violation(Violation),
     /// A name, a URI, a cursor or arguments are invalid: the catalog has responded.
     InvalidParams,
+    /// Too many requests are in flight.
+    Limit,
+    /// The application is shutting down.
+    ShuttingDown,
+    /// The function that authorizes HTTP requests has denied one, or has panicked.
+    Unauthorized,
+}
+
+impl From<Violation> for Refusal {
+    fn from(violation: Violation) -> Self {
+        match violation {
+            Violation::TooManyRequests => Self::Limit,
+            other => Self::Violation(other),
+        }
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -295,6 +313,9 @@ impl fmt::Display for Refusal {
         match self {
             Self::Violation(violation) => violation.fmt(f),
             Self::InvalidParams => f.write_str("invalid parameters"),
+            Self::Limit => f.write_str("too many requests in flight"),
+            Self::ShuttingDown => f.write_str("shutting down"),
+            Self::Unauthorized => f.write_str("unauthorized"),
         }
     }
 }
@@ -305,6 +326,12 @@ impl fmt::Display for Refusal {
 pub enum Disconnect<'e> {
     /// The client closed it.
     Closed,
+    /// It was idle too long.
+    Idle,
+    /// The client did not respond to a ping.
+    Unresponsive,
+    /// The application has shut down.
+    ShutDown,
     /// Reading or writing failed, or the application returned an error.
     Failed(&'e dyn std::error::Error),
 }
@@ -313,6 +340,9 @@ impl fmt::Display for Disconnect<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("closed by the client"),
+            Self::Idle => f.write_str("idle"),
+            Self::Unresponsive => f.write_str("no response to a ping"),
+            Self::ShutDown => f.write_str("shut down"),
             Self::Failed(error) => error.fmt(f),
         }
     }

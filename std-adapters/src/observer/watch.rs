@@ -1,6 +1,8 @@
 //! Reports handlers that neither end nor wait, while they run.
 
 use std::ops::Deref;
+#[cfg(feature = "asynchronous")]
+use std::sync::Once;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -87,11 +89,16 @@ impl Watch {
 }
 
 /// Ends the thread when it is dropped.
-pub(crate) struct Watching(pub(super) Arc<Watch>);
+pub(crate) struct Watching(pub(super) Arc<Watch>, #[cfg(feature = "asynchronous")] Once);
 
 impl Watching {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self(Arc::new(Watch { limit, state: Mutex::default(), changed: Condvar::new() }))
+        let watch = Arc::new(Watch { limit, state: Mutex::default(), changed: Condvar::new() });
+        Self(
+            watch,
+            #[cfg(feature = "asynchronous")]
+            Once::new(),
+        )
     }
 
     /// Returns what a thread has to run until this value is dropped.
@@ -100,7 +107,14 @@ impl Watching {
         move || watch.run(&&*observer)
     }
 
-    /// Starts a thread.
+    /// Starts the thread the first time. Without one, nothing is reported.
+    #[cfg(feature = "asynchronous")]
+    pub(crate) fn start_once(&self, observer: &Arc<dyn Observer>) {
+        self.1.call_once(|| {
+            let _ = Self::thread().spawn(self.task(Arc::clone(observer)));
+        });
+    }
+
     pub(crate) fn thread() -> thread::Builder {
         thread::Builder::new().name("mcp-watch".to_owned())
     }

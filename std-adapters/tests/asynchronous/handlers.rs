@@ -1,18 +1,18 @@
 //! Handlers: results, errors, cancellation.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
 use mcp_sansio::typed::Tools;
 use mcp_sansio::types::{LoggingLevel, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError,
-    ServerEvent, ToolError, entries,
+    Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError, ToolError,
+    entries,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, boxed,
@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::pipe;
+use crate::recorder::Recorder;
 use crate::{CATALOG, CONFIG};
 
 /// Returns the argument.
@@ -268,7 +269,7 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
 
 #[test]
 fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
-    let seen = Arc::new(Mutex::new(BTreeSet::new()));
+    let recorder = Recorder::default();
     let app = App::new(&CONFIG, |ctx: Context| async move {
         Err(
             match ctx
@@ -291,13 +292,7 @@ fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
             },
         )
     })
-    .error_observer({
-        let seen = Arc::clone(&seen);
-        move |request, error| {
-            let name = request.name().map(|name| name.to_string());
-            seen.lock().unwrap().insert((name, error.to_string()));
-        }
-    })
+    .observer(recorder.clone())
     .catalog(&CATALOG);
     let answer = |message: Value| {
         let (answer, _) = talk(&app, WIDE, async move |mut client| {
@@ -320,12 +315,10 @@ fn each_tool_error_becomes_its_own_error_and_the_observer_sees_all_of_it() {
     assert_eq!(told("error"), [7, 7]);
     assert_eq!(told("other"), [-32603, -32603]);
     let no_file = std::fs::read_to_string("/no/such/file").unwrap_err().to_string();
-    assert_eq!(
-        *seen.lock().unwrap(),
-        ["no luck", "seven", "unusable", "wrong", &no_file]
-            .map(|error| (Some("fail".to_owned()), error.to_owned()))
-            .into()
-    );
+    let errors = ["no luck", "wrong", "unusable", "seven", &no_file];
+    let twice = errors.iter().flat_map(|error| [error, error]);
+    let failed: Vec<String> = twice.map(|error| format!("1 failed: {error}")).collect();
+    assert_eq!(recorder.lines_with(" failed: "), failed);
     let other = json!({"name": "fail", "arguments": {"kind": "other"}});
     let told_other = answer(modern(1, "tools/call", other))["error"].clone();
     assert_eq!(told_other, json!({"code": -32603, "message": "Internal error"}));
@@ -372,29 +365,6 @@ fn handlers_can_log_and_detect_that_their_request_has_ended() {
         assert!(ctx.is_gone());
         assert!(ctx.progress(&Progress::of(2)).await.unwrap_err().is_gone());
     });
-}
-
-#[test]
-fn the_observer_sees_every_event() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).observer({
-        let seen = seen.clone();
-        move |event| {
-            seen.lock().unwrap().push(match event {
-                ServerEvent::Initialize { .. } => "initialize",
-                ServerEvent::Initialized => "initialized",
-                ServerEvent::Request(_) => "request",
-                ServerEvent::Violation(_) => "violation",
-                _ => "other",
-            });
-        }
-    });
-    talk(&app, WIDE, async move |mut client| {
-        client.initialize().await;
-        client.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
-        client.ask(&json!(7)).await;
-    });
-    assert_eq!(*seen.lock().unwrap(), ["initialize", "initialized", "request", "violation"]);
 }
 
 #[test]

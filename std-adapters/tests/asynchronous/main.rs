@@ -10,8 +10,11 @@ mod filling_in;
 mod handlers;
 mod limits;
 mod many;
+mod observer;
 mod panics;
 mod pipe;
+#[path = "../recorder/mod.rs"]
+mod recorder;
 mod sockets;
 
 use mcp_sansio::types::{Implementation, Resource, Tool};

@@ -6,13 +6,15 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{Json, LogMessage, Request};
 use mcp_sansio_adapters::asynchronous::{
-    App, ConnectionEnd, Context, HandlerResult, MAX_PANIC_TEXT, StateProtector, serve,
+    App, ConnectionEnd, Context, HandlerResult, StateProtector, serve,
 };
+use mcp_sansio_adapters::observer::{Ended, MAX_TEXT, Observer, RequestInfo};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -69,21 +71,30 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
     }
 }
 
+/// Keeps the panics, and panics in everything else.
+struct Told(Arc<Mutex<Vec<(String, String, String)>>>);
+
+impl Observer for Told {
+    fn began(&self, _: &RequestInfo) {
+        panic!("observer");
+    }
+
+    fn ended(&self, _: &RequestInfo, _: Ended, _: Duration) {
+        panic!("observer");
+    }
+
+    fn panicked(&self, request: Option<&RequestInfo>, message: &str) {
+        let request = request.unwrap();
+        let told = (request.method.clone(), request.name.clone(), message.to_owned());
+        self.0.lock().unwrap().push(told);
+        panic!("observer");
+    }
+}
+
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_call() {
     let told = Arc::new(Mutex::new(Vec::new()));
-    let app = App::new(&CONFIG, handler).catalog(&CATALOG).panic_observer({
-        let told = told.clone();
-        move |panic| {
-            told.lock().unwrap().push((
-                panic.method.clone(),
-                panic.name.clone(),
-                panic.message.clone(),
-            ));
-            // This panic is not reported.
-            panic!("in the observer of panics");
-        }
-    });
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG).observer(Told(told.clone()));
     let ((), end) = talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         for (id, tool) in (1..).zip(["fail", "steps", "ask"]) {
@@ -125,7 +136,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     assert_eq!(names, expected.map(|name| ("tools/call", name)));
     assert_eq!(
         told[0].2,
-        format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_PANIC_TEXT - 18))
+        format!("before \u{1b}[31m\u{9b}31m\u{202e}\n{}", "x".repeat(MAX_TEXT - 18))
     );
     assert!(told[1].2.starts_with("index out of bounds"));
     assert_eq!(
@@ -153,11 +164,7 @@ fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
     })
     .catalog(&CATALOG)
     .state_protector(Broken)
-    .observer(|_| panic!("observer"))
-    .panic_observer({
-        let told = told.clone();
-        move |panic| told.lock().unwrap().push(panic.message.clone())
-    });
+    .observer(Told(told.clone()));
     talk(&app, WIDE, async move |mut client| {
         let failed = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
         assert_eq!(
@@ -174,7 +181,9 @@ fn f9_an_observer_and_a_state_protector_that_panic_end_nothing_else() {
         );
         assert_eq!(client.ask(&modern(3, "tools/list", json!({}))).await["id"], 3);
     });
-    assert_eq!(*told.lock().unwrap(), ["observer", "close", "observer", "open", "observer"]);
+    let told = told.lock().unwrap();
+    assert_eq!([told[0].2.as_str(), &told[1].2], ["close", "open"]);
+    assert_eq!(told.len(), 2);
 }
 
 /// A listener with a queue of streams.

@@ -10,7 +10,10 @@ mod load;
 mod lost;
 mod many;
 mod memory;
+mod observer;
 mod old;
+#[path = "../recorder/mod.rs"]
+mod recorder;
 mod scripted;
 mod sessions;
 mod site;

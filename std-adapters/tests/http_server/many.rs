@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
+use crate::recorder::Recorder;
 use crate::site::{Client, call, initialize, modern, modern_with, post, principal};
 
 static CONFIG: ServerConfig<'_> =
@@ -29,7 +29,7 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-type Handler = fn(Context) -> Pin<Box<dyn Future<Output = HandlerResult>>>;
+pub(crate) type Handler = fn(Context) -> Pin<Box<dyn Future<Output = HandlerResult>>>;
 
 fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
     assert!(ctx.name() != "early", "before there is a future");
@@ -48,23 +48,22 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
 }
 
 /// A server on a thread of its own, which must shut down cleanly.
-struct Server {
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     hub: Broadcaster,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    fn new(
+    pub(crate) fn new(
         options: HttpOptions,
         configure: fn(App<Handler>) -> App<Handler>,
-        told: Arc<Mutex<Vec<String>>>,
+        recorder: Recorder,
     ) -> Self {
         let (tell, ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let app = App::new(&CONFIG, handler as Handler).catalog(&CATALOG);
-            let app = configure(app)
-                .panic_observer(move |panic| told.lock().unwrap().push(panic.to_string()));
+            let app = configure(app).observer(recorder);
             let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
             tell.send((listener.get_ref().local_addr().unwrap(), app.broadcaster().clone()))
                 .unwrap();
@@ -74,13 +73,13 @@ impl Server {
         Self { address, hub, thread: Some(thread) }
     }
 
-    fn open(&self) -> String {
+    pub(crate) fn open(&self) -> String {
         let mut client = Client::to(self.address);
         client.write(&initialize("2025-11-25"));
         client.answer().field("mcp-session-id").unwrap().to_owned()
     }
 
-    fn ask(&self, request: &str) -> crate::site::Answer {
+    pub(crate) fn ask(&self, request: &str) -> crate::site::Answer {
         let mut client = Client::to(self.address);
         client.write(request);
         client.answer()
@@ -99,7 +98,7 @@ impl Drop for Server {
 #[test]
 fn b1_two_hundred_posts_at_once_to_a_session_all_get_a_response() {
     for configure in [|app: App<Handler>| app, |app: App<Handler>| app.max_in_flight(10)] {
-        let server = Server::new(HttpOptions::new(), configure, Arc::default());
+        let server = Server::new(HttpOptions::new(), configure, Recorder::default());
         let session = server.open();
         let mut clients: Vec<Client> = (0..200).map(|_| Client::to(server.address)).collect();
         for (id, client) in (2..).zip(&mut clients) {
@@ -116,7 +115,7 @@ fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
     let server = Server::new(
         HttpOptions::new(),
         |app| app.max_in_flight(2).full_timeout(Duration::MAX),
-        Arc::default(),
+        Recorder::default(),
     );
     let session = server.open();
     let mut waiting = [2, 3].map(|id| {
@@ -141,8 +140,8 @@ fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
 
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_request() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let server = Server::new(HttpOptions::new(), |app| app, Arc::clone(&told));
+    let recorder = Recorder::default();
+    let server = Server::new(HttpOptions::new(), |app| app, recorder.clone());
     let session = server.open();
     for tool in ["early", "late"] {
         for request in [modern(tool), call(&session, 7, tool)] {
@@ -153,9 +152,9 @@ fn f9_a_handler_that_panics_ends_its_own_request() {
         assert_eq!(server.ask(&call(&session, 8, "fine")).text(), "done");
     }
     drop(server);
-    let told = told.lock().unwrap();
-    assert_eq!(told[0], "tools/call early panicked: before there is a future");
-    assert_eq!((told.len(), told[3].as_str()), (4, "tools/call late panicked: in the future"));
+    let told = recorder.lines_with("panicked: ");
+    assert_eq!(told[0], "early panicked: before there is a future");
+    assert_eq!((told.len(), told[3].as_str()), (4, "late panicked: in the future"));
 }
 
 #[test]
@@ -164,8 +163,8 @@ fn f9_a_check_that_panics_refuses_its_own_request() {
         assert!(credentials.token != Some("bad"), "a broken check");
         Ok(principal("somebody"))
     });
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let server = Server::new(options, |app| app, Arc::clone(&told));
+    let recorder = Recorder::default();
+    let server = Server::new(options, |app| app, recorder.clone());
     let mut bystander = Client::to(server.address);
     bystander.write(&modern("fine"));
     assert_eq!(bystander.answer().text(), "done");
@@ -177,5 +176,7 @@ fn f9_a_check_that_panics_refuses_its_own_request() {
     assert_eq!(bystander.answer().text(), "done");
     assert_eq!(server.ask(&modern("fine")).text(), "done");
     drop(server);
-    assert_eq!(*told.lock().unwrap(), ["a connection panicked: a broken check"]);
+    let lines = recorder.lines();
+    let told = ["other code panicked: a broken check", "message refused: unauthorized"];
+    assert!(lines.windows(2).any(|lines| lines == told), "{lines:?}");
 }

@@ -12,13 +12,14 @@ use super::inner::ParamsReservation;
 use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use crate::asynchronous::panics::caught;
+use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
 
 pub(super) enum Admission {
-    /// The catalog has responded.
-    Responded,
+    /// The catalog has responded. The observer has to be told.
+    Responded(Option<Telling>),
     /// The response has to be sent. `is_begun`: a part of it is written.
-    Response { response: PendingResponse, is_begun: bool },
+    Response { response: PendingResponse, is_begun: bool, telling: Option<Telling> },
     /// A handler is to be called.
     Handler(Arc<ActiveRequest>),
 }
@@ -31,10 +32,10 @@ impl Settings {
         server: &mut Server<'_>,
         tx: &mut TxBuffer<Vec<u8>>,
         params: ParamsReservation,
+        observed: Option<Box<ObservedRequest<'static>>>,
     ) -> Admission {
-        let refused = |error| Admission::Response {
-            response: PendingResponse::Refused(error),
-            is_begun: false,
+        let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
+            Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
         let mut found = None;
         if let Some(catalog) = &self.catalog {
@@ -42,27 +43,40 @@ impl Settings {
             let catalog = snapshot.catalog().checked_when_read();
             let was_mid_frame = tx.is_mid_frame();
             match catalog.respond(server, request, tx) {
-                Ok(Target::Responded) => return Admission::Responded,
+                Ok(Target::Responded) => {
+                    let kind = server.response_kind(request.handle);
+                    return Admission::Responded(told(observed, kind));
+                }
                 Ok(target) => {
                     let place = catalog.place_of(&target);
                     found = Some(Found::new(snapshot, place));
                 }
                 Err(error) => {
+                    let telling = told(observed, server.response_kind(request.handle));
                     let request = Box::new(OwnedRequest::from(request));
                     let is_begun = error == SendError::Full && !was_mid_frame && tx.is_mid_frame();
                     let response =
                         PendingResponse::FromCatalog { request, snapshot, _params: params };
-                    return Admission::Response { response, is_begun };
+                    return Admission::Response { response, is_begun, telling };
                 }
             }
         }
         let round = match caught(|| Round::of(request, self.state_protector_ref())) {
             Ok(Ok(round)) => round,
-            Ok(Err(why)) => return refused(RpcError::invalid_params(why)),
+            Ok(Err(why)) => {
+                let response = PendingResponse::Refused(RpcError::invalid_params(why));
+                let telling = told(observed, response.kind(request.revision));
+                return Admission::Response { response, is_begun: false, telling };
+            }
             Err(panic) => {
-                self.panicked("", "", &panic);
+                let telling = observed.map(|observed| {
+                    Box::new(move || {
+                        observed.began();
+                        observed.panicked(&panic);
+                    }) as Telling
+                });
                 let response = PendingResponse::PANICKED;
-                return Admission::Response { response, is_begun: false };
+                return Admission::Response { response, is_begun: false, telling };
             }
         };
         Admission::Handler(Arc::new(ActiveRequest {
@@ -73,6 +87,7 @@ impl Settings {
             round,
             kept: Kept::default(),
             origin,
+            observed,
             _params: params,
         }))
     }

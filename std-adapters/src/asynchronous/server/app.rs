@@ -4,13 +4,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::{GrowingServerState, Request, ServerConfig, ServerEvent, ToolError};
+use mcp_sansio::{GrowingServerState, ServerConfig};
 
 use super::broadcast::Broadcaster;
 use super::catalog::CatalogSource;
 use super::context::Context;
-use super::reply::{IntoReply, PanicReport};
-use crate::asynchronous::panics::{Panic, caught};
+use super::reply::IntoReply;
+use crate::asynchronous::panics::Panic;
+use crate::observer::{Hooks, Observer, Watching};
 use crate::rounds::StateProtector;
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
@@ -29,9 +30,8 @@ pub(super) struct Settings {
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) catalog: Option<CatalogSource>,
     pub(super) state_protector: Option<Arc<dyn StateProtector>>,
-    observer: Option<Arc<Observer>>,
-    error_observer: Option<Arc<ErrorObserver>>,
-    panic_observer: Option<Arc<PanicObserver>>,
+    observer: Option<Arc<dyn Observer>>,
+    watch: Option<Arc<Watching>>,
     pub(super) max_in_flight: usize,
     pub(super) max_subscriptions: usize,
     pub(super) max_running: usize,
@@ -57,8 +57,7 @@ impl<H> App<H> {
             catalog: None,
             state_protector: None,
             observer: None,
-            error_observer: None,
-            panic_observer: None,
+            watch: None,
             max_in_flight: IN_FLIGHT,
             max_subscriptions: SUBSCRIPTIONS,
             max_running: MAX_RUNNING,
@@ -103,30 +102,19 @@ impl<H> App<H> {
         self.with(|settings| settings.state_protector = Some(Arc::new(protector)))
     }
 
-    /// Sees every event before it is handled; for logs and metrics. A panic in it is caught and
-    /// ignored.
+    /// Tells an observer of requests and their ends, of failures and of connections.
     #[must_use]
-    pub fn observer(self, observer: impl Fn(&ServerEvent<'_>) + Send + Sync + 'static) -> Self {
+    pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.with(|settings| settings.observer = Some(Arc::new(observer)))
     }
 
-    /// Sees every error of a handler, with its request; for logs. Its `Display` has what the client
-    /// is not told, and may have control characters of the client: see
-    /// [`Printable`](mcp_sansio::Printable). A panic in it is caught.
+    /// Tells the observer of a handler that runs for longer than this without waiting
+    /// ([`Observer::stalled`]), for example [`STALLED`](crate::observer::STALLED): all others of
+    /// its thread wait meanwhile. Starts one thread with the first connection, for as long as the
+    /// application exists.
     #[must_use]
-    pub fn error_observer(
-        self,
-        observer: impl Fn(&Request<'_>, &ToolError<'_>) + Send + Sync + 'static,
-    ) -> Self {
-        self.with(|settings| settings.error_observer = Some(Arc::new(observer)))
-    }
-
-    /// Sees every panic of a handler or of another function of the application; for logs. The
-    /// request of a handler that panics ends with -32603, and nothing else ends. The default panic
-    /// hook also prints the message to standard error.
-    #[must_use]
-    pub fn panic_observer(self, observer: impl Fn(&PanicReport) + Send + Sync + 'static) -> Self {
-        self.with(|settings| settings.panic_observer = Some(Arc::new(observer)))
+    pub fn watch(self, limit: Duration) -> Self {
+        self.with(|settings| settings.watch = Some(Arc::new(Watching::new(limit))))
     }
 
     /// Limits the requests of a connection, or of a session over HTTP, that are admitted and have
@@ -226,28 +214,17 @@ impl<H> App<H> {
 }
 
 impl Settings {
-    pub(super) fn observe(&self, event: &ServerEvent<'_>) {
-        if let Some(observer) = &self.observer
-            && let Err(panic) = caught(|| observer(event))
-        {
-            self.panicked("", "", &panic);
-        }
+    /// Returns the observer.
+    pub(super) fn hooks(&self) -> Option<Hooks<'static>> {
+        let hooks = Hooks::new(self.observer.clone()?, self.watch.clone());
+        hooks.start_watch();
+        Some(hooks)
     }
 
-    pub(super) fn observe_error(&self, request: &Request<'_>, error: &ToolError<'_>) {
-        if let Some(observer) = &self.error_observer
-            && !error.is_gone()
-            && !error.is_input_required()
-            && let Err(panic) = caught(|| observer(request, error))
-        {
-            self.panicked("", "", &panic);
-        }
-    }
-
-    /// Reports a panic to the observer. A panic of the observer itself is ignored.
-    pub(super) fn panicked(&self, method: &str, name: &str, panic: &Panic) {
-        if let Some(observer) = &self.panic_observer {
-            let _ = caught(|| observer(&PanicReport::new(method, name, &panic.0)));
+    /// Reports a panic outside of handlers.
+    pub(super) fn panicked(&self, panic: &Panic) {
+        if let Some(hooks) = self.hooks() {
+            hooks.panicked(panic);
         }
     }
 
@@ -261,10 +238,6 @@ impl Settings {
         self.state_protector.as_deref()
     }
 }
-
-type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
-type ErrorObserver = dyn Fn(&Request<'_>, &ToolError<'_>) + Send + Sync;
-type PanicObserver = dyn Fn(&PanicReport) + Send + Sync;
 
 /// Default of [`App::max_in_flight`].
 pub const IN_FLIGHT: usize = 1024;

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::RxBuffer;
 
-use super::app::{App, IDLE_TIMEOUT, Settings};
+use super::app::{App, IDLE_TIMEOUT};
 use super::broadcast::Broadcaster;
 use super::context::Context;
 use super::dispatcher::Dispatcher;
 use super::inner::ConnectionInner;
 use super::reply::IntoReply;
 use crate::asynchronous::timer::Timer;
+use crate::observer::{Disconnect, Hooks, Transport};
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -30,7 +31,9 @@ use crate::asynchronous::timer::Timer;
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F> {
     app: A,
-    settings: Arc<Settings>,
+    /// The observer, until it is told of the connection.
+    hooks: Option<Hooks<'static>>,
+    transport: Transport,
     stream: T,
     rx: RxBuffer<Vec<u8>>,
     inner: Arc<ConnectionInner>,
@@ -81,7 +84,8 @@ impl<A, T, F> Connection<A, T, F> {
         let weak = Arc::downgrade(&inner);
         let broadcaster = app.broadcaster().clone();
         Self {
-            settings: Arc::clone(&app.settings),
+            hooks: app.settings.hooks(),
+            transport: Transport::Stream,
             stream,
             rx: RxBuffer::with_limit(Vec::new(), app.settings.max_line),
             inner,
@@ -100,6 +104,11 @@ impl<A, T, F> Connection<A, T, F> {
             end: None,
             app,
         }
+    }
+
+    pub(in crate::asynchronous) fn transport(mut self, transport: Transport) -> Self {
+        self.transport = transport;
+        self
     }
 
     /// Creates an accepted connection, which has an idle timeout by default.
@@ -126,16 +135,29 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        if let Some(hooks) = this.hooks.take() {
+            this.dispatcher.connected(hooks, this.transport);
+        }
         this.inner.driver.begin_round();
         for _ in 0..ROUNDS {
-            match this.round(cx) {
-                Ok(Round::Moved) => {}
-                Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
+            let end = match this.round(cx) {
+                Ok(Round::Moved) => continue,
                 Ok(Round::Still) if this.inner.driver.register(cx.waker()) => return Poll::Pending,
-                Ok(Round::Still) => {}
-                Err(error) if is_gone(&error) => return Poll::Ready(Ok(ConnectionEnd::Closed)),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
+                Ok(Round::Still) => continue,
+                Ok(Round::Ended(end)) => end,
+                Err(error) if is_gone(&error) => ConnectionEnd::Closed,
+                Err(error) => {
+                    this.dispatcher.disconnected(Disconnect::Failed(&error));
+                    return Poll::Ready(Err(error));
+                }
+            };
+            this.dispatcher.disconnected(match end {
+                ConnectionEnd::Closed => Disconnect::Closed,
+                ConnectionEnd::Idle => Disconnect::Idle,
+                ConnectionEnd::Unresponsive => Disconnect::Unresponsive,
+                ConnectionEnd::ShutDown => Disconnect::ShutDown,
+            });
+            return Poll::Ready(Ok(end));
         }
         // Yields to other tasks.
         cx.waker().wake_by_ref();
@@ -316,7 +338,7 @@ where
         }
         if self.end.is_some() {
             // The connection is over: drop running handlers.
-            self.dispatcher.drop_all(&self.settings);
+            self.dispatcher.drop_all();
         }
     }
 
@@ -370,7 +392,7 @@ where
 
 impl<A, T, F> Drop for Connection<A, T, F> {
     fn drop(&mut self) {
-        self.dispatcher.drop_all(&self.settings);
+        self.dispatcher.drop_all();
         self.inner.close();
         self.broadcaster.remove(self.receiver_id);
     }

@@ -23,6 +23,8 @@ use super::kept::Kept;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use super::source::RequestSource;
+use crate::asynchronous::panics::{Panic, caught};
+use crate::observer::{Ended, ObservedRequest};
 use crate::rounds::Round;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be
@@ -45,6 +47,7 @@ pub(super) struct ActiveRequest {
     pub(super) kept: Kept,
     #[cfg_attr(not(feature = "http"), expect(dead_code))] // only HTTP requests have one
     pub(super) origin: Origin,
+    pub(super) observed: Option<Box<ObservedRequest<'static>>>,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
 }
@@ -73,6 +76,30 @@ impl ActiveRequest {
             Target::Prompt(prompt) => prompt.key().as_plain().unwrap_or_default(),
             _ => "",
         }
+    }
+
+    /// Runs the handler until it ends or waits.
+    pub(super) fn run<R>(&self, handler: impl FnOnce() -> R) -> Result<R, Panic> {
+        match &self.observed {
+            Some(observed) => observed.run(handler),
+            None => caught(handler),
+        }
+    }
+
+    pub(super) fn ended(&self, how: Ended) {
+        if let Some(observed) = &self.observed {
+            observed.ended(how);
+        }
+    }
+
+    pub(super) fn panicked(&self, panic: &Panic) {
+        if let Some(observed) = &self.observed {
+            observed.panicked(panic);
+        }
+    }
+
+    pub(super) fn revision(&self) -> Revision {
+        self.request.as_request().revision
     }
 
     /// Returns the request, whose arguments are valid.

@@ -7,16 +7,20 @@ use std::task;
 use std::time;
 
 use mcp_sansio::{
-    Instant, Messages, Remaining, Request, RequestHandle, RpcError, SendError, ServerEvent,
+    Instant, Messages, Remaining, Request, RequestHandle, Revision, RpcError, SendError,
+    ServerEvent,
 };
 
 use super::admission::Admission;
-use super::app::{App, Settings};
+use super::app::App;
 use super::context::{Context, Origin};
 use super::inner::{ConnectionInner, State};
 use super::pending_responses::PendingResponse;
 use super::reply::IntoReply;
 use super::runner::{Job, Runner};
+use crate::observer::{
+    Disconnect, Ended, Hooks, ObservedConnection, ObservedRequest, Refusal, Transport,
+};
 use crate::rounds::response;
 
 /// The running handlers of a connection, and the responses that wait for room.
@@ -35,6 +39,7 @@ pub(super) struct Dispatcher<F> {
     /// Whether received frames are waiting for room.
     pub(super) has_frames: bool,
     pub(super) is_unresponsive: bool,
+    observed: Option<ObservedConnection<'static>>,
 }
 
 impl<F: Future<Output: IntoReply>> Dispatcher<F> {
@@ -47,7 +52,6 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
     ) where
         H: Fn(Context) -> F,
     {
-        app.settings.observe(event);
         match event {
             ServerEvent::Request(request) => {
                 self.begin(request, app, inner);
@@ -58,16 +62,25 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
             }
             ServerEvent::RequestCancelled { request, .. }
             | ServerEvent::RequestTimedOut { request } => {
-                self.handlers.cancel(app, &(), *request);
+                let how = match event {
+                    ServerEvent::RequestTimedOut { .. } => Ended::TimedOut,
+                    _ => Ended::Cancelled,
+                };
+                self.handlers.cancel(app, &(), *request, how);
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
                 inner.lock().input_requests.finish(*call, response(outcome));
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
+            ServerEvent::Violation(violation) => {
+                if let Some(observed) = &self.observed {
+                    observed.refused(Refusal::from(*violation))();
+                }
+            }
             ServerEvent::Unresponsive => self.is_unresponsive = true,
-            // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions,
-            // violations.
+            // The core has responded to the rest: `initialize`, `ping`, log levels,
+            // subscriptions.
             _ => {}
         }
     }
@@ -78,38 +91,63 @@ impl<F: Future<Output: IntoReply>> Dispatcher<F> {
     {
         let settings = &app.settings;
         let handle = request.handle;
-        let mut refuse = |why| {
-            let error = RpcError::internal(why);
-            self.responses.push_back((handle, PendingResponse::Refused(error)));
-        };
+        let observed = self.observed.as_ref().map(|connection| {
+            let mut state = inner.lock();
+            Box::new(connection.request(state.server().request_id(handle), request))
+        });
         if self.is_closing {
-            return refuse("The server is shutting down");
+            let error = RpcError::internal("The server is shutting down");
+            return self.refuse(handle, error, Refusal::ShuttingDown, observed);
         }
         // Includes this request.
         let in_flight = inner.lock().server().open_requests();
         let is_over_limit = in_flight > 1 && inner.params() >= settings.max_params;
         if in_flight > settings.max_in_flight || is_over_limit {
-            return refuse("Too many requests in flight");
+            let error = RpcError::internal("Too many requests in flight");
+            return self.refuse(handle, error, Refusal::Limit, observed);
         }
         let bytes = request.params.raw().as_str().len();
         let params = inner.reserve_params(bytes, settings.max_params);
         let admission = {
             let mut state = inner.lock();
             let (mut server, output) = state.parts();
-            settings.admit(request, Origin::default(), &mut server, &mut output.tx, params)
+            let tx = &mut output.tx;
+            settings.admit(request, Origin::default(), &mut server, tx, params, observed)
         };
-        match admission {
-            Admission::Responded => {}
+        let telling = match admission {
+            Admission::Responded(telling) => telling,
             // It must be finished before the others.
-            Admission::Response { response, is_begun: true } => {
+            Admission::Response { response, is_begun: true, telling } => {
                 self.responses.push_front((handle, response));
+                telling
             }
-            Admission::Response { response, .. } => self.responses.push_back((handle, response)),
+            Admission::Response { response, telling, .. } => {
+                self.responses.push_back((handle, response));
+                telling
+            }
             Admission::Handler(request) => {
                 let source = Arc::<ConnectionInner>::clone(inner);
                 self.handlers.admit(app, &(), Job { request, source });
+                None
             }
+        };
+        if let Some(tell) = telling {
+            tell();
         }
+    }
+
+    fn refuse(
+        &mut self,
+        request: RequestHandle,
+        error: RpcError<'static>,
+        why: Refusal,
+        observed: Option<Box<ObservedRequest<'static>>>,
+    ) {
+        let response = PendingResponse::Refused(error);
+        if let Some(observed) = observed {
+            observed.without_handler(why, response.kind(Revision::LATEST))();
+        }
+        self.responses.push_back((request, response));
     }
 
     /// Returns whether the next message is a request that must wait because a limit is reached.
@@ -266,12 +304,26 @@ impl<F> Dispatcher<F> {
             is_closing: false,
             has_frames: false,
             is_unresponsive: false,
+            observed: None,
         }
     }
 
+    /// Tells an observer of the connection.
+    pub(super) fn connected(&mut self, hooks: Hooks<'static>, transport: Transport) {
+        let connection = self.observed.insert(ObservedConnection::new(hooks));
+        connection.connected(transport)();
+    }
+
     /// Drops all handlers and pending responses.
-    pub(super) fn drop_all(&mut self, settings: &Settings) {
-        self.handlers.end(settings, &());
+    pub(super) fn drop_all(&mut self) {
+        self.handlers.end(&());
         self.responses.clear();
+    }
+
+    pub(super) fn disconnected(&mut self, how: Disconnect<'_>) {
+        self.drop_all();
+        if let Some(connection) = &mut self.observed {
+            connection.disconnected(how);
+        }
     }
 }

@@ -119,7 +119,7 @@ where
             // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                app.settings.panicked("", "", panic);
+                app.settings.panicked(panic);
             }
             if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));

@@ -35,6 +35,4 @@ pub use catalog::CatalogSource;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
 pub use listener::{Listener, accept, serve};
-pub use reply::{
-    BoxedHandler, HandlerResult, IntoReply, MAX_PANIC_TEXT, PanicReport, Reply, boxed,
-};
+pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};

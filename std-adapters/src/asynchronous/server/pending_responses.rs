@@ -1,14 +1,15 @@
 //! Responses that wait for room.
 
 use mcp_sansio::{
-    Method, Outcome, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError, Server,
-    ToolError, Tx,
+    Method, Outcome, OwnedJson, OwnedRequest, RequestHandle, ResponseKind, Revision, RpcError,
+    SendError, Server, ToolError, Tx,
 };
 
 use super::catalog::Snapshot;
 use super::context::ActiveRequest;
 use super::inner::ParamsReservation;
 use super::reply::{HandlerResult, Reply};
+use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
 
 /// A response that waits for room. It must not change, because the call that sends it may have to
@@ -45,6 +46,19 @@ impl PendingResponse {
                 let is_tool = active.request.as_request().method == Method::ToolsCall;
                 Self::Failed(if is_tool { error } else { error.into_rpc_error() })
             }
+        }
+    }
+}
+
+impl PendingResponse {
+    /// Returns the kind of a response that no catalog makes.
+    pub(super) fn kind(&self, revision: Revision) -> ResponseKind {
+        match self {
+            Self::Reply(json) if is_error(json.as_raw()) => ResponseKind::ToolFailed,
+            Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,
+            Self::Failed(error) => error.response_kind(revision),
+            Self::Input(..) => ResponseKind::InputRequired,
+            Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Results of handlers.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_sansio::{Encode, Method, OwnedJson, Printable, Request, RpcError, ToolError, ToolResult};
+use mcp_sansio::{Encode, Method, OwnedJson, Request, RpcError, ToolError, ToolResult};
 
 use super::context::Context;
 
@@ -17,7 +16,7 @@ pub struct Reply(pub(super) OwnedJson);
 /// or a `String` are the words of the program, and for errors of other code
 /// [`OrToolError`](mcp_sansio::OrToolError) says who may read them. Requests other than
 /// `tools/call` get -32603 if the tool failed, and -32602 if the arguments are invalid.
-/// [`App::error_observer`](super::App::error_observer) sees all of it.
+/// An [`Observer`](crate::observer::Observer) sees all of it.
 pub type HandlerResult = Result<Reply, ToolError<'static>>;
 
 /// A result that a handler can return: a [`HandlerResult`], or a
@@ -95,38 +94,3 @@ impl Reply {
         Err(ToolError::from(RpcError::internal(&message)).into_owned())
     }
 }
-
-/// A panic of the application's code: see [`App::panic_observer`](super::App::panic_observer).
-/// Control characters are escaped as by [`Printable`], and each text is cut after
-/// [`MAX_PANIC_TEXT`] characters.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct PanicReport {
-    /// Method of the request; empty if the panic was not in a handler.
-    pub method: String,
-    /// Name of the tool or prompt, as in the catalog; empty for other requests.
-    pub name: String,
-    /// Message of the panic; empty if its payload was not a string.
-    pub message: String,
-}
-
-impl PanicReport {
-    pub(super) fn new(method: &str, name: &str, message: &str) -> Self {
-        let [method, name, message] = [method, name, message].map(|text| {
-            let end = text.char_indices().nth(MAX_PANIC_TEXT).map_or(text.len(), |(at, _)| at);
-            Printable::new(&text[..end]).to_string()
-        });
-        Self { method, name, message }
-    }
-}
-
-impl fmt::Display for PanicReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separator = if self.name.is_empty() { "" } else { " " };
-        let method = if self.method.is_empty() { "a connection" } else { &self.method };
-        write!(f, "{method}{separator}{} panicked: {}", self.name, self.message)
-    }
-}
-
-/// Maximum number of characters of each text of a [`PanicReport`], before escaping.
-pub const MAX_PANIC_TEXT: usize = 256;

@@ -7,7 +7,7 @@ use std::mem::take;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use mcp_sansio::{Method, RequestHandle, RpcError};
+use mcp_sansio::{RequestHandle, RpcError};
 
 use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
@@ -15,7 +15,8 @@ use super::pending_responses::PendingResponse;
 use super::reply::IntoReply;
 use super::source::RequestSource;
 use super::tasks::{Place, Tasks};
-use crate::asynchronous::panics::{Panic, caught};
+use crate::asynchronous::panics::caught;
+use crate::observer::Ended;
 
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request. A panic ends its own handler only.
@@ -57,15 +58,19 @@ impl<K: Eq + Hash, F> Runner<K, F> {
     }
 
     /// Drops all handlers of a server.
-    pub(super) fn end(&mut self, settings: &Settings, server: &K) {
-        for (_, place) in self.servers.remove(server).into_iter().flat_map(|found| found.running) {
-            self.drop_handler(settings, place);
+    pub(super) fn end(&mut self, server: &K) {
+        let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };
+        for (_, place) in running {
+            self.drop_handler(place, Ended::Gone);
         }
+        waiting.iter().for_each(|job| job.request.ended(Ended::Gone));
     }
 
-    fn drop_handler(&mut self, settings: &Settings, place: Place) {
-        if let Some(((_, request), Err(panic))) = self.handlers.remove(place) {
-            report_panic(settings, &request, &panic);
+    fn drop_handler(&mut self, place: Place, how: Ended) {
+        match self.handlers.remove(place) {
+            Some(((_, request), Err(panic))) => request.panicked(&panic),
+            Some(((_, request), Ok(()))) => request.ended(how),
+            None => {}
         }
     }
 }
@@ -77,6 +82,9 @@ impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
     where
         H: Fn(Context) -> F,
     {
+        if let Some(observed) = &job.request.observed {
+            observed.began();
+        }
         if !self.servers.contains_key(server) {
             self.servers.insert(server.clone(), take(&mut self.unused));
         }
@@ -101,13 +109,13 @@ impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
                 broadcaster: app.broadcaster().clone(),
             };
             let handle = request.handle;
-            match caught(|| (app.handler)(context)) {
+            match request.run(|| (app.handler)(context)) {
                 Ok(future) => {
                     let place = self.handlers.insert((server.clone(), request), future);
                     handlers.running.push((handle, place));
                 }
                 Err(panic) => {
-                    report_panic(&app.settings, &request, &panic);
+                    request.panicked(&panic);
                     self.panicked.push_back((server.clone(), handle));
                 }
             }
@@ -120,15 +128,19 @@ impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Drops the handler of a request.
-    pub(super) fn cancel<H>(&mut self, app: &App<H>, server: &K, request: RequestHandle)
+    pub(super) fn cancel<H>(&mut self, app: &App<H>, server: &K, request: RequestHandle, how: Ended)
     where
         H: Fn(Context) -> F,
     {
         let Some(handlers) = self.servers.get_mut(server) else { return };
-        handlers.waiting.retain(|job| job.request.handle != request);
+        if let Some(at) = handlers.waiting.iter().position(|job| job.request.handle == request)
+            && let Some(job) = handlers.waiting.remove(at)
+        {
+            job.request.ended(how);
+        }
         if let Some(at) = handlers.running.iter().position(|(running, _)| *running == request) {
             let (_, place) = handlers.running.swap_remove(at);
-            self.drop_handler(&app.settings, place);
+            self.drop_handler(place, how);
         }
         self.start(app, server);
     }
@@ -150,7 +162,10 @@ impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
             while let Some((server, request)) = self.panicked.pop_front() {
                 ended(&server, request, PendingResponse::PANICKED);
             }
-            let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
+            let run = |(_, request): &(K, Arc<ActiveRequest>), poll: &mut dyn FnMut() -> _| {
+                request.run(poll)
+            };
+            let Poll::Ready(done) = self.handlers.poll_next_with(cx, run) else { return moved };
             moved = true;
             let Some(((server, request), result)) = done else { continue };
             if let Some(handlers) = self.servers.get_mut(&server) {
@@ -161,9 +176,12 @@ impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
                 Err(panic) => Err(panic),
             };
             let response = response.unwrap_or_else(|panic| {
-                report_panic(&app.settings, &request, &panic);
+                request.panicked(&panic);
                 PendingResponse::PANICKED
             });
+            if let Some(observed) = &request.observed {
+                observed.responded(response.kind(request.revision()));
+            }
             let handle = request.handle;
             // Its parameters no longer count.
             drop(request);
@@ -181,29 +199,10 @@ fn response(
 ) -> PendingResponse {
     let result = result.into_reply(&request.request.as_request());
     let result = result.and_then(|reply| request.checked(reply));
-    if let Err(error) = &result {
-        settings.observe_error(&request.request.as_request(), error);
+    if let (Some(observed), Err(error)) = (&request.observed, &result) {
+        observed.failed(error);
     }
     PendingResponse::new(request, result, settings.state_protector_ref())
-}
-
-/// Reports a panic to the observer, with the method and name of the request.
-fn report_panic(settings: &Settings, active: &ActiveRequest, panic: &Panic) {
-    let request = active.request.as_request();
-    let method = match request.method {
-        Method::ToolsList => "tools/list",
-        Method::ToolsCall => "tools/call",
-        Method::ResourcesList => "resources/list",
-        Method::ResourcesTemplatesList => "resources/templates/list",
-        Method::ResourcesRead => "resources/read",
-        Method::PromptsList => "prompts/list",
-        Method::PromptsGet => "prompts/get",
-        Method::CompletionComplete => "completion/complete",
-        Method::Other(name) => return settings.panicked(&name.to_string(), "", panic),
-        // The other methods have no handler.
-        _ => "",
-    };
-    settings.panicked(method, active.name(), panic);
 }
 
 impl PendingResponse {

@@ -3,6 +3,7 @@
 mod auth;
 mod connection;
 mod exchange;
+mod observed;
 mod options;
 mod sender;
 mod serve;

@@ -9,7 +9,7 @@ use mcp_sansio::http::site::{Denied, Principal, SiteOptions};
 use mcp_sansio::{Json, OwnedJson, Revision};
 
 use super::super::app::Settings;
-use crate::asynchronous::panics::caught;
+use crate::asynchronous::panics::{Panic, caught};
 
 use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 
@@ -184,22 +184,16 @@ impl HttpOptions {
     }
 
     /// Returns the principal of a request, or the reason why it is denied.
-    pub(super) fn check(
-        &self,
-        settings: &Settings,
-        head: &RequestHead<'_>,
-    ) -> Result<Principal, Denied> {
-        let Some(authorize) = &self.authorize else { return Ok(Principal::default()) };
-        match caught(|| authorize(&Credentials::of(head))) {
-            Ok(result) => result.map_err(|error| Denied {
-                status: error.status,
-                challenge: error.challenge(self.resource.as_ref()),
-            }),
-            Err(panic) => {
-                settings.panicked("", "", &panic);
-                Err(Denied { status: 500, challenge: String::new() })
-            }
-        }
+    ///
+    /// # Errors
+    /// The function of the application has panicked.
+    pub(super) fn check(&self, head: &RequestHead<'_>) -> Result<Result<Principal, Denied>, Panic> {
+        let Some(authorize) = &self.authorize else { return Ok(Ok(Principal::default())) };
+        let result = caught(|| authorize(&Credentials::of(head)))?;
+        Ok(result.map_err(|error| Denied {
+            status: error.status,
+            challenge: error.challenge(self.resource.as_ref()),
+        }))
     }
 }
 

@@ -59,7 +59,7 @@ where
             let served = connections.poll_next(cx);
             is_still &= served.is_pending();
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
-                settings.panicked("", "", panic);
+                settings.panicked(panic);
             }
             is_still &= handlers.poll_next(cx).is_pending();
             if acceptor.is_empty() && connections.is_empty() {

@@ -20,6 +20,7 @@ use super::super::pending_responses::PendingResponse;
 use super::super::reply::IntoReply;
 use super::super::runner::{Job, Runner};
 use super::exchange::HttpExchange;
+use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work};
 use crate::asynchronous::timer::LazyTimer;
@@ -76,6 +77,7 @@ impl HttpServer {
         for (path, json) in options.documents()? {
             site.add_document(path, json);
         }
+        let observed = settings.hooks().map(ObservedSessions::new);
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 site,
@@ -84,6 +86,7 @@ impl HttpServer {
                 work: VecDeque::new(),
                 until: None,
                 has_steps: false,
+                observed,
             }),
             settings,
             options,
@@ -170,8 +173,11 @@ impl HttpServer {
                     let source = Arc::<Shared>::clone(&self.0);
                     runner.admit(app, &server, Job { request, source });
                 }
-                Work::Cancel(request) => runner.cancel(app, &request.server, request.request),
-                Work::End(server) => runner.end(&app.settings, &server),
+                Work::Cancel(SiteRequest { server, request }, how) => {
+                    runner.cancel(app, &server, request, how);
+                }
+                Work::End(server) => runner.end(&server),
+                Work::Tell(tell) => tell(),
             }
         }
         moved |= runner.run(app, cx, |server, request, response| {

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-use mcp_sansio::http::site::{ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn};
+use mcp_sansio::http::site::{
+    Denied, ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn,
+};
 use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
@@ -20,8 +22,10 @@ use super::super::inner::ParamsReservation;
 use super::super::input::{Destination, InputRequests, Outputs};
 use super::super::pending_responses::PendingResponse;
 use super::super::source::{Attempt, RequestSource};
+use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use crate::asynchronous::timer::later;
+use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::rounds::response;
 
 pub(super) struct Shared {
@@ -49,6 +53,7 @@ pub(super) struct State {
     pub(super) until: Option<Instant>,
     /// Whether the site has more steps to take.
     pub(super) has_steps: bool,
+    pub(super) observed: Option<ObservedSessions>,
 }
 
 #[derive(Default)]
@@ -61,8 +66,10 @@ pub(super) struct ServerState {
 
 pub(super) enum Work {
     Begin(ServerKey, Arc<ActiveRequest>),
-    Cancel(SiteRequest),
+    Cancel(SiteRequest, Ended),
     End(ServerKey),
+    /// An observer is told where the mutex is not locked, and in the order of the work.
+    Tell(Telling),
 }
 
 impl Shared {
@@ -96,18 +103,22 @@ impl Shared {
 
     /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
     fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
-        let State { site, exchanges, servers, work, until, has_steps } = state;
+        let State { site, exchanges, servers, work, until, has_steps, observed } = state;
         *has_steps = true;
         let had_work = !work.is_empty();
         for _ in 0..STEPS {
             match site.next(now) {
                 SiteStep::Event(event, turn) => {
-                    let kept = self.event(&event, turn, servers, work);
+                    let kept = self.event(&event, turn, servers, work, observed.as_mut());
                     site.keep_bytes(kept);
                 }
                 SiteStep::Authorize { exchange, head } => {
-                    let result = self.options.check(&self.settings, &head);
-                    site.authorized(now, exchange, result);
+                    let result = self.options.check(&head);
+                    if let Some(observed) = observed {
+                        work.extend(observed.authorized(&result).map(Work::Tell));
+                    }
+                    let panicked = |_| Err(Denied { status: 500, challenge: String::new() });
+                    site.authorized(now, exchange, result.unwrap_or_else(panicked));
                 }
                 SiteStep::Ready(exchange) => wakers.extend(exchanges.remove(&exchange)),
                 SiteStep::Room(server) => {
@@ -121,6 +132,9 @@ impl Shared {
                         wakers.extend(found.waiting.take());
                     }
                     work.push_back(Work::End(server));
+                    if let Some(observed) = observed {
+                        work.extend(observed.ended(server).map(Work::Tell));
+                    }
                 }
                 SiteStep::Wait(next) => {
                     let is_sooner = next.is_some_and(|next| until.is_none_or(|until| next < until));
@@ -143,13 +157,26 @@ impl Shared {
         mut turn: SiteTurn<'_, PendingResponse>,
         servers: &mut HashMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
+        observed: Option<&mut ObservedSessions>,
     ) -> usize {
-        self.settings.observe(event);
+        let connection = observed.map(|observed| {
+            let (connection, connected) = observed.connection(&turn);
+            work.extend(connected.map(Work::Tell));
+            connection
+        });
         match event {
-            ServerEvent::Request(request) => return self.begin(request, turn, servers, work),
-            ServerEvent::RequestCancelled { request, .. }
-            | ServerEvent::RequestTimedOut { request } => {
-                work.push_back(Work::Cancel(turn.request_key(*request)));
+            ServerEvent::Request(request) => {
+                return self.begin(request, turn, servers, work, connection);
+            }
+            ServerEvent::RequestCancelled { request, .. } => {
+                work.push_back(Work::Cancel(turn.request_key(*request), Ended::Cancelled));
+            }
+            ServerEvent::RequestTimedOut { request } => {
+                work.push_back(Work::Cancel(turn.request_key(*request), Ended::TimedOut));
+            }
+            ServerEvent::Violation(violation) => {
+                let why = Refusal::from(*violation);
+                work.extend(connection.map(|to| Work::Tell(Box::new(to.refused(why)))));
             }
             ServerEvent::CallFinished { call, outcome } => {
                 if let Some(found) = servers.get_mut(&turn.server_key()) {
@@ -169,6 +196,7 @@ impl Shared {
         mut turn: SiteTurn<'_, PendingResponse>,
         servers: &mut HashMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
+        connection: Option<&ObservedConnection<'static>>,
     ) -> usize {
         let server = turn.server_key();
         let limit = self.settings.max_params;
@@ -177,19 +205,27 @@ impl Shared {
         let origin =
             HttpOrigin { server, principal: turn.principal().cloned(), head: turn.head().cloned() };
         let (mut machine, tx) = turn.parts(request.handle);
+        let observed =
+            connection.map(|to| Box::new(to.request(machine.request_id(request.handle), request)));
         if params.is_some_and(|params| params.load(Ordering::Acquire) >= limit)
             && machine.open_requests() > 1
         {
             let error = RpcError::internal("Too many requests in flight");
-            turn.answer(request.handle, PendingResponse::Refused(error));
+            let response = PendingResponse::Refused(error);
+            let kind = response.kind(request.revision);
+            work.extend(observed.map(|to| Work::Tell(to.without_handler(Refusal::Limit, kind))));
+            turn.answer(request.handle, response);
             return 0;
         }
         let kept = if bytes > UNCOUNTED { bytes } else { 0 };
         let params = ParamsReservation::new(bytes, params, limit, &self.driver)
             .with_body(kept, &self.released);
-        match self.settings.admit(request, Some(origin), &mut machine, tx, params) {
-            Admission::Responded => {}
-            Admission::Response { response, .. } => turn.answer(request.handle, response),
+        match self.settings.admit(request, Some(origin), &mut machine, tx, params, observed) {
+            Admission::Responded(telling) => work.extend(telling.map(Work::Tell)),
+            Admission::Response { response, telling, .. } => {
+                work.extend(telling.map(Work::Tell));
+                turn.answer(request.handle, response);
+            }
             Admission::Handler(request) => work.push_back(Work::Begin(server, request)),
         }
         kept
