@@ -218,7 +218,8 @@ impl<'c, O> Site<'c, O> {
                 self.ready(exchange);
             }
         }
-        if id.is_some() || instance.state.server(self.config).open_requests() > 0 {
+        let is_alone = matches!(instance.kind, Kind::Alone);
+        if !is_alone || instance.state.server(self.config).open_requests() > 0 {
             self.ended.push_back(key);
         }
     }
