@@ -159,7 +159,7 @@ fn each_request_begins_runs_and_ends_in_its_own_way() {
         ("refuse", vec!["1 failed: Busy"], "error 7"),
         ("by_hand", vec![], "tool failed"),
         ("ask", vec![], "input required"),
-        ("add", vec!["1 failed: to: is missing, must be an integer"], "tool failed"),
+        ("add", vec!["1 failed: to: is missing, must be an integer from 0 to 255"], "tool failed"),
         ("unknown", vec!["1 refused: invalid parameters"], "error -32602"),
     ] {
         let (began, ended) = (format!("tools/call {name} (id 1) began"), format!("1 ended: {end}"));
