@@ -181,7 +181,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
         }
     }
 
-    /// Returns what is to be done next. First the outcomes and changes that were handed in are
+    /// Returns what is to be done next. First the changes and outcomes that were handed in are
     /// written, then timeouts are handled, then frames.
     ///
     /// A frame that a turn has begun must be gone on with before: if nothing else is left to be
@@ -213,8 +213,9 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
-        let has_outcome = self.send_outcomes();
+        // A handler tells of changes before it responds.
         let has_notice = self.memory.notify(self.config, &mut self.tx);
+        let has_outcome = self.send_outcomes();
         let waits = has_outcome || has_notice || self.is_held();
         let is_closing = self.memory.is_closing() && !has_notice;
         let admission = self.memory.admission();

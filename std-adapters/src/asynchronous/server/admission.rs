@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use mcp_sansio::{OwnedRequest, Request, RpcError, SendError, Server, Target, TxBuffer};
+use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
 
 use super::app::Settings;
 use super::catalog::Found;
 use super::context::{ActiveRequest, Origin};
-use super::inner::ParamsReservation;
 use super::kept::Kept;
 use super::pending_responses::PendingResponse;
+use super::reservation::ParamsReservation;
 use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -18,8 +18,8 @@ use crate::rounds::Round;
 pub(super) enum Admission {
     /// The catalog has responded. The observer has to be told.
     Responded(Option<Telling>),
-    /// The response has to be sent. `is_begun`: a part of it is written.
-    Response { response: PendingResponse, is_begun: bool, telling: Option<Telling> },
+    /// The response has to be sent; a part of it may be written.
+    Response(PendingResponse, Option<Telling>),
     /// A handler is to be called.
     Handler(Arc<ActiveRequest>),
 }
@@ -30,7 +30,7 @@ impl Settings {
         request: &Request<'_>,
         origin: Origin,
         server: &mut Server<'_>,
-        tx: &mut TxBuffer<Vec<u8>>,
+        tx: &mut Tx<'_>,
         params: ParamsReservation,
         observed: Option<Box<ObservedRequest<'static>>>,
     ) -> Admission {
@@ -41,7 +41,6 @@ impl Settings {
         if let Some(catalog) = &self.catalog {
             let snapshot = catalog.snapshot();
             let catalog = snapshot.catalog().checked_when_read();
-            let was_mid_frame = tx.is_mid_frame();
             match catalog.respond(server, request, tx) {
                 Ok(Target::Responded) => {
                     let kind = server.response_kind(request.handle);
@@ -51,13 +50,12 @@ impl Settings {
                     let place = catalog.place_of(&target);
                     found = Some(Found::new(snapshot, place));
                 }
-                Err(error) => {
+                Err(_) => {
                     let telling = told(observed, server.response_kind(request.handle));
                     let request = Box::new(OwnedRequest::from(request));
-                    let is_begun = error == SendError::Full && !was_mid_frame && tx.is_mid_frame();
                     let response =
                         PendingResponse::FromCatalog { request, snapshot, _params: params };
-                    return Admission::Response { response, is_begun, telling };
+                    return Admission::Response(response, telling);
                 }
             }
         }
@@ -66,7 +64,7 @@ impl Settings {
             Ok(Err(why)) => {
                 let response = PendingResponse::Refused(RpcError::invalid_params(why));
                 let telling = told(observed, response.kind(request.revision));
-                return Admission::Response { response, is_begun: false, telling };
+                return Admission::Response(response, telling);
             }
             Err(panic) => {
                 let telling = observed.map(|observed| {
@@ -75,8 +73,7 @@ impl Settings {
                         observed.panicked(&panic);
                     }) as Telling
                 });
-                let response = PendingResponse::PANICKED;
-                return Admission::Response { response, is_begun: false, telling };
+                return Admission::Response(PendingResponse::PANICKED, telling);
             }
         };
         Admission::Handler(Arc::new(ActiveRequest {

@@ -93,14 +93,6 @@ impl Broadcaster {
         self.0.is_stopping.load(Ordering::Acquire)
     }
 
-    pub(super) fn add(&self, receiver: Weak<dyn Receiver>) -> u64 {
-        let mut receivers = self.lock();
-        receivers.joined += 1;
-        let receiver_id = receivers.joined;
-        receivers.by_id.insert(receiver_id, receiver);
-        receiver_id
-    }
-
     /// Adds a receiver that is not a connection, for the lifetime of the result.
     #[cfg(feature = "http")]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
@@ -110,12 +102,15 @@ impl Broadcaster {
     }
 
     /// Adds a receiver for the lifetime of the result.
-    #[cfg(feature = "http")]
     pub(super) fn register(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        Registration(self.clone(), self.add(receiver))
+        let mut receivers = self.lock();
+        receivers.joined += 1;
+        let receiver_id = receivers.joined;
+        receivers.by_id.insert(receiver_id, receiver);
+        Registration(self.clone(), receiver_id)
     }
 
-    pub(super) fn remove(&self, receiver_id: u64) {
+    fn remove(&self, receiver_id: u64) {
         let mut receivers = self.lock();
         receivers.by_id.remove(&receiver_id);
         let was_uncounted = receivers.uncounted.remove(&receiver_id);
@@ -174,10 +169,8 @@ impl Listener for Inner {
 }
 
 /// Removes a receiver when it is dropped.
-#[cfg(feature = "http")]
 pub(super) struct Registration(Broadcaster, u64);
 
-#[cfg(feature = "http")]
 impl Drop for Registration {
     fn drop(&mut self) {
         self.0.remove(self.1);

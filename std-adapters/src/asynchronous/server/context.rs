@@ -18,10 +18,10 @@ use mcp_sansio::{
 
 use super::broadcast::Broadcaster;
 use super::catalog::Found;
-use super::inner::ParamsReservation;
 use super::kept::Kept;
 use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
+use super::reservation::ParamsReservation;
 use super::source::RequestSource;
 use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::{Ended, ObservedRequest};

@@ -8,71 +8,8 @@ use mcp_sansio::types::InputRequest;
 use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
 
 use super::broadcast::OwnedChange;
-use super::context::ActiveRequest;
 use super::context::Context;
-use super::inner::{ConnectionInner, State};
-use super::source::{Attempt, RequestSource};
-
-impl RequestSource for ConnectionInner {
-    fn now(&self) -> Instant {
-        self.now()
-    }
-
-    fn is_open(&self, request: &ActiveRequest) -> bool {
-        self.lock().server().is_request_open(request.handle)
-    }
-
-    fn poll_send(
-        &self,
-        cx: &mut task::Context<'_>,
-        _: &ActiveRequest,
-        place: &mut Option<u64>,
-        attempt: &mut Attempt<'_>,
-    ) -> Poll<Result<(), SendError>> {
-        let mut state = self.lock();
-        let (mut server, output) = state.parts();
-        let sent = match output.is_blocked() {
-            true => Err(SendError::Full),
-            false => attempt(&mut server, &mut output.tx),
-        };
-        if sent == Err(SendError::Full) {
-            state.waiting.wait(place, cx.waker());
-            return Poll::Pending;
-        }
-        state.notify_driver();
-        Poll::Ready(sent)
-    }
-
-    fn leave(&self, _: &ActiveRequest, place: u64) {
-        self.lock().waiting.leave(place);
-    }
-
-    fn poll_input(
-        &self,
-        cx: &mut task::Context<'_>,
-        request: &ActiveRequest,
-        input_request: Option<OwnedJson>,
-        place: &mut Option<u64>,
-    ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        let mut state = self.lock();
-        if let Some(input_request) = input_request {
-            *place = Some(state.input_requests.begin(request.handle, input_request));
-            state.notify_driver();
-        }
-        match *place {
-            Some(place) => state.input_requests.poll(place, cx),
-            None => Poll::Pending,
-        }
-    }
-
-    fn leave_input(&self, _: &ActiveRequest, place: u64) {
-        let mut state = self.lock();
-        let State { input_requests, memory, config, .. } = &mut *state;
-        if input_requests.leave(place, |call| memory.server(config).is_call_open(call)) {
-            state.notify_driver();
-        }
-    }
-}
+use super::source::Attempt;
 
 impl Link for Context {
     fn now(&self) -> Instant {

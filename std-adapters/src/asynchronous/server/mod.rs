@@ -6,21 +6,22 @@ mod broadcast;
 mod catalog;
 mod connection;
 mod context;
-mod dispatcher;
 mod driver_waker;
 #[cfg(feature = "http")]
 pub(super) mod http;
-mod inner;
 mod input;
 mod kept;
 mod link;
 mod listener;
-mod output;
 mod parameters;
 mod pending_responses;
 mod reply;
+mod reservation;
 mod runner;
 mod source;
+mod steps;
+mod stream;
+mod stream_io;
 mod tools;
 
 use super::tasks;

@@ -7,8 +7,8 @@ use mcp_sansio::{
 
 use super::catalog::Snapshot;
 use super::context::ActiveRequest;
-use super::inner::ParamsReservation;
 use super::reply::{HandlerResult, Reply};
+use super::reservation::ParamsReservation;
 use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
 

@@ -53,10 +53,6 @@ impl<K: Eq + Hash, F> Runner<K, F> {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.servers.is_empty()
-    }
-
     /// Drops all handlers of a server.
     pub(super) fn end(&mut self, server: &K) {
         let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };

@@ -18,9 +18,9 @@ use super::super::app::Settings;
 use super::super::broadcast::{OwnedChange, Receiver, Registration};
 use super::super::context::{ActiveRequest, HttpOrigin};
 use super::super::driver_waker::{DriverWaker, WakerSet};
-use super::super::inner::ParamsReservation;
 use super::super::input::{Destination, InputRequests, Outputs};
 use super::super::pending_responses::PendingResponse;
+use super::super::reservation::ParamsReservation;
 use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
@@ -222,7 +222,7 @@ impl Shared {
             .with_body(kept, &self.released);
         match self.settings.admit(request, Some(origin), &mut machine, tx, params, observed) {
             Admission::Responded(telling) => work.extend(telling.map(Work::Tell)),
-            Admission::Response { response, telling, .. } => {
+            Admission::Response(response, telling) => {
                 work.extend(telling.map(Work::Tell));
                 turn.answer(request.handle, response);
             }

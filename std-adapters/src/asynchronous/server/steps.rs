@@ -1,0 +1,219 @@
+//! The steps of a connection on a stream: what the core says is done, and what it needs.
+
+use std::future::Future;
+use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Acquire;
+use std::task::{self, Waker};
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
+
+use super::admission::Admission;
+use super::app::{App, Settings};
+use super::connection::{Connection, ConnectionEnd};
+use super::context::{ActiveRequest, Context, Origin};
+use super::pending_responses::PendingResponse;
+use super::reply::IntoReply;
+use super::reservation::ParamsReservation;
+use super::runner::Job;
+use super::stream::{SharedStream, State};
+use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
+use crate::rounds::response;
+
+/// Result of a step.
+enum Next {
+    Begin(Arc<ActiveRequest>),
+    Cancel(RequestHandle, Ended),
+    Tell(Telling),
+    Step,
+    /// A line has been handled.
+    Line,
+    /// There is nothing to do without I/O, or until this time.
+    Idle(Option<Instant>),
+    End(ConnectionEnd),
+}
+
+impl<A, H, T, F> Connection<A, T, F>
+where
+    A: Deref<Target = App<H>> + Unpin,
+    H: Fn(Context) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output: IntoReply>,
+{
+    /// Runs handlers, and makes steps until there is nothing to do without I/O. Returns whether
+    /// there may be more to do.
+    pub(super) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+        let moved = self.run_handlers(cx);
+        // What has been received is handled before timeouts, which may wait for it.
+        let (mut catches_up, mut is_idle, mut lines) = (true, false, 0);
+        let now = self.shared.now();
+        for _ in 0..STEPS {
+            match self.step(&mut catches_up, now) {
+                Next::Begin(request) => {
+                    let source = Arc::<SharedStream>::clone(&self.shared);
+                    self.runner.admit(&self.app, &(), Job { request, source });
+                    // A handler that completes at once is answered at once, so responses keep the
+                    // order of requests.
+                    self.run_handlers(cx);
+                }
+                Next::Cancel(request, how) => self.runner.cancel(&self.app, &(), request, how),
+                Next::Tell(tell) => tell(),
+                Next::Step => {}
+                Next::Line if lines == LINES => break,
+                Next::Line => lines += 1,
+                Next::Idle(until) => {
+                    self.until = until.and_then(|until| self.shared.real_time(until));
+                    is_idle = true;
+                    break;
+                }
+                Next::End(end) => {
+                    self.end(end);
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(self.transfer(is_idle, now, cx)? || moved)
+    }
+
+    /// Polls the handlers that have been woken. Returns whether any made progress.
+    fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
+        let shared = &self.shared;
+        self.runner.run(&self.app, cx, |(), request, response| shared.answer(request, response))
+    }
+
+    fn step(&mut self, catches_up: &mut bool, now: Instant) -> Next {
+        let Self { settings, shared, io, observed, is_closing, .. } = self;
+        let mut state = shared.lock();
+        state.send_input_requests(now);
+        state.limit_requests(settings, shared.params.load(Acquire), io.input_ended);
+        let State { core, input_requests, full_since, .. } = &mut *state;
+        let step = if *catches_up { core.catch_up(now) } else { core.next(now) };
+        match step {
+            Step::Event(event, mut turn) => {
+                match event {
+                    ServerEvent::Request(request) => {
+                        let observed = observed.as_ref();
+                        begin(shared, settings, observed, *is_closing, &request, &mut turn)
+                    }
+                    ServerEvent::RequestCancelled { request, .. } => {
+                        *full_since = None;
+                        Next::Cancel(request, Ended::Cancelled)
+                    }
+                    ServerEvent::RequestTimedOut { request } => {
+                        *full_since = None;
+                        Next::Cancel(request, Ended::TimedOut)
+                    }
+                    ServerEvent::Violation(violation) => match observed {
+                        Some(observed) => {
+                            Next::Tell(Box::new(observed.refused(Refusal::from(violation))))
+                        }
+                        None => Next::Step,
+                    },
+                    ServerEvent::CallFinished { call, outcome } => {
+                        input_requests.finish(call, response(&outcome));
+                        Next::Step
+                    }
+                    ServerEvent::Unresponsive => Next::End(ConnectionEnd::Unresponsive),
+                    // The core has responded to the rest: `initialize`, `ping`, log levels,
+                    // subscriptions.
+                    _ => Next::Step,
+                }
+            }
+            Step::Again => {
+                io.progressed();
+                Next::Line
+            }
+            Step::Io { until, .. } if *catches_up && until.is_some_and(|until| until <= now) => {
+                *catches_up = false;
+                Next::Step
+            }
+            // A deadline that has passed waits for room, not for time.
+            Step::Io { until, .. } => Next::Idle(until.filter(|until| *until > now)),
+            Step::Closed if io.input_ended => Next::End(ConnectionEnd::Closed),
+            Step::Closed => Next::End(ConnectionEnd::ShutDown),
+        }
+    }
+
+    /// Writes, and reads if all lines are handled. Returns whether there may be more to do.
+    fn transfer(
+        &mut self,
+        is_idle: bool,
+        now: Instant,
+        cx: &mut task::Context<'_>,
+    ) -> io::Result<bool> {
+        let Self { settings, shared, io, .. } = self;
+        let mut state = shared.lock();
+        let had_ended = io.input_ended;
+        let mut turn = state.core.turn(now);
+        let (write, read) = turn.io();
+        let pending = write.len();
+        let written = io.write(cx, write)?;
+        let has_read = is_idle && io.read(cx, read)?;
+        turn.wrote(written);
+        if io.input_ended && !had_ended {
+            state.core.end_of_input();
+        }
+        let waits = state.core.waits_for_room();
+        self.until = self.until.into_iter().chain(state.full_until(settings)).min();
+        let waiting = state.with_room();
+        drop(state);
+        waiting.for_each(Waker::wake);
+        if is_idle && had_ended && !waits {
+            // Nothing would send the responses that are missing.
+            self.end(ConnectionEnd::Closed);
+        }
+        let is_waiting = written < pending || waits || self.is_closing;
+        Ok(!is_idle || has_read || written > 0 && is_waiting)
+    }
+
+    /// The connection is over: drops running handlers.
+    fn end(&mut self, end: ConnectionEnd) {
+        self.runner.end(&());
+        self.end = Some(end);
+    }
+}
+
+/// Admits a request, or refuses it.
+fn begin(
+    shared: &SharedStream,
+    settings: &Settings,
+    observed: Option<&ObservedConnection<'static>>,
+    is_closing: bool,
+    request: &Request<'_>,
+    turn: &mut Turn<'_, Server<'_>, PendingResponse>,
+) -> Next {
+    let handle = request.handle;
+    let (server, tx) = turn.parts();
+    let observed =
+        observed.map(|connection| Box::new(connection.request(server.request_id(handle), request)));
+    let limit = settings.max_params;
+    let refusal = if is_closing {
+        Some(("The server is shutting down", Refusal::ShuttingDown))
+    } else if shared.params.load(Acquire) >= limit && server.open_requests() > 1 {
+        Some(("Too many requests in flight", Refusal::Limit))
+    } else {
+        None
+    };
+    let (response, telling) = if let Some((text, why)) = refusal {
+        let response = PendingResponse::Refused(RpcError::internal(text));
+        let kind = response.kind(request.revision);
+        (response, observed.map(|observed| observed.without_handler(why, kind)))
+    } else {
+        let bytes = request.params.raw().as_str().len();
+        let params = ParamsReservation::new(bytes, Some(&shared.params), limit, &shared.driver);
+        match settings.admit(request, Origin::default(), server, tx, params, observed) {
+            Admission::Responded(telling) => return telling.map_or(Next::Step, Next::Tell),
+            Admission::Handler(request) => return Next::Begin(request),
+            Admission::Response(response, telling) => (response, telling),
+        }
+    };
+    // It has none yet.
+    let _ = turn.answer(handle, response);
+    telling.map_or(Next::Step, Next::Tell)
+}
+
+/// Maximum number of lines of a round, and of steps for them.
+const LINES: usize = 16;
+const STEPS: usize = 64;
