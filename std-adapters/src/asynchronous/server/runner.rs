@@ -1,8 +1,7 @@
 //! Runs handlers: their futures, and the requests that wait for one of them to end.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
-use std::hash::Hash;
 use std::mem::take;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -22,7 +21,7 @@ use crate::observer::Ended;
 /// a request. A panic ends its own handler only.
 pub(super) struct Runner<K, F> {
     handlers: Tasks<(K, Arc<ActiveRequest>), F>,
-    servers: HashMap<K, Handlers>,
+    servers: BTreeMap<K, Handlers>,
     /// Responses of handlers that panicked before they had a future.
     panicked: VecDeque<(K, RequestHandle)>,
     /// For the next server.
@@ -43,11 +42,11 @@ pub(super) struct Job {
     pub(super) source: Arc<dyn RequestSource>,
 }
 
-impl<K: Eq + Hash, F> Runner<K, F> {
+impl<K: Ord, F> Runner<K, F> {
     pub(super) fn new() -> Self {
         Self {
             handlers: Tasks::new(),
-            servers: HashMap::new(),
+            servers: BTreeMap::new(),
             panicked: VecDeque::new(),
             unused: Handlers::default(),
         }
@@ -71,7 +70,7 @@ impl<K: Eq + Hash, F> Runner<K, F> {
     }
 }
 
-impl<K: Clone + Eq + Hash, F: Future<Output: IntoReply>> Runner<K, F> {
+impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     /// Starts the handler of a request, now or when one of the same server has ended: see
     /// [`App::max_running`].
     pub(super) fn admit<H>(&mut self, app: &App<H>, server: &K, job: Job)

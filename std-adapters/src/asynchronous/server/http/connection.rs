@@ -77,14 +77,14 @@ async fn respond<T>(
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut exchange = server.open(head.head);
-    if exchange.wants_body().await {
+    let (mut exchange, wants_body) = server.open(head.head);
+    if wants_body || exchange.wants_body().await {
         wire.begin_body(head.content_length);
         if head.expects_continue {
             wire.out.extend_from_slice(CONTINUE);
             wire.flush().await?;
         }
-        if let Some(error) = feed(wire, &mut exchange).await? {
+        if let Some(error) = feed(wire, &mut exchange, head.content_length).await? {
             refuse(error, sender, &mut wire.out);
             return Ok(());
         }
@@ -125,20 +125,29 @@ where
 }
 
 /// Feeds the body, until it is complete or there is a response.
-async fn feed<T>(wire: &mut Wire<T>, exchange: &mut HttpExchange) -> io::Result<Option<HttpError>>
+async fn feed<T>(
+    wire: &mut Wire<T>,
+    exchange: &mut HttpExchange,
+    length: Option<usize>,
+) -> io::Result<Option<HttpError>>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
+    let (mut total, mut has_ended) = (0, false);
     loop {
         match wire.reader.next_part() {
             Ok(Some(Part::Body(piece))) => {
+                total += piece.len();
+                has_ended = length == Some(total);
                 let mut fed = 0;
-                poll_fn(|cx| exchange.poll_feed(cx, piece, &mut fed)).await;
+                poll_fn(|cx| exchange.poll_feed(cx, piece, &mut fed, has_ended)).await;
                 continue;
             }
             Ok(Some(Part::End)) => {
                 wire.end_body();
-                exchange.end_body();
+                if !has_ended {
+                    exchange.end_body();
+                }
                 return Ok(None);
             }
             Ok(_) => {}
@@ -212,7 +221,8 @@ struct ShutdownSignal(Mutex<Option<Waker>>);
 impl ShutdownSignal {
     /// Keeps the waker of the connection.
     fn set(&self, waker: &Waker) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert_with(|| waker.clone()).clone_from(waker);
     }
 }
 

@@ -55,11 +55,7 @@ impl HttpExchange {
     }
 
     pub(super) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let key = self.key;
-        self.server.poll_exchange(key, cx, |site, _| match site.wants_body(key) {
-            true => Some(true),
-            false => site.response(key).is_some().then_some(false),
-        })
+        self.server.poll_wants_body(self.key, cx)
     }
 
     /// Feeds a piece of the body. Waits while the [budget](super::HttpOptions::body_budget) has no
@@ -68,19 +64,27 @@ impl HttpExchange {
     /// Not cancel safe: a part of the piece may have been fed.
     pub async fn feed(&mut self, piece: &[u8]) {
         let mut fed = 0;
-        poll_fn(|cx| self.poll_feed(cx, piece, &mut fed)).await;
+        poll_fn(|cx| self.poll_feed(cx, piece, &mut fed, false)).await;
     }
 
+    /// Feeds the rest of a piece, and ends the body if it is the last one.
     pub(super) fn poll_feed(
         &mut self,
         cx: &mut Context<'_>,
         piece: &[u8],
         fed: &mut usize,
+        is_last: bool,
     ) -> Poll<()> {
         let key = self.key;
-        self.server.poll_exchange(key, cx, |site, _| {
+        self.server.poll_exchange(key, cx, |site, now| {
             *fed += site.feed_body(key, piece.get(*fed..).unwrap_or_default());
-            (*fed >= piece.len()).then_some(())
+            if *fed < piece.len() {
+                return None;
+            }
+            if is_last {
+                site.end_of_body(now, key);
+            }
+            Some(())
         })
     }
 

@@ -1,6 +1,6 @@
 //! An HTTP server without sockets.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -81,8 +81,8 @@ impl HttpServer {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 site,
-                exchanges: HashMap::new(),
-                servers: HashMap::new(),
+                exchanges: BTreeMap::new(),
+                servers: BTreeMap::new(),
                 work: VecDeque::new(),
                 until: None,
                 has_steps: false,
@@ -110,12 +110,16 @@ impl HttpServer {
         target: &str,
         fields: impl Fields + Send + 'static,
     ) -> HttpExchange {
-        self.open(OwnedHead::new(method, target, fields))
+        self.open(OwnedHead::new(method, target, fields)).0
     }
 
-    pub(super) fn open(&self, head: OwnedHead) -> HttpExchange {
-        let key = self.with(|site, now| site.open(now, head));
-        HttpExchange::new(self.clone(), key)
+    /// Begins an exchange. Returns whether its body is wanted already.
+    pub(super) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
+        let (key, wants_body) = self.with(|site, now| {
+            let key = site.open(now, head);
+            (key, site.wants_body(key))
+        });
+        (HttpExchange::new(self.clone(), key), wants_body)
     }
 
     /// Runs handlers, and handles deadlines, until the application has
@@ -131,11 +135,12 @@ impl HttpServer {
         F: Future<Output: IntoReply>,
     {
         let mut runner = Runner::new();
+        let mut work = VecDeque::new();
         let mut timer = LazyTimer::new();
         poll_fn(|cx| {
             for _ in 0..ROUNDS {
                 self.0.driver.begin_round();
-                match self.round(app, &mut runner, &mut timer, cx) {
+                match self.round(app, &mut runner, &mut work, &mut timer, cx) {
                     Poll::Ready(true) => return Poll::Ready(()),
                     Poll::Ready(false) => {}
                     Poll::Pending if self.0.driver.register(cx.waker()) => return Poll::Pending,
@@ -154,6 +159,7 @@ impl HttpServer {
         &self,
         app: &App<H>,
         runner: &mut Runner<ServerKey, F>,
+        work: &mut VecDeque<Work>,
         timer: &mut LazyTimer,
         cx: &mut task::Context<'_>,
     ) -> Poll<bool>
@@ -161,13 +167,14 @@ impl HttpServer {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let (work, until, has_steps, is_over) = {
+        let (until, has_steps, is_over) = {
             let mut state = self.0.lock();
+            std::mem::swap(&mut state.work, work);
             let is_over = state.site.is_over() && state.site.exchanges() == 0;
-            (std::mem::take(&mut state.work), state.until, state.has_steps, is_over)
+            (state.until, state.has_steps, is_over)
         };
         let mut moved = !work.is_empty();
-        for work in work {
+        for work in work.drain(..) {
             match work {
                 Work::Begin(server, request) => {
                     let source = Arc::<Shared>::clone(&self.0);
@@ -216,9 +223,29 @@ impl HttpServer {
         call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> Option<R>,
     ) -> Poll<R> {
         self.0.with(|state, now| {
-            // Before the steps, so that no change is missed.
-            state.exchanges.entry(key).or_insert_with(|| cx.waker().clone()).clone_from(cx.waker());
-            call(&mut state.site, now).map_or(Poll::Pending, Poll::Ready)
+            let result = call(&mut state.site, now);
+            if result.is_none() {
+                // Before the steps, so that no change is missed.
+                state.watch(key, cx);
+            }
+            result.map_or(Poll::Pending, Poll::Ready)
+        })
+    }
+
+    /// Returns whether more of a body is wanted, or `Pending`. In any case the task is woken when
+    /// that changes.
+    pub(super) fn poll_wants_body(
+        &self,
+        key: ExchangeKey,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<bool> {
+        self.0.with(|state, _| {
+            state.watch(key, cx);
+            match state.site.wants_body(key) {
+                true => Poll::Ready(true),
+                false if state.site.response(key).is_some() => Poll::Ready(false),
+                false => Poll::Pending,
+            }
         })
     }
 

@@ -1,6 +1,6 @@
 //! A site behind a mutex, as exchanges and handlers share it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{self, Poll, Waker};
@@ -44,9 +44,9 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) site: Site<'static, PendingResponse>,
     /// Wakers of the exchanges that wait.
-    pub(super) exchanges: HashMap<ExchangeKey, Waker>,
+    pub(super) exchanges: BTreeMap<ExchangeKey, Waker>,
     /// Sessions with requests, and servers whose handlers wait.
-    pub(super) servers: HashMap<ServerKey, ServerState>,
+    pub(super) servers: BTreeMap<ServerKey, ServerState>,
     /// For the runner.
     pub(super) work: VecDeque<Work>,
     /// The next deadline of the site.
@@ -70,6 +70,14 @@ pub(super) enum Work {
     End(ServerKey),
     /// An observer is told where the mutex is not locked, and in the order of the work.
     Tell(Telling),
+}
+
+impl State {
+    /// Wakes a task when there is something to do for an exchange.
+    pub(super) fn watch(&mut self, key: ExchangeKey, cx: &task::Context<'_>) {
+        let waker = self.exchanges.entry(key).or_insert_with(|| cx.waker().clone());
+        waker.clone_from(cx.waker());
+    }
 }
 
 impl Shared {
@@ -155,7 +163,7 @@ impl Shared {
         &self,
         event: &ServerEvent<'_>,
         mut turn: SiteTurn<'_, PendingResponse>,
-        servers: &mut HashMap<ServerKey, ServerState>,
+        servers: &mut BTreeMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
         observed: Option<&mut ObservedSessions>,
     ) -> usize {
@@ -194,7 +202,7 @@ impl Shared {
         &self,
         request: &Request<'_>,
         mut turn: SiteTurn<'_, PendingResponse>,
-        servers: &mut HashMap<ServerKey, ServerState>,
+        servers: &mut BTreeMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
         connection: Option<&ObservedConnection<'static>>,
     ) -> usize {

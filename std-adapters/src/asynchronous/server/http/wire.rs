@@ -185,14 +185,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// as far as there is room; the rest is read and dropped, because the end of the connection is
     /// only seen behind it. A client that sends more than [`MAX_DROPPED`] bytes counts as gone.
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut dropped = [0; 4096];
         while self.turns.take(cx) {
+            let mut dropped;
             let spare = self.reader.spare();
             // Bytes behind dropped ones are not the start of a request.
             let is_kept = self.dropped == 0 && !spare.is_empty();
-            match Pin::new(&mut self.stream)
-                .poll_read(cx, if is_kept { spare } else { &mut dropped })
-            {
+            let buffer = if is_kept {
+                spare
+            } else {
+                dropped = [0; 4096];
+                &mut dropped
+            };
+            match Pin::new(&mut self.stream).poll_read(cx, buffer) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => return true,
                 Poll::Ready(Ok(read)) if is_kept => self.reader.commit(read),
