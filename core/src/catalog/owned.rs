@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::entry::{Entry, Kind};
-use super::list::{LISTS, List};
+use super::list::List;
 use super::look_up::LookUps;
 use super::{CHECK, Catalog, Tools, check};
 use crate::printable::Printable;
@@ -46,7 +46,7 @@ use crate::server::Change;
 pub struct OwnedCatalog {
     /// Everything but the lists.
     constant: Catalog<'static>,
-    /// In the order of [`LISTS`].
+    /// In the order of [`LISTS`](super::list::LISTS).
     lists: [Vec<Entry<'static>>; 4],
     generations: [u64; 4],
 }
@@ -59,7 +59,7 @@ impl OwnedCatalog {
         let Catalog { tools, resources, templates, prompts, .. } = *constant;
         let lists = [tools.entries, resources, templates, prompts].map(<[_]>::to_vec);
         let mut owned = Self { constant: *constant, lists, generations: [0; 4] };
-        (0..LISTS.len()).for_each(|list| owned.changed(list));
+        owned.generations = core::array::from_fn(|list| owned.generation(list));
         owned
     }
 
@@ -72,10 +72,11 @@ impl OwnedCatalog {
         let list = entry.list();
         let checked = check::check_entry(&entry, self.list(list).iter());
         checked.map_err(|reason| AddError { entry: entry.key().chars().collect(), reason })?;
-        if let Some(entries) = self.lists.get_mut(list) {
+        let generation = self.generations.get_mut(list);
+        if let (Some(entries), Some(generation)) = (self.lists.get_mut(list), generation) {
+            *generation = next_generation(*generation, &entry);
             entries.push(entry);
         }
-        self.changed(list);
         Ok(())
     }
 
@@ -111,8 +112,9 @@ impl OwnedCatalog {
         let len = entries.len();
         entries.retain(|entry| entry.key() != key);
         let is_removed = entries.len() < len;
-        if is_removed {
-            self.changed(list);
+        let generation = self.generation(list);
+        if let Some(of_list) = self.generations.get_mut(list) {
+            *of_list = generation;
         }
         is_removed
     }
@@ -129,7 +131,7 @@ impl OwnedCatalog {
             templates,
             prompts,
             look_ups: LookUps::ALL,
-            generations: self.generations.map(|generation| generation as u32),
+            generations: self.generations.map(|generation| (generation ^ generation >> 32) as u32),
             ..self.constant
         }
     }
@@ -155,17 +157,15 @@ impl OwnedCatalog {
         List(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
     }
 
-    /// Computes the generation of a list that has changed: the same lists have the same one, also
-    /// in another process.
-    fn changed(&mut self, list: usize) {
-        let next = |hash: u64, entry: &Entry<'_>| {
-            (hash.rotate_left(5) ^ entry.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        };
-        let hash = self.list(list).iter().fold(0, next);
-        if let Some(generation) = self.generations.get_mut(list) {
-            *generation = hash ^ hash >> 32;
-        }
+    fn generation(&self, list: usize) -> u64 {
+        self.list(list).iter().fold(0, next_generation)
     }
+}
+
+/// Returns the generation of a list with one more entry. It is a hash, so that the same lists have
+/// the same one, also in another process.
+fn next_generation(generation: u64, entry: &Entry<'_>) -> u64 {
+    (generation.rotate_left(5) ^ entry.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Error of [`OwnedCatalog::add`].

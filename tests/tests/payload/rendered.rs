@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     Annotations, Icon, IconTheme, Number, Prompt, PromptArgument, Resource, ResourceTemplate, Role,
     TaskSupport, Tool, ToolAnnotations, ToolExecution,
 };
-use mcp_sansio::{Encode, Entry, RawJson, Revision, entries, to_slice};
+use mcp_sansio::{Encode, Entry, OwnedJson, RawJson, Revision, entries, to_slice};
 
 const ICONS: &[Icon<'static>] = &[
     Icon::new("data:,").sizes(&[]).theme(IconTheme::Dark),
@@ -102,5 +102,26 @@ fn rendered_entries_read_as_encoded_values_in_each_revision() {
         assert_eq!(rendered.output_schema().is_some(), entry.output_schema().is_some());
         let one_line = entry.input_schema().as_str().replace('\n', " ");
         assert_eq!(rendered.input_schema().as_str().replace('\n', " "), one_line);
+    }
+}
+
+#[test]
+fn owned_entries_have_any_text() {
+    let every: String = ('\0'..'\u{900}').chain(['\u{2028}', '\u{ffff}', '\u{1f600}']).collect();
+    let spaced = "\r\n{\t\"type\" :\n[ \"object\" , 1.50e+3,\r\"\\ud83d\\ude00\\n\" ] }\n";
+    let received = RawJson::parse("\"a\\u0062\\\"\\/c\"").unwrap().as_string().unwrap();
+    let mut tool = Tool::new("t", RawJson::parse(spaced).unwrap()).description(&every);
+    tool.name = received.into();
+    tool.title = Some(received.into());
+    let (owned, borrowed) = (Entry::from(tool), Entry::from(&tool));
+    assert_eq!((owned.key(), owned.key() == "ab\"/c"), (borrowed.key(), true));
+    assert_eq!(owned.input_schema().as_str(), borrowed.input_schema().as_str());
+    for revision in Revision::ALL {
+        let texts = [&owned, &borrowed].map(|entry| {
+            let text = OwnedJson::new(entry, revision).unwrap();
+            serde_json::from_str::<serde_json::Value>(text.as_raw().as_str()).unwrap()
+        });
+        assert_eq!(texts[0], texts[1]);
+        assert_eq!(texts[0]["description"], every);
     }
 }

@@ -173,3 +173,42 @@ fn a_tool_adds_a_tool() {
         assert!(error.to_string().contains("Unknown tool"), "{error}");
     }
 }
+
+#[test]
+fn each_list_is_of_one_state_while_threads_change_it() {
+    let catalog = SharedCatalog::new(&CATALOG);
+    let mut peer = Peer::connect(&catalog, Polled::new, "2025-11-25");
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let catalog = &catalog;
+            scope.spawn(move || {
+                for number in 0..50 {
+                    let pair = ["left", "right"].map(|side| format!("{side}-{thread}-{number}"));
+                    let added = catalog.update(|tools| {
+                        pair.iter().try_for_each(|name| tools.add(Tool::new(name, OBJECT)))
+                    });
+                    assert_eq!(added, Ok(()));
+                }
+            });
+        }
+        let mut listed = 0;
+        while listed < 401 {
+            peer.send("tools/list", json!({}));
+            let response = loop {
+                let message = peer.read();
+                if message["method"] != "notifications/tools/list_changed" {
+                    break message;
+                }
+            };
+            let tools = response["result"]["tools"].as_array().unwrap();
+            let count = |side| {
+                let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+                names.filter(|name| name.starts_with(side)).count()
+            };
+            assert_eq!(count("left"), count("right"));
+            assert!(tools.len() >= listed, "{} after {listed}", tools.len());
+            listed = tools.len();
+        }
+    });
+    assert_eq!(catalog.snapshot().catalog().check().err().map(|error| error.reason), None);
+}
