@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::io::Read as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -83,4 +84,33 @@ fn a_prompt_asks_for_a_summary() {
         prompt["messages"],
         json!([{"role": "user", "content": {"type": "text", "text": text}}])
     );
+}
+
+#[test]
+fn standard_error_says_what_the_server_does() {
+    let (mut server, mut output) = start();
+    server.send(&call(1, "describe", json!({"table": "none\u{1b}[2J"})));
+    assert_eq!(output.next()["result"]["isError"], true);
+    server.send(&call(2, "tables\n", json!({})));
+    output.next();
+    server.write(b"noise\n");
+    output.next();
+    assert!(server.close().success());
+    let mut log = String::new();
+    server.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    let expected = [
+        "mcp: connection 1: connected (stdio)",
+        "mcp: connection 1: tools/call describe (id 1): There is no such table",
+        "mcp: connection 1: tools/call describe (id 1): tool failed in ",
+        r"mcp: connection 1: tools/call tables\n (id 2): refused: invalid parameters",
+        r"mcp: connection 1: tools/call tables\n (id 2): error -32602 in ",
+        "mcp: connection 1: refused: Parse error: the message is not JSON",
+        "mcp: connection 1: disconnected after ",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{log}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line} is not {expected}");
+    }
+    assert!(lines[2].ends_with(" ms") && lines[6].ends_with(" s: closed by the client"), "{log}");
 }

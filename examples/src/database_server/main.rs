@@ -11,6 +11,7 @@ use mcp_sansio::{
     Target, ToolContext, ToolOutput, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::observer::StderrObserver;
 
 use database::{Database, Found};
 
@@ -97,5 +98,7 @@ async fn handle(ctx: Context, database: &Database) -> HandlerResult {
 
 fn main() -> std::io::Result<()> {
     let database = Database::sample();
-    App::new(&CONFIG, |ctx| handle(ctx, &database)).catalog(&CATALOG).serve_stdio()
+    let app = App::new(&CONFIG, |ctx| handle(ctx, &database)).catalog(&CATALOG);
+    // Clients keep standard error as the log of the server.
+    app.observer(StderrObserver::new()).serve_stdio()
 }
