@@ -332,6 +332,9 @@ pub enum Disconnect<'e> {
     Unresponsive,
     /// The application has shut down.
     ShutDown,
+    /// A session over HTTP has ended: the client deleted it, it was idle too long or made room for
+    /// another one, or the application has shut down.
+    SessionEnded,
     /// Reading or writing failed, or the application returned an error.
     Failed(&'e dyn std::error::Error),
 }
@@ -343,6 +346,7 @@ impl fmt::Display for Disconnect<'_> {
             Self::Idle => f.write_str("idle"),
             Self::Unresponsive => f.write_str("no response to a ping"),
             Self::ShutDown => f.write_str("shut down"),
+            Self::SessionEnded => f.write_str("session ended"),
             Self::Failed(error) => error.fmt(f),
         }
     }

@@ -45,6 +45,7 @@ fn how(id: u32, how: &str) -> Value {
 fn observed(messages: &[Value]) -> Vec<String> {
     let recorder = Recorder::default();
     let app = App::new(&CONFIG, handler).catalog(&CATALOG).observer(recorder.clone());
+    recorder.announce(app.broadcaster());
     talk(&app, WIDE, async move |mut client| {
         for message in messages {
             client.send(message).await;

@@ -50,7 +50,7 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = HandlerResult>>> {
 /// A server on a thread of its own, which must shut down cleanly.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    hub: Broadcaster,
+    pub(crate) hub: Broadcaster,
     thread: Option<JoinHandle<()>>,
 }
 

@@ -11,7 +11,9 @@ use crate::site::{Client, call, modern, post, request};
 
 fn start(options: HttpOptions) -> (Server, Recorder) {
     let recorder = Recorder::default();
-    (Server::new(options, |app: App<Handler>| app, recorder.clone()), recorder)
+    let server = Server::new(options, |app: App<Handler>| app, recorder.clone());
+    recorder.announce(&server.hub);
+    (server, recorder)
 }
 
 /// Waits until the observer was told something with this word.
@@ -56,7 +58,7 @@ fn a_session_connects_and_its_requests_begin_and_end() {
             "3 ended: cancelled",
         ]
     );
-    assert_eq!(lines[10..], ["5 ended: connection ended", "disconnected: closed by the client"]);
+    assert_eq!(lines[10..], ["5 ended: connection ended", "disconnected: session ended"]);
 }
 
 #[test]

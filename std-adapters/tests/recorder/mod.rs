@@ -1,17 +1,27 @@
 //! An observer that writes down what it is told.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use mcp_sansio::ToolError;
+use mcp_sansio_adapters::asynchronous::Broadcaster;
 use mcp_sansio_adapters::observer::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
 
 #[derive(Clone, Default)]
-pub(crate) struct Recorder(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Recorder(Arc<Mutex<Vec<String>>>, Arc<OnceLock<Broadcaster>>);
 
 impl Recorder {
     fn write(&self, line: String) {
         self.0.lock().unwrap().push(line);
+        // Would wait for ever if a mutex of the application were locked.
+        if let Some(broadcaster) = self.1.get() {
+            broadcaster.tools_changed();
+        }
+    }
+
+    /// Announces a change in each call, from now on.
+    pub(crate) fn announce(&self, broadcaster: &Broadcaster) {
+        let _ = self.1.set(broadcaster.clone());
     }
 
     /// Returns the lines since the last call.

@@ -6,7 +6,7 @@ use mcp_sansio::http::site::{Denied, Principal, ServerKey, SiteTurn};
 
 use super::super::pending_responses::PendingResponse;
 use crate::asynchronous::panics::Panic;
-use crate::observer::{Hooks, ObservedConnection, Refusal, Telling, Transport};
+use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Telling, Transport};
 
 /// The sessions that an observer was told of. All is told later: where the mutex is not locked.
 pub(super) struct ObservedSessions {
@@ -41,8 +41,8 @@ impl ObservedSessions {
 
     /// Returns what has to be told of the end of a session.
     pub(super) fn ended(&mut self, server: ServerKey) -> Option<Telling> {
-        let connection = self.sessions.remove(&server)?;
-        Some(Box::new(move || drop(connection)))
+        let mut connection = self.sessions.remove(&server)?;
+        Some(Box::new(move || connection.disconnected(Disconnect::SessionEnded)))
     }
 
     /// Returns what has to be told of the result of an authorization.
@@ -61,6 +61,14 @@ impl ObservedSessions {
                     refused();
                 }))
             }
+        }
+    }
+}
+
+impl Drop for ObservedSessions {
+    fn drop(&mut self) {
+        for connection in self.sessions.values_mut() {
+            connection.disconnected(Disconnect::SessionEnded);
         }
     }
 }
