@@ -47,7 +47,9 @@ impl Bodies {
             }
             if self.preferred != Some(key) || wanted > self.limit.saturating_sub(self.taken) {
                 if !self.waiting.contains(&key) {
-                    self.waiting.push_back(key);
+                    // No other body can use the reserve meanwhile.
+                    let is_preferred = self.preferred == Some(key);
+                    self.waiting.insert(if is_preferred { 0 } else { self.waiting.len() }, key);
                 }
                 return None;
             }

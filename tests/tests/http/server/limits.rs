@@ -109,6 +109,30 @@ fn s5_bodies_wait_for_room_and_never_for_each_other() {
 }
 
 #[test]
+fn s5_a_body_that_may_use_the_reserve_goes_on_before_those_that_wait_longer() {
+    let mut host = Host::of(&CONFIG, |options| {
+        (options.max_body, options.body_budget) = (16 << 10, 20 << 10);
+    });
+    // A handler keeps half of the budget.
+    host.site.keep_bytes(10 << 10);
+    let request = modern("tools/list", "{}", &[]);
+    let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
+    let [first, second] = [(); 2].map(|()| {
+        let mut connection = Connection::new(head);
+        while host.run() | connection.step(&mut host, 1000) {}
+        connection.exchange.unwrap()
+    });
+    let piece = [b' '; 8 << 10];
+    assert_eq!(host.site.feed_body(first, &piece), piece.len());
+    assert_eq!(host.site.feed_body(second, &piece), 0);
+    assert_eq!(host.site.feed_body(first, &piece), 0);
+    assert!(!host.site.wants_body(first));
+    host.site.release_bytes(10 << 10);
+    assert!(host.site.wants_body(first));
+    assert_eq!(host.site.feed_body(first, &piece), piece.len());
+}
+
+#[test]
 fn a_body_that_is_not_complete_in_time_is_refused() {
     let mut host = Host::new();
     let request = modern("tools/list", "{}", &[]);
