@@ -1,28 +1,60 @@
-//! Streamable HTTP in an axum application, without an adapter or this library's HTTP/1.1: `cargo
-//! run -- 127.0.0.1:8080`
+//! The everything server in an axum application: `cargo run -- --http 127.0.0.1:8080`
 //!
-//! A [`Site`](mcp_sansio::http::site::Site) serves all revisions, with sessions, streams that are
-//! resumed, and cancellation. `exchange.rs` connects it with axum, and would connect it with any
-//! other framework in the same way; `tools.rs` has the tools.
+//! With `--token TOKEN`, requests need this bearer token. Ctrl-C shuts it down.
 
-mod exchange;
-mod tools;
-
-use std::io;
+use std::error::Error;
+use std::future::IntoFuture as _;
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::routing::any;
-use exchange::Shared;
-use mcp_sansio::http::site::SiteOptions;
+use lexopt::{Arg, Parser, ValueExt as _};
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Credentials, HttpOptions, HttpServer, Principal,
+};
+use mcp_sansio_examples::everything_server;
 use tokio::net::TcpListener;
 
-#[tokio::main]
-async fn main() -> io::Result<()> {
-    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let (mut address, mut options) =
+        ("127.0.0.1:0".to_owned(), HttpOptions::new().sse_path("/sse"));
+    let mut arguments = Parser::from_env();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Long("http") => address = arguments.value()?.parse()?,
+            Arg::Long("token") => {
+                options = options.authorize(one_user(arguments.value()?.parse()?))
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let app = everything_server::app().shutdown_timeout(Duration::from_secs(5));
+    let server = HttpServer::new(&app, options)?;
+    let router =
+        Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());
     let listener = TcpListener::bind(address).await?;
-    eprintln!("axum-server: listening on http://{}/mcp", listener.local_addr()?);
-    let shared = Shared::new(&tools::CONFIG, SiteOptions::new());
-    let serve = move |request: Request| shared.clone().serve(request);
-    axum::serve(listener, Router::new().route("/mcp", any(serve))).await
+    let address = listener.local_addr()?;
+    eprintln!(
+        "axum-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse"
+    );
+    let broadcaster = app.broadcaster().clone();
+    let stopped = async move {
+        let _ = tokio::signal::ctrl_c().await;
+        broadcaster.shut_down();
+    };
+    // The handlers run here, and connections in tasks of axum.
+    let served = axum::serve(listener, router).with_graceful_shutdown(stopped).into_future();
+    let ((), served) = tokio::join!(server.run(&app), served);
+    Ok(served?)
+}
+
+/// Accepts the token of one user. A real program verifies its signature, audience and expiry.
+fn one_user(
+    token: String,
+) -> impl Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync {
+    move |credentials| match credentials.token {
+        Some(sent) if sent == token => Ok(Principal::new("axum-server", "user")),
+        Some(_) => Err(AuthorizationError::invalid_token()),
+        None => Err(AuthorizationError::missing_token()),
+    }
 }

@@ -40,8 +40,8 @@ struct Everything {
 /// The text of a tool.
 type Answer = Result<String, ToolError<'static>>;
 
-/// Creates the application that all connections share.
-fn app() -> App<BoxedHandler> {
+/// Creates the application that all connections share, for a `main` with a transport of its own.
+pub fn app() -> App<BoxedHandler> {
     let server = Arc::new(Everything::default());
     let handler = boxed(move |ctx| handle(ctx, Arc::clone(&server)));
     App::new(&CONFIG, handler).catalog(&CATALOG).state_protector(Signature::default())

@@ -68,6 +68,8 @@
 //!
 //! Terminate TLS in a reverse proxy, or in a [`Listener`](super::Listener) with TLS streams.
 
+#[cfg(feature = "tower")]
+pub use super::server::http::ResponseBody;
 pub use super::server::http::{
     AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpResponse, HttpServer,
     Interrupted, ProtectedResource, serve,

@@ -12,8 +12,10 @@ mod many;
 mod memory;
 mod observer;
 mod old;
+mod pump;
 #[path = "../recorder/mod.rs"]
 mod recorder;
+mod requests;
 mod scripted;
 mod sessions;
 mod site;

@@ -6,12 +6,13 @@ use std::pin::Pin;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use async_io::{Async, Timer};
+use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
-use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
+use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
+use crate::pump;
 use crate::recorder::Recorder;
 use crate::site::{Client, call, initialize, modern, modern_with, post, principal};
 
@@ -64,10 +65,9 @@ impl Server {
         let thread = std::thread::spawn(move || {
             let app = App::new(&CONFIG, handler as Handler).catalog(&CATALOG);
             let app = configure(app).observer(recorder);
-            let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
-            tell.send((listener.get_ref().local_addr().unwrap(), app.broadcaster().clone()))
-                .unwrap();
-            smol::block_on(serve(&app, listener, options)).unwrap();
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();
+            pump::serve(&app, listener, options);
         });
         let (address, hub) = ready.recv().unwrap();
         Self { address, hub, thread: Some(thread) }

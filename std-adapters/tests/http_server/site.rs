@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use async_io::{Async, Timer};
+use async_io::Timer;
 use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
-use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal, serve};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
+
+use crate::pump;
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -114,10 +116,11 @@ impl Site {
         let thread = std::thread::spawn(move || {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
             let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
-            let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
-            tell.send((listener.get_ref().local_addr().unwrap(), app.broadcaster().clone()))
-                .unwrap();
-            smol::block_on(serve(&app, listener, options)).unwrap();
+            // Some handlers never end.
+            let app = app.shutdown_timeout(Duration::from_millis(200));
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();
+            pump::serve(&app, listener, options);
         });
         let (address, hub) = told.recv().unwrap();
         Self { address, hub, counts, thread: Some(thread) }

@@ -9,6 +9,8 @@ mod sender;
 mod serve;
 mod server;
 mod shared;
+#[cfg(feature = "tower")]
+mod tower;
 mod wire;
 
 pub use auth::{AuthorizationError, Credentials, ProtectedResource};
@@ -16,3 +18,5 @@ pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::HttpOptions;
 pub use serve::serve;
 pub use server::HttpServer;
+#[cfg(feature = "tower")]
+pub use tower::ResponseBody;
