@@ -12,6 +12,10 @@ use mcp_sansio::{
 
 use crate::world::*;
 
+/// Makes a connection with buffers of these lengths.
+type Serve<T, const N: usize> =
+    fn(usize, usize) -> Connection<'static, T, Vec<u8>, Vec<u8>, Reply, N>;
+
 /// The output after the response to `initialize`.
 fn rest(output: &str) -> &str {
     output.split_once('\n').map_or("", |(_, rest)| rest)
@@ -50,9 +54,7 @@ fn outcomes_are_sent_when_there_is_room_in_any_pieces() {
     outcomes_in_any_pieces(growing);
 }
 
-fn outcomes_in_any_pieces<T: OfServer, const N: usize>(
-    serving: fn(usize, usize) -> Connection<'static, T, Vec<u8>, Vec<u8>, Reply, N>,
-) {
+fn outcomes_in_any_pieces<T: OfServer, const N: usize>(serving: Serve<T, N>) {
     let input = format!("{OPEN}{}{}{}{}", call(1), ping(2), call(3), ping(4));
     let long = "x".repeat(1000);
     for (way, tx) in WAYS.iter().flat_map(|way| [1, 12, 64, 4096].map(|tx| (*way, tx))) {
@@ -248,9 +250,7 @@ fn an_outcome_goes_on_with_the_frame_that_a_turn_began() {
     outcome_goes_on(growing);
 }
 
-fn outcome_goes_on<T: OfServer, const N: usize>(
-    serving: fn(usize, usize) -> Connection<'static, T, Vec<u8>, Vec<u8>, Reply, N>,
-) {
+fn outcome_goes_on<T: OfServer, const N: usize>(serving: Serve<T, N>) {
     let input = format!("{OPEN}{}{}", call(1), call(2));
     for way in WAYS {
         let (mut connection, mut pipe) = (serving(256, 64), Pipe::new(&input, way));

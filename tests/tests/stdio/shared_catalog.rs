@@ -104,7 +104,8 @@ fn servers_that_wait_for_input_tell_their_clients_of_a_change() {
         peers.push(Peer::connect(&catalog, Polled::new, revision));
         peers.push(Peer::connect(&catalog, Threaded::new, revision));
     }
-    let updates: [fn(&SharedCatalog) -> Result<bool, AddError>; 2] = [
+    type Update = fn(&SharedCatalog) -> Result<bool, AddError>;
+    let updates: [Update; 2] = [
         |catalog| {
             catalog.update(|tools| {
                 tools.add(Tool::new("second", OBJECT))?;
