@@ -20,8 +20,9 @@ use crate::time::Instant;
 pub struct OwnedHead(Arc<Head<dyn Fields + Send + Sync>>);
 
 struct Head<F: ?Sized> {
-    method: Box<str>,
-    target: Box<str>,
+    /// The method, and the target behind it.
+    text: Box<str>,
+    method: usize,
     fields: F,
 }
 
@@ -29,19 +30,22 @@ impl OwnedHead {
     /// Copies the method and the target.
     #[must_use]
     pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
-        Self(Arc::new(Head { method: method.into(), target: target.into(), fields }))
+        let text = [method, target].concat().into();
+        Self(Arc::new(Head { text, method: method.len(), fields }))
     }
 
     /// Returns the head.
     #[must_use]
     pub fn as_head(&self) -> RequestHead<'_> {
-        RequestHead::new(&self.0.method, &self.0.target, &self.0.fields)
+        let (method, target) = self.0.text.split_at_checked(self.0.method).unwrap_or_default();
+        RequestHead::new(method, target, &self.0.fields)
     }
 }
 
 impl fmt::Debug for OwnedHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OwnedHead").field(&self.0.method).field(&self.0.target).finish()
+        let head = self.as_head();
+        f.debug_tuple("OwnedHead").field(&head.method).field(&head.target).finish()
     }
 }
 

@@ -171,13 +171,11 @@ impl<O> Instance<O> {
 
     /// Returns whether the stream of an exchange has no more output.
     pub(super) fn is_over(&mut self, config: &ServerConfig<'_>, id: ExchangeId) -> bool {
-        let server = self.state.server(config);
-        let open = if self.streams.is_own(id) {
-            server.open_requests()
-        } else {
-            server.open_requests_of(id)
-        };
-        self.streams.get(id).is_over(open)
+        let Self { state, streams, .. } = self;
+        streams.get(id).is_over(|| {
+            let server = state.server(config);
+            if streams.is_own(id) { server.open_requests() } else { server.open_requests_of(id) }
+        })
     }
 
     pub(super) fn answer(&mut self, config: &ServerConfig<'_>, request: RequestHandle, outcome: O) {
@@ -265,7 +263,7 @@ impl<O> Instance<O> {
             }
             match line.exchange {
                 Some(exchange) => ready(exchange),
-                None if !is_own && line.is_over(server.open_requests_of(id)) => {
+                None if !is_own && line.is_over(|| server.open_requests_of(id)) => {
                     streams.remove(id);
                     has_recorded = true;
                 }

@@ -251,16 +251,15 @@ fn decided<O>(
         // The id of the session is yet to be added.
         return None;
     }
-    let is_over = instance.is_over(config, id);
     let tx = &instance.streams.get(id).tx;
     match tx.http_response() {
-        None if is_over && has_fault => Some((OutgoingResponse::empty(400), Some(0))),
-        None if is_over => Some((OutgoingResponse::ACCEPTED, Some(0))),
-        None => None,
         Some(head) => {
             let is_whole = head.body == BodyKind::Json && !tx.is_mid_frame() && !tx.is_truncated();
             Some((head, is_whole.then_some(tx.pending().len())))
         }
+        None if !instance.is_over(config, id) => None,
+        None if has_fault => Some((OutgoingResponse::empty(400), Some(0))),
+        None => Some((OutgoingResponse::ACCEPTED, Some(0))),
     }
 }
 
@@ -270,13 +269,12 @@ fn stream_source<O>(
     owner: Key,
     id: ExchangeId,
 ) -> Source {
-    let is_over = instance.is_over(config, id);
     let line = instance.streams.get(id);
     if !line.tx.pending().is_empty() {
         Source::Stream(owner, id)
     } else if line.tx.is_truncated() {
         Source::Cut
-    } else if is_over || line.is_released && !line.tx.is_mid_frame() {
+    } else if line.is_released && !line.tx.is_mid_frame() || instance.is_over(config, id) {
         Source::End
     } else {
         Source::Pending
