@@ -99,6 +99,5 @@ async fn handle(ctx: Context, database: &Database) -> HandlerResult {
 fn main() -> std::io::Result<()> {
     let database = Database::sample();
     let app = App::new(&CONFIG, |ctx| handle(ctx, &database)).catalog(&CATALOG);
-    // Clients keep standard error as the log of the server.
-    app.observer(StderrObserver::new()).serve_stdio()
+    app.observer(StderrObserver::new()).serve_stdio() // clients keep it as the log
 }
