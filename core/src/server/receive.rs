@@ -172,13 +172,6 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Returns whether the next message is a request that stays open until a response: for adapters
-    /// that limit the number of open requests.
-    #[must_use]
-    pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
-        messages.is_request_next()
-    }
-
     /// Handles the requests that need no application.
     fn handle_internally<'f>(
         &mut self,
