@@ -5,6 +5,7 @@ mod exchange;
 
 use crate::encode::Encoder;
 use crate::error::SendError;
+use crate::lifecycle::Revision;
 
 #[cfg(feature = "http")]
 pub(crate) use exchange::{EventHead, Exchange, Mode};
@@ -20,6 +21,9 @@ pub(crate) enum Framing {
     /// events.
     #[cfg(feature = "http")]
     Exchange(Exchange),
+    /// The body of one POST request: the revision of the message that waits to be taken.
+    #[cfg(feature = "http")]
+    Post(Option<Revision>),
 }
 
 /// The bytes before and after one frame.
@@ -45,17 +49,29 @@ impl Framing {
             Self::Lines => Ok(Delimiters::Line),
             #[cfg(feature = "http")]
             Self::Exchange(exchange) => exchange.delimiters(is_response),
+            #[cfg(feature = "http")]
+            Self::Post(None) => Ok(Delimiters::Body),
+            #[cfg(feature = "http")]
+            Self::Post(Some(_)) => Err(SendError::Full),
         }
     }
 
     /// Records that a frame, or its beginning, is in the buffer.
     #[inline]
-    pub(crate) fn written(&mut self, is_response: bool, status: u16, is_whole: bool) {
+    pub(crate) fn written(
+        &mut self,
+        is_response: bool,
+        status: u16,
+        revision: Revision,
+        is_whole: bool,
+    ) {
         #[cfg(feature = "http")]
-        if let Self::Exchange(exchange) = self {
-            exchange.written(is_response, status, is_whole);
+        match self {
+            Self::Lines => {}
+            Self::Exchange(exchange) => exchange.written(is_response, status, is_whole),
+            Self::Post(written) => *written = is_whole.then_some(revision),
         }
-        let _ = (is_response, status, is_whole);
+        let _ = (is_response, status, revision, is_whole);
     }
 
     /// Announces that the request body is a batch, which may cause several frames.
@@ -73,6 +89,8 @@ impl Framing {
             Self::Lines => Some(Delimiters::Line),
             #[cfg(feature = "http")]
             Self::Exchange(exchange) => exchange.abandoned(),
+            #[cfg(feature = "http")]
+            Self::Post(_) => None,
         }
     }
 }

@@ -128,14 +128,22 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     pub fn advance(&mut self, n: usize) {
         self.head = self.head.saturating_add(n).min(self.tail);
         if self.head == self.tail {
-            self.head = 0;
-            self.tail = 0;
+            self.clear_pending();
         }
     }
 
     /// Forgets the pending bytes and the open frame, for the next peer.
     pub fn clear(&mut self) {
-        (self.head, self.tail, self.open) = (0, 0, None);
+        self.clear_pending();
+        self.open = None;
+    }
+
+    fn clear_pending(&mut self) {
+        (self.head, self.tail) = (0, 0);
+        #[cfg(feature = "http")]
+        if let Framing::Post(written) = &mut self.framing {
+            *written = None;
+        }
     }
 
     /// Returns whether nothing is pending and no frame is open.
@@ -310,7 +318,13 @@ impl Tx<'_> {
 
     fn abandon_open(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
-        let Some(delimiters) = self.framing.abandoned() else { return Ok(()) };
+        let Some(delimiters) = self.framing.abandoned() else {
+            #[cfg(feature = "http")]
+            if let Framing::Post(_) = self.framing {
+                self.clear_pending();
+            }
+            return Ok(());
+        };
         let mut nothing = |_: &mut Encoder<'_>| {};
         let result = self.write_with(
             delimiters,
@@ -394,7 +408,8 @@ impl Tx<'_> {
                         sent: 0,
                         mode: WriteMode::Streamed,
                     });
-                    self.framing.written(writer_id.is_response(), status, part != FramePart::Begin);
+                    let is_whole = part != FramePart::Begin;
+                    self.framing.written(writer_id.is_response(), status, revision, is_whole);
                     return Ok(());
                 }
                 // It does not fit: make room and serialize again. This does not happen in the
@@ -423,7 +438,7 @@ impl Tx<'_> {
             }
             self.tail = len;
             self.open = Some(OpenFrame { writer_id, sent: sent + len, mode: part.mode() });
-            self.framing.written(writer_id.is_response(), status, false);
+            self.framing.written(writer_id.is_response(), status, revision, false);
             return Err(SendError::Full);
         }
     }

@@ -70,7 +70,7 @@ fn over_http() {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let app = App::new(&SERVER, wait).catalog(&CATALOG);
         let visit = async {
-            let stream = HttpTransport::new(&url).unwrap().connect();
+            let stream = HttpTransport::new(&url).unwrap();
             let (client, connection) = Connector::new(&CLIENT).connect(stream);
             let calls = async {
                 let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();

@@ -2,6 +2,8 @@
 
 use super::input::InputRequired;
 use crate::handle::{Call, RequestHandle};
+#[cfg(feature = "http")]
+use crate::http::client::HttpFailure;
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::{Revision, ServerFeatures};
 use crate::message::Params;
@@ -164,6 +166,9 @@ pub enum ConnectError<'f> {
     Invalid(Violation),
     /// The server did not respond in time.
     TimedOut,
+    /// The request failed in HTTP.
+    #[cfg(feature = "http")]
+    Http(HttpFailure<'f>),
 }
 
 impl core::fmt::Display for ConnectError<'_> {
@@ -186,6 +191,8 @@ impl core::fmt::Display for ConnectError<'_> {
                 write!(f, "the response of the server is invalid: {violation}")
             }
             Self::TimedOut => f.write_str("the server did not respond in time"),
+            #[cfg(feature = "http")]
+            Self::Http(failure) => failure.fmt(f),
         }
     }
 }
@@ -217,6 +224,9 @@ pub enum CallOutcome<'f> {
     Cancelled,
     /// The connection was closed. Clients only.
     Closed,
+    /// The request failed in HTTP: [`Client::fail`](super::Client::fail). Clients only.
+    #[cfg(feature = "http")]
+    Http(HttpFailure<'f>),
 }
 
 impl<'f> CallOutcome<'f> {

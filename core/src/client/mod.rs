@@ -4,6 +4,8 @@ mod call;
 mod config;
 mod connect;
 mod event;
+#[cfg(feature = "http")]
+mod fail;
 mod inflight;
 mod input;
 mod receive;

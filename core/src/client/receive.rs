@@ -78,7 +78,7 @@ impl Client<'_> {
         self.revision() == Some(Revision::V2025_03_26)
     }
 
-    fn response<'f>(
+    pub(super) fn response<'f>(
         &mut self,
         now: Instant,
         id: Option<Id<'f>>,
@@ -282,7 +282,7 @@ impl Client<'_> {
     }
 
     /// Whether the cancellation of the call is partly written.
-    fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+    pub(super) fn is_being_cancelled(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
         number.is_some_and(|number| {
             tx.is_open(WriterId::cancel(number)) || tx.is_open(WriterId::timeout_cancel(number))
@@ -290,7 +290,7 @@ impl Client<'_> {
     }
 
     /// Finds the call with this id.
-    fn find(&self, id: Id<'_>) -> Option<(Slot, CallKind)> {
+    pub(super) fn find(&self, id: Id<'_>) -> Option<(Slot, CallKind)> {
         let slot = self.calls.find(id, id.hash())?;
         self.calls.get(slot).map(|outgoing| (slot, outgoing.kind))
     }

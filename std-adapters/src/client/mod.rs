@@ -1,6 +1,8 @@
 //! Parts that the blocking and the asynchronous client share.
 
 mod child;
+#[cfg(feature = "http")]
+mod http_error;
 mod list;
 mod stderr;
 #[cfg(feature = "derive")]
@@ -11,6 +13,8 @@ pub(crate) use child::EXIT_TIMEOUT;
 pub(crate) use child::end;
 #[cfg(feature = "blocking")]
 pub(crate) use child::{LONGEST_PAUSE, terminate};
+#[cfg(feature = "http")]
+pub use http_error::HttpError;
 #[cfg(feature = "http")]
 pub(crate) use list::Cursors;
 pub(crate) use list::Pager;

@@ -169,7 +169,10 @@ fn errors_that_identify_no_era_fail_connecting() {
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
     };
-    assert_eq!(fail(|_| Response::status(503)), "http://server/mcp: HTTP status 503");
+    assert_eq!(
+        fail(|_| Response::status(503)),
+        "http://server/mcp: HTTP status 503: the server is busy or cannot be reached, try again later"
+    );
     let challenged = fail(|_| {
         Response::status(401)
             .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")

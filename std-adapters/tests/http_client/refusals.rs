@@ -1,7 +1,7 @@
 //! Rejections by HTTP: statuses, redirects, tokens.
 
 use mcp_sansio::Json;
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
 use serde_json::json;
 
 use crate::scene::{Response, Seen, call, error, legacy, modern, play, play_with};
@@ -12,8 +12,14 @@ fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
     for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)])
     {
         for (reply, expected) in [
-            (|_: &Seen| Response::status(500).body("<html>"), (-32000, "HTTP status 500")),
-            (|_| Response::status(429), (-32000, "HTTP status 429")),
+            (
+                |_: &Seen| Response::status(500).body("<html>"),
+                (0, "HTTP status 500: the server or a proxy failed, see its log"),
+            ),
+            (
+                |_| Response::status(429),
+                (0, "HTTP status 429: too many requests, wait before the next one"),
+            ),
             (
                 |seen| Response::error(seen, 400, &json!({"code": -32602, "message": "so not"})),
                 (-32602, "so not"),
@@ -27,13 +33,16 @@ fn tol_15_a_rejection_with_any_body_fails_only_its_call() {
             ),
             (
                 |_| Response::status(200).field("content-type", "text/html").body("<p>"),
-                (-32000, "the response is neither application/json nor text/event-stream"),
+                (0, "the response is neither application/json nor text/event-stream"),
             ),
             (
                 |_| Response::status(200).field("content-type", "application/json").body("no json"),
-                (-32000, "the connection ended before the response"),
+                (
+                    0,
+                    "the connection ended before the response: repeat the call unless that does harm",
+                ),
             ),
-            (|_| Response::status(202), (-32000, "request accepted (HTTP 202) without a response")),
+            (|_| Response::status(202), (0, "request accepted (HTTP 202) without a response")),
         ] as [(fn(&Seen) -> Response, (i64, &str)); 7]
         {
             let is_modern = std::ptr::eq(config, &MODERN);
@@ -97,14 +106,10 @@ fn the_error_of_an_unauthorized_call_has_the_challenge() {
         },
         async |client| call(&client, "a", &json!({})).await,
     );
-    let Err(CallError::Server(error)) = played.result else { panic!("{:?}", played.result) };
-    let data: serde_json::Value =
-        serde_json::from_str(error.data.unwrap().as_raw().as_str()).unwrap();
-    assert_eq!(
-        data,
-        json!({"status": 403, "wwwAuthenticate": "Bearer error=\"insufficient_scope\", scope=\"x\""})
-    );
-    assert_eq!(error.message, "forbidden (HTTP status 403)");
+    let Err(CallError::Http(error)) = played.result else { panic!("{:?}", played.result) };
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"x\"".to_owned();
+    assert_eq!(error.to_string(), "forbidden (HTTP status 403): the token does not permit it");
+    assert_eq!(error, HttpError::Unauthorized { status: 403, challenge });
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn a_redirect_is_followed_within_the_origin() {
         };
         let played =
             play(&MODERN, 64, redirect, async |client| error(call(&client, "a", &json!({})).await));
-        assert_eq!(played.result.0, -32000, "{location}");
+        assert_eq!(played.result.0, 0, "{location}");
         assert!(played.trace.len() <= 6, "{location}");
     }
 }

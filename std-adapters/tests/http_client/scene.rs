@@ -327,7 +327,7 @@ pub(crate) fn play_with<R>(
     let kept = Arc::clone(&notices);
     let http = HttpTransport::with_connector("http://server/mcp", world.clone()).unwrap();
     let http = http.on_diagnostic(move |notice| kept.lock().unwrap().push(notice.to_string()));
-    let stream = set(http).connect();
+    let stream = set(http);
     let executor = Arc::clone(&world.executor);
     let (client, connection) = connector.connect(stream);
     let all = async {
@@ -378,6 +378,8 @@ fn said(result: &OwnedJson) -> String {
 pub(crate) fn error(result: Result<String, CallError>) -> (i64, String) {
     match result {
         Err(CallError::Server(error)) => (error.code, error.message),
+        // A failure in HTTP has no code.
+        Err(CallError::Http(error)) => (0, error.to_string()),
         other => panic!("{other:?}"),
     }
 }

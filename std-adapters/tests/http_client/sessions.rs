@@ -86,7 +86,7 @@ fn a_server_that_drops_every_session_at_once_ends_the_connection() {
         },
         async |client| error(call(&client, "a", &json!({})).await),
     );
-    assert_eq!(played.result, (-32000, "HTTP status 404".to_owned()));
+    assert_eq!(played.result, (0, "HTTP status 404: check the path of the URL".to_owned()));
     assert_eq!(played.trace.iter().filter(|line| line.contains("tools/call")).count(), 2);
 }
 
@@ -99,7 +99,7 @@ fn sess_06_without_a_session_404_is_an_error_like_any_other() {
     };
     let played =
         play(&LEGACY, 64, answer, async |client| error(call(&client, "a", &json!({})).await));
-    assert_eq!(played.result.1, "HTTP status 404");
+    assert_eq!(played.result.1, "HTTP status 404: check the path of the URL");
     assert!(
         played.notices.is_empty() && !played.trace.iter().any(|line| line.starts_with("DELETE")),
         "{:?}",

@@ -1,9 +1,7 @@
 //! The client over HTTP with only the core: buffers of a fixed size, bytes in pieces of any size,
 //! no allocation.
 
-use mcp_sansio::http::client::{
-    Exchange, HttpFailure, HttpSession, NextStep, OutgoingMessage, ResponseKind,
-};
+use mcp_sansio::http::client::{Exchange, HttpFailure, HttpSession, NextStep, ResponseKind};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
@@ -31,14 +29,15 @@ struct Device {
 impl Device {
     fn new() -> Self {
         let client = new_client::<2>(&CONFIG);
-        let (tx, answers) = (TxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
+        let (tx, answers) =
+            (TxBuffer::for_http_requests([0; 512], 0), TxBuffer::for_http_requests([0; 256], 0));
         Self { client, session: HttpSession::new(), tx, answers, said: Vec::new() }
     }
 
     /// Posts the written message; returns the exchange and the head.
     fn post(&mut self) -> (Exchange, String) {
         let body = self.tx.pending();
-        let post = OutgoingMessage::parse(body).expect("a message");
+        let post = self.tx.post().expect("a message");
         let exchange = self.session.begin_post(&post);
         let mut out = [0; 512];
         let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "server");
@@ -116,15 +115,9 @@ impl Device {
                     .session
                     .json_rpc_error(body)
                     .map_or(HttpFailure::Status(status), HttpFailure::JsonRpc);
-                let answer = failure
-                    .json_rpc_response(exchange.request_id().expect("a request"))
-                    .to_string();
-                take(
-                    &mut self.client,
-                    &mut self.answers,
-                    &mut self.said,
-                    Frame::Complete(answer.as_bytes()),
-                );
+                let id = exchange.request_id().expect("a request");
+                let failed = self.client.fail(NOW, id, failure, &mut self.answers);
+                self.said.extend(failed.expect("the buffer has room").map(said));
                 return None;
             }
             _ => {}
@@ -143,17 +136,24 @@ fn take(
     while let Some(event) =
         client.next_event(NOW, &mut messages, answers).expect("the buffer has room")
     {
-        said.push(match event {
-            ClientEvent::Connected(opened) => format!("opened {}", opened.revision.as_str()),
-            ClientEvent::ConnectFailed(error) => format!("not opened: {error}"),
-            ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
-                format!("result {}", result.as_str())
-            }
-            ClientEvent::CallFinished { outcome: CallOutcome::Error(error), .. } => {
-                format!("error {}", error.code())
-            }
-            other => format!("{other:?}"),
-        });
+        said.push(crate::client::said(event));
+    }
+}
+
+fn said(event: ClientEvent<'_>) -> String {
+    match event {
+        ClientEvent::Connected(opened) => format!("opened {}", opened.revision.as_str()),
+        ClientEvent::ConnectFailed(error) => format!("not opened: {error}"),
+        ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
+            format!("result {}", result.as_str())
+        }
+        ClientEvent::CallFinished { outcome: CallOutcome::Error(error), .. } => {
+            format!("error {}", error.code())
+        }
+        ClientEvent::CallFinished { outcome: CallOutcome::Http(failure), .. } => {
+            failure.to_string()
+        }
+        other => format!("{other:?}"),
     }
 }
 
@@ -263,7 +263,7 @@ fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
     );
     assert_eq!(device.said, ["opened 2025-11-25"]);
     // Output written while reading is the body of another request.
-    let post = OutgoingMessage::parse(device.answers.pending()).unwrap();
+    let post = device.answers.post().unwrap();
     assert!(
         post.has_method("notifications/initialized") && post.id().is_none() && post.is_handshake()
     );
@@ -283,7 +283,10 @@ fn sess_03_http_26_a_session_is_known_before_the_body_is_read() {
 #[test]
 fn an_http_error_ends_the_call() {
     for (response, said) in [
-        ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "error -32000"),
+        (
+            "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+            "HTTP status 503: the server is busy or cannot be reached, try again later",
+        ),
         (
             "HTTP/1.1 400 Bad Request\r\nContent-Length: 72\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32020,\"message\":\"headers\"}} ",
             "error -32020",
@@ -321,7 +324,7 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
         .unwrap();
     let (exchange, _) = device.post();
     device.client.cancel_call(call, None, &mut device.tx).unwrap();
-    let post = OutgoingMessage::parse(device.tx.pending()).unwrap();
+    let post = device.tx.post().unwrap();
     assert_eq!(post.cancelled_request(), exchange.request_id());
     assert!(exchange.is_modern(), "a modern exchange sends no cancellation");
     assert_eq!(

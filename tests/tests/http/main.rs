@@ -3,6 +3,7 @@
 mod client;
 mod codec;
 mod codec_edges;
+mod posts;
 mod server;
 mod server_parts;
 mod session;

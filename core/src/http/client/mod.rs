@@ -6,7 +6,7 @@
 //! stream of them, are passed to the same client.
 //!
 //! ```
-//! use mcp_sansio::http::client::{OutgoingMessage, ResponseKind, HttpSession};
+//! use mcp_sansio::http::client::{HttpSession, ResponseKind};
 //! use mcp_sansio::http::{
 //!     ResponseHead,
 //!     codec::{BodyLength, HeadWriter},
@@ -24,11 +24,11 @@
 //! client.connect(now, &mut TxBuffer::new([0; 16])).unwrap();
 //!
 //! // The message is the body of a request, whose head repeats parts of it.
-//! let mut body = TxBuffer::new([0; 512]);
+//! let mut body = TxBuffer::for_http_requests([0; 512], 0);
 //! client
 //!     .request(now, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut body)
 //!     .unwrap();
-//! let post = OutgoingMessage::parse(body.pending()).unwrap();
+//! let post = body.post().unwrap();
 //! let mut exchange = session.begin_post(&post);
 //! let mut out = [0; 512];
 //! let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "localhost:8000");
@@ -36,6 +36,8 @@
 //! let len = head.finish(BodyLength::Known(body.pending().len() as u64)).unwrap();
 //! let head = core::str::from_utf8(&out[..len]).unwrap();
 //! assert!(head.contains("mcp-method: tools/call\r\nmcp-name: greet\r\n"));
+//!
+//! body.advance(usize::MAX);
 //!
 //! // The response.
 //! let fields = [("content-type", "application/json")];
@@ -56,11 +58,11 @@
 //!
 //! | what happens | what to do |
 //! | --- | --- |
-//! | the client has written a message | [parse](OutgoingMessage::parse) it, [begin an exchange](HttpSession::begin_post), write the [header fields](HttpSession::post_fields), send head and message. Do not send the [cancellation](OutgoingMessage::cancelled_request) of a modern request: close its exchange instead |
+//! | the client has written a message | [look at it](crate::TxBuffer::post), [begin an exchange](HttpSession::begin_post), write the [header fields](HttpSession::post_fields), send head and message. Do not send the [cancellation](OutgoingMessage::cancelled_request) of a modern request: close its exchange instead |
 //! | the head of the response arrives | [`HttpSession::classify_response`] returns the kind of its body, or the error |
 //! | a message of the body, or an [event](super::sse::EventReader), arrives | [`HttpSession::observe`], then [`Client::next_event`](crate::Client::next_event) with an output buffer for new messages, since the client's own responses are sent by POST too |
 //! | the body ends | [`Exchange::end_of_body`]: done, [resume](HttpSession::get_fields), or lost |
-//! | an exchange is lost or rejected | pass [`HttpFailure`] to the client as the response to its request |
+//! | an exchange is lost or rejected | [`Client::fail`](crate::Client::fail) ends the call |
 //! | the session has ended (404) | start over with [`HttpSession::new`] and `initialize` |
 //! | the URL may be of a server of HTTP+SSE | GET; the first event is the [`Endpoint`](super::sse::EventKind::Endpoint), to be [resolved](Origin::resolve) |
 
@@ -70,10 +72,13 @@ mod failure;
 mod message;
 mod origin;
 mod session;
+mod tx_buffer;
 
 pub use challenge::{Challenge, challenges};
 pub use exchange::{Exchange, MIN_RETRY, NextStep};
-pub use failure::{HTTP_FAILURE_CODE, HttpFailure};
+pub use failure::HttpFailure;
 pub use message::OutgoingMessage;
+#[cfg(feature = "alloc")]
+pub use message::Post;
 pub use origin::{Origin, ResolvedTarget, UrlError};
 pub use session::{HttpSession, MAX_SESSION_ID, ResponseKind};

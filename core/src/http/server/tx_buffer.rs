@@ -68,7 +68,7 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
                 Mode::Events => Some(OutgoingResponse::EVENT_STREAM),
                 Mode::Truncated => Some(OutgoingResponse { status: 200, body: BodyKind::Json }),
             },
-            Framing::Lines => None,
+            Framing::Lines | Framing::Post(_) => None,
         }
     }
 

@@ -168,7 +168,7 @@ impl QueuedSend<'_> {
         let now = self.inner.now();
         self.inner.with(|state| {
             let connected = state.connected()?;
-            let has_room = !self.was_full || state.tx.pending().is_empty();
+            let has_room = (!self.was_full || state.tx.pending().is_empty()) && state.has_room();
             if has_room
                 && connected.is_ready()
                 && state.send_queue.is_next(self.number)
@@ -176,7 +176,7 @@ impl QueuedSend<'_> {
             {
                 self.was_full = false;
                 let was_mid_frame = state.tx.is_mid_frame();
-                let result = send(&mut state.memory.client(state.config), now, &mut state.tx);
+                let result = state.call(|client, tx| send(client, now, tx));
                 match result {
                     Ok(result) => {
                         state.send_queue.is_mid_request = false;

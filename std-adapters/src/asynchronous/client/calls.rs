@@ -240,6 +240,8 @@ impl From<CallOutcome<'_>> for OwnedOutcome {
             CallOutcome::Error(error) => CallError::Server(ServerError::from(error)),
             CallOutcome::Invalid(violation) => CallError::Invalid(violation),
             CallOutcome::TimedOut => CallError::TimedOut,
+            #[cfg(feature = "http")]
+            CallOutcome::Http(failure) => CallError::Http(failure.into()),
             _ => CallError::Closed,
         })
     }

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{ClientEvent, SendError};
 
 use super::connector::{Connected, Limits, OnEvent};
 use super::error::ConnectError;
-use super::incoming::Incoming;
 use super::inner::{ConnectionInner, Phase, State};
-use super::outgoing::Outgoing;
 use super::server_requests::ServerRequests;
+use super::transport::{Link as _, Transport};
 use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::LazyTimer;
 
@@ -26,11 +24,9 @@ use crate::asynchronous::timer::LazyTimer;
 /// Not cancel safe: dropping it closes the connection; all calls end with
 /// [`CallError::Closed`](super::CallError::Closed).
 #[must_use = "a connection does nothing unless it is polled"]
-pub struct Connection<T> {
-    stream: T,
+pub struct Connection<T: Transport> {
+    link: T::Link,
     inner: Arc<ConnectionInner>,
-    incoming: Incoming,
-    outgoing: Outgoing,
     server_requests: ServerRequests,
     on_event: Option<OnEvent>,
     limits: Limits,
@@ -59,18 +55,16 @@ pub enum ConnectionEnd {
     ConnectFailed(ConnectError),
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
+impl<T: Transport> Connection<T> {
     pub(super) fn new(
-        stream: T,
+        transport: T,
         inner: Arc<ConnectionInner>,
         limits: Limits,
         on_event: Option<OnEvent>,
     ) -> Self {
         Self {
-            stream,
+            link: transport.into_link(limits.max_line),
             inner,
-            incoming: Incoming::new(limits.max_line),
-            outgoing: Outgoing::new(),
             server_requests: ServerRequests::new(),
             on_event,
             limits,
@@ -113,7 +107,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
     /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut moved = self.begin();
-        moved |= self.incoming.read(&mut self.stream, cx)?;
+        moved |= self.link.read(cx)?;
         moved |= self.take_events();
         moved |= self.server_requests.poll(cx);
         moved |= self.handle_timeouts();
@@ -123,14 +117,15 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
             // Without room it is done in a later round.
             let _ = state.tidy_up();
         });
-        moved |= self.outgoing.write(&mut self.stream, &self.inner, cx)?;
+        moved |= self.link.write(&self.inner, cx)?;
         moved |= self.update_end(cx);
         if self.end.is_none()
             && let Some(due) = self.due()
             && self.timer.poll(cx, due)
         {
             moved = true;
-            if self.outgoing.is_stalled(self.limits.stall_timeout) {
+            let stalls_at = self.link.stalls_at(self.limits.stall_timeout);
+            if stalls_at.is_some_and(|at| at <= Instant::now()) {
                 self.end = Some(ConnectionEnd::Unresponsive);
             }
         }
@@ -141,7 +136,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
         let now = self.inner.now();
         self.is_new
             && self.inner.with(|state| {
-                match state.memory.client(state.config).connect(now, &mut state.tx) {
+                match state.call(|client, tx| client.connect(now, tx)) {
                     Err(SendError::Full) => return false,
                     // A server that is known to be modern is not asked.
                     Ok(()) => {
@@ -161,8 +156,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
     }
 
     fn take_events(&mut self) -> bool {
-        let Self { incoming, inner, server_requests, on_event, end, .. } = self;
-        incoming.take_events(inner, |event| {
+        let Self { link, inner, server_requests, on_event, end, .. } = self;
+        link.take_events(inner, &mut |event| {
             dispatch(event, inner, server_requests, on_event.as_mut(), end)
         })
     }
@@ -172,12 +167,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
         let now = inner.now();
         let mut moved = false;
         loop {
-            let (is_due, event) = inner.with(|state| {
-                match state.memory.client(state.config).handle_timeout(now, &mut state.tx) {
+            let (is_due, event) =
+                inner.with(|state| match state.call(|client, tx| client.handle_timeout(now, tx)) {
                     Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
                     Ok(None) | Err(_) => (false, None),
-                }
-            });
+                });
             if let Some(event) = event {
                 dispatch(&event, inner, server_requests, on_event.as_mut(), end);
             }
@@ -193,7 +187,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
             self.end = match self.inner.with(|state| state.phase.clone()) {
                 Phase::ConnectFailed(failure) => Some(ConnectionEnd::ConnectFailed(failure)),
                 Phase::Closing => self.close(cx),
-                _ if self.incoming.has_ended() => Some(ConnectionEnd::ServerClosed),
+                _ if self.link.has_ended() => Some(ConnectionEnd::ServerClosed),
                 _ => None,
             };
         }
@@ -205,12 +199,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
     /// lose what was sent last.
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.server_requests.clear();
-        self.incoming.discard();
+        self.link.discard();
         let since = *self.closing_since.get_or_insert_with(Instant::now);
-        let is_over = since.elapsed() >= self.limits.close_timeout || self.incoming.has_ended();
-        let is_closed =
-            self.outgoing.is_done(&self.inner) && self.outgoing.poll_close(&mut self.stream, cx);
-        (is_over || is_closed && self.incoming.has_ended()).then_some(ConnectionEnd::Closed)
+        let is_over = since.elapsed() >= self.limits.close_timeout || self.link.has_ended();
+        let is_closed = self.link.poll_close(&self.inner, cx);
+        (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
     }
 
     fn due(&self) -> Option<Instant> {
@@ -222,7 +215,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Connection<T> {
         let deadline = deadline.filter(|at| *at > Instant::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
-        [deadline, closed, self.outgoing.stalls_at(self.limits.stall_timeout)]
+        [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]
             .into_iter()
             .flatten()
             .min()
@@ -249,7 +242,7 @@ fn dispatch(
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Future for Connection<T> {
+impl<T: Transport> Future for Connection<T> {
     type Output = io::Result<ConnectionEnd>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -278,14 +271,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Future for Connection<T> {
     }
 }
 
-impl<T> Drop for Connection<T> {
+impl<T: Transport> Drop for Connection<T> {
     fn drop(&mut self) {
         self.server_requests.clear();
         self.inner.with(|state| state.end(Phase::Over));
     }
 }
 
-impl<T> fmt::Debug for Connection<T> {
+impl<T: Transport> fmt::Debug for Connection<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("end", &self.end).finish_non_exhaustive()
     }
@@ -297,6 +290,8 @@ const ROUNDS: usize = 16;
 #[cfg(test)]
 mod tests {
     use std::task::Waker;
+
+    use futures_lite::{AsyncRead, AsyncWrite};
 
     use mcp_sansio::types::Implementation;
     use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
@@ -380,9 +375,9 @@ mod tests {
             assert!(kept <= usize::from(IN_FLIGHT), "{kept}");
         }
         assert!(
-            connection.stream.server_requests > 10 * usize::from(IN_FLIGHT),
+            connection.link.stream.server_requests > 10 * usize::from(IN_FLIGHT),
             "{}",
-            connection.stream.server_requests
+            connection.link.stream.server_requests
         );
     }
 }

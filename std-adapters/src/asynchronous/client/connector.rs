@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{
     ClientConfig, ClientEvent, Era, JsonStr, OwnedJson, RawJson, Revision, ServerFeatures,
 };
@@ -14,6 +13,7 @@ use super::connection::Connection;
 use super::handle::{Client, ClientInner};
 use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
+use super::transport::Transport;
 use crate::asynchronous::panics::{caught, caught_future};
 
 /// Configuration of a connection: the handler of input requests, the handler of events, limits.
@@ -141,7 +141,7 @@ impl Connector {
     }
 
     /// Creates a client on this stream, and the connection that must be awaited or spawned for it.
-    /// The stream is a socket, or a pair of pipes.
+    /// The stream is a socket, a pair of pipes, a child process, or an `HttpTransport`.
     ///
     /// Connecting starts when the connection is first polled: it detects the server's era, unless
     /// it is known.
@@ -151,14 +151,16 @@ impl Connector {
     /// sockets over TCP and Unix sockets are shut down; any other stream must do so in its
     /// `poll_close`. A stream that only flushes there stays open until
     /// [`close_timeout`](Self::close_timeout) has passed.
-    pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(
-        self,
-        stream: T,
-    ) -> (Client, Connection<T>) {
-        let inner = Arc::new(ConnectionInner::new(self.config, &self.limits, self.input_handler));
+    pub fn connect<T: Transport>(self, transport: T) -> (Client, Connection<T>) {
+        let inner = Arc::new(ConnectionInner::new(
+            self.config,
+            &self.limits,
+            self.input_handler,
+            T::SENDS_POSTS,
+        ));
         inner.with(|state| state.client().set_era(self.era));
         let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
-        (client, Connection::new(stream, inner, self.limits, self.on_event))
+        (client, Connection::new(transport, inner, self.limits, self.on_event))
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use mcp_sansio::{OwnedJson, Printable, SendError, Violation};
 
 use super::input::InputRefusal;
+#[cfg(feature = "http")]
+use crate::client::HttpError;
 use crate::client::{ListError, ServerError, ToolCallError};
 
 /// The reason why a call has no result.
@@ -32,6 +34,9 @@ pub enum CallError {
     ToolCall(ToolCallError),
     /// The connection has ended.
     Closed,
+    /// The request failed in HTTP.
+    #[cfg(feature = "http")]
+    Http(HttpError),
 }
 
 /// The reason why connecting failed: an owned [`mcp_sansio::ConnectError`].
@@ -47,6 +52,9 @@ pub enum ConnectError {
     Invalid(Violation),
     /// The server did not respond in time.
     TimedOut,
+    /// The request failed in HTTP.
+    #[cfg(feature = "http")]
+    Http(HttpError),
 }
 
 impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
@@ -57,6 +65,8 @@ impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
                 Self::NoCommonRevision(theirs.map(OwnedJson::from))
             }
             mcp_sansio::ConnectError::Invalid(violation) => Self::Invalid(violation),
+            #[cfg(feature = "http")]
+            mcp_sansio::ConnectError::Http(failure) => Self::Http(failure.into()),
             _ => Self::TimedOut,
         }
     }
@@ -76,6 +86,8 @@ impl fmt::Display for ConnectError {
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
             Self::Invalid(violation) => write!(f, "invalid response: {violation}"),
             Self::TimedOut => f.write_str("request timed out"),
+            #[cfg(feature = "http")]
+            Self::Http(error) => write!(f, "connecting failed: {error}"),
         }
     }
 }
@@ -94,6 +106,8 @@ impl fmt::Display for CallError {
             Self::List(error) => error.fmt(f),
             Self::ToolCall(error) => error.fmt(f),
             Self::Closed => f.write_str("the connection has ended"),
+            #[cfg(feature = "http")]
+            Self::Http(error) => error.fmt(f),
         }
     }
 }

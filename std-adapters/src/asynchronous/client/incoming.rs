@@ -62,7 +62,7 @@ impl Incoming {
     pub(super) fn take_events(
         &mut self,
         inner: &ConnectionInner,
-        mut dispatch: impl FnMut(&ClientEvent<'_>),
+        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
     ) -> bool {
         let now = inner.now();
         let (mut moved, mut frames) = (false, 0);
@@ -70,11 +70,8 @@ impl Incoming {
         while let Some(mut messages) = self.rx.next_messages() {
             loop {
                 let taken = inner.with(|state| {
-                    let event = state.memory.client(state.config).next_event(
-                        now,
-                        &mut messages,
-                        &mut state.tx,
-                    )?;
+                    let event =
+                        state.call(|client, tx| client.next_event(now, &mut messages, tx))?;
                     Ok::<_, mcp_sansio::SendError>(event.map(|event| (state.take(&event), event)))
                 });
                 match taken {

@@ -1,11 +1,15 @@
 //! State that a connection shares with its clients: the core's client and the output buffer, locked
 //! for the duration of a call.
 
+#[cfg(feature = "http")]
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
+#[cfg(feature = "http")]
+use mcp_sansio::http::client::Post;
+use mcp_sansio::{Call, ClientEvent, Instant, SendError, Tx, TxBuffer};
 
 use super::calls::CallTable;
 use super::connector::Connected;
@@ -14,7 +18,8 @@ use super::error::{CallError, ConnectError};
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
 
-pub(super) struct ConnectionInner {
+#[doc(hidden)]
+pub struct ConnectionInner {
     state: Mutex<State>,
     clock: std::time::Instant,
     pub(super) input_handler: InputHandler,
@@ -28,6 +33,11 @@ pub(super) struct State {
     pub(super) memory: mcp_sansio::GrowingClientState,
     pub(super) config: &'static mcp_sansio::ClientConfig<'static>,
     pub(super) tx: TxBuffer<Vec<u8>>,
+    /// Messages that the link has not taken, if it sends them in POST requests.
+    #[cfg(feature = "http")]
+    pub(super) posts: VecDeque<Post>,
+    #[cfg(feature = "http")]
+    max_posts: usize,
     pub(super) phase: Phase,
     pub(super) calls: CallTable,
     /// Calls whose futures were dropped, still in the core's table: up to
@@ -61,12 +71,25 @@ impl ConnectionInner {
         config: &'static mcp_sansio::ClientConfig<'static>,
         limits: &Limits,
         input_handler: InputHandler,
+        sends_posts: bool,
     ) -> Self {
+        let _ = sends_posts;
         let call_limit = config.call_limit;
         let state = State {
             memory: mcp_sansio::GrowingClientState::new(limits.max_in_flight),
             config,
+            #[cfg(feature = "http")]
+            tx: match sends_posts {
+                // A body is sent as a whole.
+                true => empty_tx_for_posts(),
+                false => TxBuffer::with_limit(Vec::new(), limits.max_pending),
+            },
+            #[cfg(not(feature = "http"))]
             tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
+            #[cfg(feature = "http")]
+            posts: VecDeque::new(),
+            #[cfg(feature = "http")]
+            max_posts: limits.max_pending,
             phase: Phase::Connecting,
             calls: CallTable::default(),
             abandoned: Vec::new(),
@@ -133,6 +156,35 @@ impl ConnectionInner {
 impl State {
     pub(super) fn client(&mut self) -> mcp_sansio::Client<'_> {
         self.memory.client(self.config)
+    }
+
+    /// Makes any call of the core's client that writes. A message for a POST request is taken at
+    /// once, so that the buffer is free again.
+    pub(super) fn call<R>(
+        &mut self,
+        call: impl FnOnce(&mut mcp_sansio::Client<'_>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let result = call(&mut self.memory.client(self.config), &mut self.tx);
+        #[cfg(feature = "http")]
+        if let Some(post) = self.tx.take_post() {
+            // Releases the memory that a long message needed.
+            if post.body().len() > self.max_posts {
+                self.tx = empty_tx_for_posts();
+            }
+            self.posts.push_back(post);
+        }
+        result
+    }
+
+    /// Returns whether another message may be written: up to [`MAX_POSTS`] wait for the link, and
+    /// up to the limit of bytes and one message.
+    pub(super) fn has_room(&self) -> bool {
+        #[cfg(feature = "http")]
+        if !self.posts.is_empty() {
+            let bytes: usize = self.posts.iter().map(|post| post.body().len()).sum();
+            return self.posts.len() < MAX_POSTS && bytes < self.max_posts;
+        }
+        true
     }
 
     /// Wakes the driver.
@@ -205,14 +257,12 @@ impl State {
 
     /// Cancels calls that were dropped, and ends lines that were cut off, as far as there is room.
     pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
-        let Self { memory, config, tx, .. } = self;
-        let mut client = memory.client(config);
         if self.is_cut_off {
-            client.abort_frame(tx)?;
+            self.call(|client, tx| client.abort_frame(tx))?;
             self.is_cut_off = false;
         }
-        while let Some(call) = self.abandoned.last() {
-            client.cancel_call(*call, None, tx)?;
+        while let Some(call) = self.abandoned.last().copied().filter(|_| self.has_room()) {
+            self.call(|client, tx| client.cancel_call(call, None, tx))?;
             self.abandoned.pop();
             // An entry of the core's table is free.
             self.wakers.extend(self.send_queue.first());
@@ -220,3 +270,12 @@ impl State {
         Ok(())
     }
 }
+
+#[cfg(feature = "http")]
+fn empty_tx_for_posts() -> TxBuffer<Vec<u8>> {
+    TxBuffer::for_http_requests(Vec::new(), isize::MAX as usize)
+}
+
+/// Maximum number of messages that wait for the link to take them.
+#[cfg(feature = "http")]
+const MAX_POSTS: usize = 16;

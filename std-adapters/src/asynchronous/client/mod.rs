@@ -122,6 +122,7 @@ mod mrtr;
 mod outgoing;
 mod send_queue;
 mod server_requests;
+mod transport;
 
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
@@ -129,6 +130,10 @@ pub use error::{CallError, ConnectError};
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
+pub use transport::Transport;
+
+#[cfg(feature = "http")]
+pub use crate::client::HttpError;
 
 pub use crate::client::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,

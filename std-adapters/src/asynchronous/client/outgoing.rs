@@ -107,10 +107,6 @@ impl Outgoing {
     pub(super) fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
         self.waits_since?.checked_add(timeout)
     }
-
-    pub(super) fn is_stalled(&self, timeout: Duration) -> bool {
-        self.waits_since.is_some_and(|since| since.elapsed() >= timeout)
-    }
 }
 
 /// Writes in a row before the other sources are processed.

@@ -74,19 +74,11 @@ impl ServerRequests {
 
     /// Sends as many responses as there is room for.
     pub(super) fn send(&mut self, state: &mut State) {
-        while let Some((handle, response)) = self.responses.front() {
-            let sent = match response {
-                Ok(json) => state.memory.client(state.config).respond_raw(
-                    *handle,
-                    json.as_raw(),
-                    &mut state.tx,
-                ),
-                Err(refusal) => state.memory.client(state.config).respond_error(
-                    *handle,
-                    &refusal.as_error(),
-                    &mut state.tx,
-                ),
-            };
+        while let Some((handle, response)) = self.responses.front().filter(|_| state.has_room()) {
+            let sent = state.call(|client, tx| match response {
+                Ok(json) => client.respond_raw(*handle, json.as_raw(), tx),
+                Err(refusal) => client.respond_error(*handle, &refusal.as_error(), tx),
+            });
             match sent {
                 Err(SendError::Full) => return,
                 // It makes no difference whether the request was still open.

@@ -19,6 +19,9 @@ pub(super) struct Application<'c> {
     pub(super) trace: Option<Box<Trace<'c>>>,
     /// Number of pending bytes that have been traced.
     pub(super) traced: usize,
+    /// Messages for POST requests, if the transport is HTTP.
+    #[cfg(all(feature = "http", feature = "smol"))]
+    pub(super) posts: std::collections::VecDeque<mcp_sansio::http::client::Post>,
     pub(super) calls: PendingCalls,
     pub(super) connect_state: ConnectState,
     /// Whether a legacy server has not responded to a ping.
@@ -49,6 +52,8 @@ impl<'c> Application<'c> {
             handler,
             trace,
             traced: 0,
+            #[cfg(all(feature = "http", feature = "smol"))]
+            posts: std::collections::VecDeque::new(),
             calls: PendingCalls::default(),
             connect_state: ConnectState::Connecting,
             unresponsive: false,
@@ -77,6 +82,11 @@ impl<'c> Application<'c> {
         let (core, tx) = turn.parts();
         let sent = call(core, self.now(), tx);
         self.trace_sent(tx.pending());
+        #[cfg(all(feature = "http", feature = "smol"))]
+        if let Some(post) = tx.take_post() {
+            self.posts.push_back(post);
+            self.traced = 0;
+        }
         sent
     }
 
@@ -149,6 +159,10 @@ impl<'c> Application<'c> {
                 self.send_input(&mut pending, input, turn).err().map(Err)
             }
             CallOutcome::TimedOut => Some(Err(Error::TimedOut { method })),
+            #[cfg(feature = "http")]
+            CallOutcome::Http(failure) => {
+                Some(Err(Error::Http { method, error: (*failure).into() }))
+            }
             // `Closed` comes from `close` only, whose events `end` drops.
             _ => None,
         };

@@ -66,11 +66,12 @@ impl<'c> Client<'c> {
         app: Application<'c>,
         max_line: usize,
         era: Option<Era>,
-        transport: Box<dyn Transport + 'c>,
+        mut transport: Box<dyn Transport + 'c>,
     ) -> Result<Self, Error> {
         let memory = GrowingClientState::new(IN_FLIGHT);
+        let tx = empty_tx(&mut *transport);
         let mut client = Self {
-            connection: Connection::new(config, memory, empty_rx(max_line), empty_tx()),
+            connection: Connection::new(config, memory, empty_rx(max_line), tx),
             app,
             max_line,
             is_traced: false,

@@ -5,6 +5,8 @@ use std::{fmt, io};
 use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
 
 use super::transport::ConnectionEnd;
+#[cfg(feature = "http")]
+use crate::client::HttpError;
 #[cfg(feature = "derive")]
 use crate::client::ToolCallError;
 use crate::client::{ListError, ServerError};
@@ -39,6 +41,14 @@ pub enum Error {
     /// The server requires input that the [handler](super::Handler) refused to give. Contains the
     /// `InputRequiredResult`.
     InputRequired(OwnedJson),
+    /// The request failed in HTTP.
+    #[cfg(feature = "http")]
+    Http {
+        /// The method.
+        method: String,
+        /// The reason.
+        error: HttpError,
+    },
     /// The response is invalid.
     Invalid {
         /// The method.
@@ -110,6 +120,8 @@ impl fmt::Display for Error {
             Self::InputRequired(_) => {
                 f.write_str("the server requires input that the handler refused")
             }
+            #[cfg(feature = "http")]
+            Self::Http { method, error } => write!(f, "`{method}` failed: {error}"),
             Self::Invalid { method, violation } => {
                 write!(f, "the response to `{method}` is invalid: {violation}")
             }

@@ -3,13 +3,17 @@
 use std::io;
 use std::time::Duration;
 
+#[cfg(all(feature = "http", feature = "smol"))]
+use mcp_sansio::Messages;
 use mcp_sansio::{
     Client as CoreClient, Era, Frame, Instant, Revision, RxBuffer, SendError, Step, Tx, TxBuffer,
 };
 
 use super::application::ConnectState;
 use super::calls::Peer;
-use super::{Client, ConnectionEnd, Direction, Error, Transferred};
+use super::{Client, ConnectionEnd, Direction, Error, Transferred, Transport};
+#[cfg(all(feature = "http", feature = "smol"))]
+use crate::asynchronous::client::http::Received;
 use crate::panics::caught;
 
 impl Client<'_> {
@@ -150,13 +154,19 @@ impl Client<'_> {
 
     /// Returns the number of bytes that wait to be written.
     pub(super) fn pending(&mut self) -> usize {
-        self.connection.tx().pending().len()
+        #[cfg(all(feature = "http", feature = "smol"))]
+        let posts: usize = self.app.posts.iter().map(|post| post.body().len()).sum();
+        #[cfg(not(all(feature = "http", feature = "smol")))]
+        let posts = 0;
+        posts + self.connection.tx().pending().len()
     }
 
     /// Starts a new connection. Only the pending calls of the last one are kept.
     fn start_connection(&mut self) -> Result<(), Error> {
         self.ended = None;
         self.connection.reset();
+        #[cfg(all(feature = "http", feature = "smol"))]
+        self.app.posts.clear();
         (self.is_traced, self.unread_responses) = (false, 0);
         let app = &mut self.app;
         (app.traced, app.unresponsive, app.connect_state) = (0, false, ConnectState::Connecting);
@@ -178,6 +188,10 @@ impl Client<'_> {
     /// Reads and writes once, and waits for either for at most `timeout`. Nothing is read while the
     /// server leaves too many responses unread.
     fn transfer(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
+        #[cfg(all(feature = "http", feature = "smol"))]
+        if self.transport.http().is_some() {
+            return self.exchange_messages(timeout);
+        }
         let mut turn = self.connection.turn(self.app.now());
         let (out, read) = turn.io();
         // Limited although a long line may have grown the buffer.
@@ -192,11 +206,52 @@ impl Client<'_> {
         self.unread_responses = self.unread_responses.min(self.pending());
         // Frees the memory that a long message needed.
         if self.connection.tx().is_idle() && self.most_pending > MAX_KEPT {
-            (*self.connection.tx(), self.most_pending) = (empty_tx(), 0);
+            (*self.connection.tx(), self.most_pending) = (empty_tx(&mut *self.transport), 0);
         }
         if done.ended {
             self.connection.rx().end_of_input();
         }
+        Ok(done)
+    }
+
+    /// Does the same over HTTP, and handles the message that was received.
+    #[cfg(all(feature = "http", feature = "smol"))]
+    fn exchange_messages(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
+        let reads = self.unread_responses <= MAX_UNREAD_RESPONSES;
+        self.most_pending = self.most_pending.max(self.pending());
+        let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
+        let (done, received) = http.exchange(&mut self.app.posts, reads, timeout)?;
+        // Frees the memory that a long message needed.
+        if self.most_pending > MAX_KEPT {
+            (*self.connection.tx(), self.most_pending) = (empty_tx(&mut *self.transport), 0);
+        }
+        let before = self.pending();
+        self.unread_responses = self.unread_responses.min(before);
+        let mut turn = self.connection.turn(self.app.now());
+        match received {
+            Some(Received::Message(message)) => {
+                if let Some(trace) = &mut self.app.trace {
+                    let _ = caught(|| trace(Direction::Received, &message));
+                }
+                let mut messages = Messages::new(Frame::Complete(&message));
+                while let Ok(Some(event)) = self
+                    .app
+                    .send(&mut turn, |core, now, tx| core.next_event(now, &mut messages, tx))
+                {
+                    self.app.handle_event(&event, &mut turn);
+                }
+            }
+            Some(Received::Failed { id, failure }) => {
+                let failure = failure.as_core();
+                let failed =
+                    self.app.send(&mut turn, |core, now, tx| core.fail(now, &id, failure, tx));
+                if let Ok(Some(event)) = failed {
+                    self.app.handle_event(&event, &mut turn);
+                }
+            }
+            None => {}
+        }
+        self.unread_responses += self.pending().saturating_sub(before);
         Ok(done)
     }
 
@@ -255,8 +310,14 @@ pub(super) fn empty_rx(max_line: usize) -> RxBuffer<Vec<u8>> {
     RxBuffer::with_limit(Vec::new(), max_line)
 }
 
-pub(super) fn empty_tx() -> TxBuffer<Vec<u8>> {
-    TxBuffer::with_limit(Vec::new(), isize::MAX as usize)
+pub(super) fn empty_tx(transport: &mut dyn Transport) -> TxBuffer<Vec<u8>> {
+    let (storage, limit) = (Vec::new(), isize::MAX as usize);
+    #[cfg(all(feature = "http", feature = "smol"))]
+    if transport.http().is_some() {
+        return TxBuffer::for_http_requests(storage, limit);
+    }
+    let _ = transport;
+    TxBuffer::with_limit(storage, limit)
 }
 
 /// Number of iterations after a long pause in which no timeout is handled while there are bytes to

@@ -1,29 +1,60 @@
 //! Streamable HTTP for a blocking client.
 
+use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
 use async_io::Timer;
-use futures_lite::{AsyncRead as _, AsyncWrite as _};
+use mcp_sansio::http::client::Post;
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
-use crate::asynchronous::client::http::{HttpStream, HttpTransport};
+use crate::asynchronous::client::http::{HttpEngine, HttpTransport, Received};
 
 /// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
 pub struct BlockingHttpTransport {
     http: HttpTransport,
-    stream: Option<HttpStream>,
+    engine: Option<HttpEngine>,
 }
 
 impl BlockingHttpTransport {
     /// Creates a blocking transport from an async one.
     #[must_use]
     pub const fn new(http: HttpTransport) -> Self {
-        Self { http, stream: None }
+        Self { http, engine: None }
+    }
+
+    /// Takes messages and waits for one, for at most `timeout`.
+    pub(super) fn exchange(
+        &mut self,
+        posts: &mut VecDeque<Post>,
+        reads: bool,
+        timeout: Option<Duration>,
+    ) -> io::Result<(Transferred, Option<Received>)> {
+        let mut done = Transferred::default();
+        let Some(engine) = &mut self.engine else {
+            return Ok((Transferred { ended: true, ..done }, None));
+        };
+        let mut timer = timeout.map_or_else(Timer::never, Timer::after);
+        async_io::block_on(poll_fn(|cx| {
+            while !engine.is_full()
+                && let Some(post) = posts.pop_front()
+            {
+                done.written += post.body().len();
+                engine.send(post);
+            }
+            engine.work(cx);
+            if reads && let Poll::Ready(received) = engine.poll_received() {
+                let received = received?;
+                (done.read, done.ended) = (usize::from(received.is_some()), received.is_none());
+                return Poll::Ready(Ok((done, received)));
+            }
+            let is_over = done.written > 0 || pin!(&mut timer).poll(cx).is_ready();
+            if is_over { Poll::Ready(Ok((done, None))) } else { Poll::Pending }
+        }))
     }
 }
 
@@ -33,44 +64,20 @@ impl Transport for BlockingHttpTransport {
     }
 
     fn open(&mut self) -> io::Result<()> {
-        self.stream = Some(self.http.clone().connect());
+        self.engine = Some(HttpEngine::new(self.http.clone()));
         Ok(())
     }
 
-    fn transfer(
-        &mut self,
-        out: &[u8],
-        into: &mut [u8],
-        timeout: Option<Duration>,
-    ) -> io::Result<Transferred> {
-        let Some(stream) = &mut self.stream else {
-            return Ok(Transferred { ended: true, ..Transferred::default() });
-        };
-        let mut timer = timeout.map_or_else(Timer::never, Timer::after);
-        async_io::block_on(poll_fn(|cx| {
-            let mut done = Transferred::default();
-            let mut stream = Pin::new(&mut *stream);
-            if !out.is_empty()
-                && let Poll::Ready(written) = stream.as_mut().poll_write(cx, out)
-            {
-                done.written = written?;
-            }
-            if into.is_empty() {
-                let _ = stream.poll_flush(cx);
-            } else if let Poll::Ready(read) = stream.poll_read(cx, into) {
-                done.read = read?;
-                done.ended = done.read == 0;
-            }
-            let is_over = done != Transferred::default() || pin!(&mut timer).poll(cx).is_ready();
-            if is_over { Poll::Ready(Ok(done)) } else { Poll::Pending }
-        }))
+    /// Bytes are not transferred: the client exchanges messages.
+    fn transfer(&mut self, _: &[u8], _: &mut [u8], _: Option<Duration>) -> io::Result<Transferred> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn close(&mut self) -> io::Result<ConnectionEnd> {
-        if let Some(mut stream) = self.stream.take() {
+        if let Some(mut engine) = self.engine.take() {
             let mut timer = Timer::after(CLOSE_TIMEOUT);
             async_io::block_on(poll_fn(|cx| {
-                let is_closed = Pin::new(&mut stream).poll_close(cx).is_ready();
+                let is_closed = engine.poll_close(cx).is_ready();
                 if is_closed || pin!(&mut timer).poll(cx).is_ready() {
                     Poll::Ready(())
                 } else {
@@ -79,6 +86,10 @@ impl Transport for BlockingHttpTransport {
             }));
         }
         Ok(ConnectionEnd::new(self.name()))
+    }
+
+    fn http(&mut self) -> Option<&mut BlockingHttpTransport> {
+        Some(self)
     }
 }
 

@@ -101,6 +101,8 @@ pub use process::Process;
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
+#[cfg(feature = "http")]
+pub use crate::client::HttpError;
 pub use crate::client::{
     LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
     ServerError, Stderr, StderrLines, Tools,

@@ -41,6 +41,13 @@ pub trait Transport: Send {
     /// # Errors
     /// Errors of shutting down.
     fn close(&mut self) -> io::Result<ConnectionEnd>;
+
+    /// Returns the transport that exchanges messages in place of bytes, if it is one.
+    #[cfg(all(feature = "http", feature = "smol"))]
+    #[doc(hidden)]
+    fn http(&mut self) -> Option<&mut super::BlockingHttpTransport> {
+        None
+    }
 }
 
 /// For a client that leaves the connection open for another one when it is dropped.
@@ -64,6 +71,11 @@ impl<T: Transport + ?Sized> Transport for &mut T {
 
     fn close(&mut self) -> io::Result<ConnectionEnd> {
         (**self).close()
+    }
+
+    #[cfg(all(feature = "http", feature = "smol"))]
+    fn http(&mut self) -> Option<&mut super::BlockingHttpTransport> {
+        (**self).http()
     }
 }
 

@@ -9,11 +9,11 @@ use std::time::Duration;
 use mcp_sansio::http::client::{Origin, UrlError};
 
 use super::connector::{Connect, Connector, TcpConnector, boxed};
-use super::stream::HttpStream;
-use super::transport_state::{Diagnostic, TransportState};
+use super::transport_state::Diagnostic;
 
 /// A server behind a URL, and the options of its connections:
-/// `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
+/// `connector.connect(HttpTransport::new("http://127.0.0.1:8000/mcp")?)`. It connects when there is
+/// a message to send.
 #[derive(Clone)]
 pub struct HttpTransport {
     pub(super) host: String,
@@ -133,14 +133,6 @@ impl HttpTransport {
 
     pub(super) fn url_of(&self, target: &str) -> String {
         format!("{}://{}{target}", if self.is_secure { "https" } else { "http" }, self.authority)
-    }
-
-    /// Creates a stream for
-    /// [`Connector::connect`](crate::asynchronous::client::Connector::connect). It connects when
-    /// there is a message to send.
-    #[must_use]
-    pub fn connect(self) -> HttpStream {
-        HttpStream::new(Arc::new(TransportState::new(self)))
     }
 }
 

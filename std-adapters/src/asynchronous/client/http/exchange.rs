@@ -4,13 +4,15 @@ use std::io;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
-use mcp_sansio::http::client::{Exchange, HttpFailure, NextStep, ResponseKind};
+use mcp_sansio::http::client::{Exchange, NextStep, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
+use super::inbox::Failure;
 use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
 use crate::asynchronous::timer::Timer;
+use crate::client::HttpError;
 
 /// Destination of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub(super) async fn read(
         take(shared, exchange, Frame::Oversized { prefix, tail }, to, &mut got.message).await;
         // Neither its start nor its end contains an id.
         if !exchange.has_response() {
-            unusable(shared, exchange, TOO_LONG).await;
+            unusable(shared, exchange, TOO_LONG);
         }
         got.wire = None;
         return Ok(got);
@@ -186,30 +188,28 @@ async fn take(
     shared.with(|state| state.session.observe(exchange, data));
     match data {
         Frame::Complete(bytes) => match to {
-            To::Client => shared.deliver(bytes).await,
+            To::Client => shared.deliver(bytes.to_vec()).await,
             To::ClientAsTools if exchange.has_response() => {
                 let sanitized = shared.with(|state| state.tools.take(bytes));
                 sanitized.dropped.iter().for_each(|(name, reason)| {
                     shared.report(Diagnostic::ToolDropped { name, reason })
                 });
-                shared.deliver(sanitized.message.as_deref().unwrap_or(bytes)).await;
+                shared.deliver(sanitized.message.unwrap_or_else(|| bytes.to_vec())).await;
             }
-            To::ClientAsTools => shared.deliver(bytes).await,
+            To::ClientAsTools => shared.deliver(bytes.to_vec()).await,
             To::Us => bytes.clone_into(message),
         },
         Frame::Oversized { .. } if exchange.has_response() && !was_answered => {
-            unusable(shared, exchange, TOO_LONG).await
+            unusable(shared, exchange, TOO_LONG)
         }
         Frame::Oversized { .. } => shared.report(Diagnostic::TooLong),
     }
 }
 
 /// Reports that the response is invalid.
-pub(super) async fn unusable(shared: &TransportState, exchange: &Exchange, reason: &str) {
+pub(super) fn unusable(shared: &TransportState, exchange: &Exchange, reason: &str) {
     if let Some(id) = exchange.request_id() {
-        shared
-            .deliver(HttpFailure::Invalid(reason).json_rpc_response(id).to_string().as_bytes())
-            .await;
+        shared.call_failed(id, Failure::Http(HttpError::Invalid(reason.to_owned())));
     }
 }
 

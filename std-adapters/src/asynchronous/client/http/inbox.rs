@@ -1,25 +1,52 @@
-//! Received messages, as lines, until they are read.
+//! Received messages and failures, until the client handles them.
 
+use std::collections::VecDeque;
 use std::task::Waker;
 
-/// A bounded queue of bytes; writers wait for room first. It holds up to [`ENOUGH`] and one
-/// message, and as much again that has been read.
+use mcp_sansio::OwnedJson;
+use mcp_sansio::http::client::HttpFailure;
+
+use crate::client::HttpError;
+
+/// What the client learns from its requests.
+pub(crate) enum Received {
+    /// A message of the server, or a batch.
+    Message(Vec<u8>),
+    /// The request with this id failed.
+    Failed { id: String, failure: Failure },
+}
+
+/// An owned [`HttpFailure`].
+pub(crate) enum Failure {
+    Http(HttpError),
+    JsonRpc(OwnedJson),
+}
+
+impl Failure {
+    pub(crate) fn as_core(&self) -> HttpFailure<'_> {
+        match self {
+            Self::Http(error) => error.as_core(),
+            Self::JsonRpc(error) => HttpFailure::JsonRpc(error.as_raw()),
+        }
+    }
+}
+
+/// A bounded queue; writers wait for room first. It holds up to [`ENOUGH`] bytes and one message.
 #[derive(Default)]
 pub(super) struct Inbox {
-    bytes: Vec<u8>,
-    read: usize,
-    reader: Option<Waker>,
+    items: VecDeque<Received>,
+    bytes: usize,
     writers: Vec<Waker>,
 }
 
 impl Inbox {
     pub(super) fn is_empty(&self) -> bool {
-        self.read == self.bytes.len()
+        self.items.is_empty()
     }
 
     /// Returns whether another message may be added.
     pub(super) fn has_room(&self) -> bool {
-        self.bytes.len() - self.read < ENOUGH
+        self.bytes < ENOUGH
     }
 
     pub(super) fn wait_for_room(&mut self, waker: &Waker) {
@@ -28,47 +55,33 @@ impl Inbox {
         }
     }
 
-    pub(super) fn wait_for_bytes(&mut self, waker: &Waker) {
-        self.reader = Some(waker.clone());
+    pub(super) fn push(&mut self, item: Received) {
+        self.bytes += item.bytes();
+        self.items.push_back(item);
     }
 
-    /// Adds a message. Line breaks in it are white space between its tokens.
-    pub(super) fn put(&mut self, message: &[u8]) -> Option<Waker> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(message);
-        for byte in self.bytes.iter_mut().skip(start).filter(|byte| matches!(byte, b'\n' | b'\r')) {
-            *byte = b' ';
-        }
-        self.bytes.push(b'\n');
-        self.reader.take()
-    }
-
-    /// Takes as many bytes as fit. Returns the wakers of writers that wait for room.
-    pub(super) fn take(&mut self, into: &mut [u8]) -> (usize, Vec<Waker>) {
-        let rest = self.bytes.get(self.read..).unwrap_or_default();
-        let n = rest.len().min(into.len());
-        if let (Some(into), Some(rest)) = (into.get_mut(..n), rest.get(..n)) {
-            into.copy_from_slice(rest);
-        }
-        self.read += n;
-        if self.is_empty() {
-            self.bytes.clear();
-            self.read = 0;
-            // Releases the memory that a long message needed.
-            self.bytes.shrink_to(ENOUGH);
-        } else if self.read >= ENOUGH.max(self.bytes.len() - self.read) {
-            // The queue may never be empty. Moving the rest is amortized by the bytes that were
-            // read.
-            self.bytes.drain(..self.read);
-            self.read = 0;
-        }
+    /// Takes the oldest. Returns the wakers of writers that wait for room.
+    pub(super) fn pop(&mut self) -> (Option<Received>, Vec<Waker>) {
+        let item = self.items.pop_front();
+        self.bytes -= item.as_ref().map_or(0, Received::bytes);
         let wakers = if self.has_room() { std::mem::take(&mut self.writers) } else { Vec::new() };
-        (n, wakers)
+        (item, wakers)
     }
 
-    /// Returns the waker of the reader.
-    pub(super) fn wake_reader(&mut self) -> Option<Waker> {
-        self.reader.take()
+    pub(super) fn clear(&mut self) -> Vec<Waker> {
+        self.items.clear();
+        self.bytes = 0;
+        std::mem::take(&mut self.writers)
+    }
+}
+
+impl Received {
+    fn bytes(&self) -> usize {
+        let text = match self {
+            Self::Message(message) => message.len(),
+            Self::Failed { id, .. } => id.len(),
+        };
+        text + size_of::<Self>()
     }
 }
 
@@ -80,33 +93,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn c2_what_has_been_read_is_given_back_while_more_comes() {
+    fn c2_a_message_has_no_room_when_enough_waits_and_memory_is_given_back() {
         let mut inbox = Inbox::default();
-        let (message, mut into) = ([b'x'; 4095], [0; 4096]);
-        inbox.put(&message);
-        for _ in 0..10_000 {
-            assert!(inbox.has_room());
-            inbox.put(&message);
-            assert_eq!(inbox.take(&mut into).0, into.len());
-            // One message always waits: the queue is never empty.
-            assert!(!inbox.is_empty());
-            assert!(inbox.bytes.len() <= 2 * ENOUGH + into.len(), "{}", inbox.bytes.len());
+        for _ in 0..3 {
+            let mut messages = 0;
+            while inbox.has_room() {
+                inbox.push(Received::Message(vec![b'x'; 1023]));
+                messages += 1;
+            }
+            let each = 1023 + size_of::<Received>();
+            assert_eq!(messages, ENOUGH.div_ceil(each));
+            inbox.wait_for_room(Waker::noop());
+            assert_eq!(inbox.pop().1.len(), 1);
+            while let (Some(_), _) = inbox.pop() {}
+            assert_eq!(inbox.bytes, 0);
         }
-        assert!(
-            inbox.bytes.capacity() <= 4 * ENOUGH + 2 * into.len(),
-            "{}",
-            inbox.bytes.capacity()
-        );
-    }
-
-    #[test]
-    fn c2_a_message_has_no_room_when_enough_waits() {
-        let mut inbox = Inbox::default();
-        let mut messages = 0;
-        while inbox.has_room() {
-            inbox.put(&[b'x'; 1023]);
-            messages += 1;
-        }
-        assert_eq!(messages, ENOUGH / 1024);
+        inbox.push(Received::Message(Vec::new()));
+        inbox.clear();
+        assert!(inbox.is_empty() && inbox.pop().0.is_none());
     }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_sansio::http::client::Exchange;
+use mcp_sansio::http::client::{Exchange, Post};
 use mcp_sansio::http::sse::EventReader;
 
 use super::transport_state::TransportState;
@@ -14,7 +14,7 @@ use super::{listen, post};
 /// A job that runs concurrently with others.
 pub(super) enum Job {
     /// Sends a message in a POST, and delivers the response.
-    Message(Vec<u8>),
+    Message(Post),
     /// Reads the GET stream of a session.
     Listen,
     /// Reads the stream of a server of 2024-11-05, which has begun.

@@ -1,8 +1,7 @@
 //! Clients over Streamable HTTP (2025-03-26 and later), or HTTP+SSE (2024-11-05), whichever the
 //! server supports.
 //!
-//! [`HttpTransport`] creates an [`HttpStream`] of messages for a URL, which is used as any other
-//! stream:
+//! An [`HttpTransport`] is connected as any stream is:
 //!
 //! ```no_run
 //! use mcp_sansio::types::{CallToolParams, Implementation};
@@ -15,8 +14,8 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     async_io::block_on(async {
-//!         let stream = HttpTransport::new("http://127.0.0.1:8000/mcp")?.bearer("a-token").connect();
-//!         let (client, connection) = Connector::new(&CONFIG).connect(stream);
+//!         let http = HttpTransport::new("http://127.0.0.1:8000/mcp")?.bearer("a-token");
+//!         let (client, connection) = Connector::new(&CONFIG).connect(http);
 //!         let call = async {
 //!             client
 //!                 .request("tools/call", &CallToolParams::new("greet"), CallOptions::new())
@@ -41,9 +40,10 @@
 //! whose header fields no longer match the tool is sent again after the list of tools has been read
 //! anew.
 //!
-//! If a request fails on the HTTP level, its call ends with an error of the code
-//! [`HTTP_FAILURE_CODE`](mcp_sansio::http::client::HTTP_FAILURE_CODE); if that happens while
-//! connecting, the connection ends with an [`io::Error`](std::io::Error) that gives the reason.
+//! If a request fails on the HTTP level, its call ends with
+//! [`CallError::Http`](super::CallError::Http), which says what happened; if that happens while
+//! connecting, the connection ends with an [`io::Error`](std::io::Error) that gives the reason, or
+//! with [`ConnectError::Http`](super::ConnectError::Http).
 //!
 //! # Connections
 //!
@@ -75,20 +75,24 @@
 
 mod builder;
 mod connector;
+mod engine;
 mod exchange;
 mod inbox;
 mod jobs;
+mod link;
 mod listen;
 mod post;
 mod queue;
 mod reconnect;
-mod stream;
 mod tools;
 mod transport_state;
 mod wire;
 
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
+#[cfg(all(feature = "blocking", feature = "smol"))]
+pub(crate) use engine::HttpEngine;
+#[cfg(all(feature = "blocking", feature = "smol"))]
+pub(crate) use inbox::Received;
 pub use queue::MAX_ONE_WAY_POSTS;
-pub use stream::HttpStream;
 pub use transport_state::Diagnostic;

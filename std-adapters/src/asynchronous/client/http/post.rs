@@ -4,15 +4,17 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use mcp_sansio::RawJson;
-use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, ResponseKind};
+use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
 use super::exchange::{Got, To, follow, read, unusable};
+use super::inbox::Failure;
 use super::jobs::Job;
-use super::transport_state::{Diagnostic, TransportState, within};
+use super::transport_state::{Diagnostic, NotConnected, TransportState, within};
 use super::wire::Wire;
 use super::{listen, reconnect, tools};
 use crate::asynchronous::panics::{caught, caught_future};
+use crate::client::HttpError;
 
 /// Attempts made for a message.
 #[derive(Default)]
@@ -29,28 +31,17 @@ enum Next {
     Done,
     Again,
     /// The request failed.
-    Failed(Failed),
+    Failed(Failure),
     /// The server cannot be used.
     Hopeless(io::Error),
 }
 
-/// An owned [`HttpFailure`].
-pub(super) enum Failed {
-    Status(u16),
-    Unauthorized(u16, String),
-    /// Body of the response, which holds a JSON-RPC error.
-    Error(Vec<u8>),
-    Lost,
-    Unusable(String),
-}
-
 /// Sends a message and delivers the response.
-pub(super) async fn post(shared: &TransportState, message: &[u8]) {
-    // An incomplete message is not sent.
-    let Some(post) = OutgoingMessage::parse(message) else { return };
+pub(super) async fn post(shared: &TransportState, sent: &Post) {
+    let post = sent.message();
     let mut tried = Tried::default();
     loop {
-        match attempt(shared, &post, message, &mut tried).await {
+        match attempt(shared, sent, &post, &mut tried).await {
             Next::Again => {}
             Next::Done => break,
             Next::Hopeless(error) => {
@@ -58,7 +49,10 @@ pub(super) async fn post(shared: &TransportState, message: &[u8]) {
                 break;
             }
             Next::Failed(failed) => {
-                fail(shared, &post, &failed).await;
+                match post.id() {
+                    Some(id) => shared.call_failed(id, failed),
+                    None => shared.report(Diagnostic::Refused(failed.as_core())),
+                }
                 break;
             }
         }
@@ -73,34 +67,15 @@ fn opened(shared: &TransportState, post: &OutgoingMessage<'_>) {
     }
 }
 
-async fn fail(shared: &TransportState, post: &OutgoingMessage<'_>, failed: &Failed) {
-    let error;
-    let failure = match failed {
-        Failed::Status(status) => HttpFailure::Status(*status),
-        Failed::Unauthorized(status, challenge) => {
-            HttpFailure::Unauthorized { status: *status, challenge }
-        }
-        Failed::Error(body) => {
-            error = shared.with(|state| state.session.json_rpc_error(body));
-            error.map_or(HttpFailure::ConnectionLost, HttpFailure::JsonRpc)
-        }
-        Failed::Lost => HttpFailure::ConnectionLost,
-        Failed::Unusable(reason) => HttpFailure::Invalid(reason),
-    };
-    match post.id() {
-        Some(id) => shared.deliver(failure.json_rpc_response(id).to_string().as_bytes()).await,
-        None => shared.report(Diagnostic::Refused(failure)),
-    }
-}
-
 async fn attempt(
     shared: &TransportState,
+    sent: &Post,
     post: &OutgoingMessage<'_>,
-    message: &[u8],
     tried: &mut Tried,
 ) -> Next {
+    let message = sent.body();
     let begun = shared.with(|state| {
-        remember(&mut state.opening, post, message);
+        remember(&mut state.opening, sent, post);
         let exchange = state.session.begin_post(post);
         let schema = post.tool_name().and_then(|tool| state.tools.schema(&tool.to_string()));
         let target = state.older.as_ref().unwrap_or(&state.target);
@@ -112,7 +87,7 @@ async fn attempt(
     });
     let (mut exchange, head, generation, is_older) = match begun {
         Ok(begun) => begun,
-        Err(reason) => return Next::Failed(Failed::Unusable(reason.to_owned())),
+        Err(reason) => return failed(HttpError::Invalid(reason.to_owned())),
     };
     match exchange_messages(
         shared,
@@ -130,17 +105,20 @@ async fn attempt(
         Err(error) if post.is_handshake() => {
             Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url())))
         }
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Next::Failed(Failed::Lost),
-        Err(error) => Next::Failed(Failed::Unusable(error.to_string())),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => failed(HttpError::ConnectionLost),
+        Err(error) if error.get_ref().is_some_and(|error| error.is::<NotConnected>()) => {
+            failed(HttpError::NotConnected(error.to_string()))
+        }
+        Err(error) => failed(HttpError::Invalid(error.to_string())),
     }
 }
 
 /// Keeps the messages that open another session.
-fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &OutgoingMessage<'_>, message: &[u8]) {
+fn remember(opening: &mut [Option<Post>; 2], sent: &Post, post: &OutgoingMessage<'_>) {
     if post.has_method("initialize") {
-        *opening = [Some(message.to_vec()), None];
+        *opening = [Some(sent.clone()), None];
     } else if post.has_method("notifications/initialized") {
-        opening[1] = Some(message.to_vec());
+        opening[1] = Some(sent.clone());
     }
 }
 
@@ -202,14 +180,14 @@ async fn exchange_messages(
             }
             shared.drain(wire).await;
             if post.id().is_some() {
-                unusable(shared, exchange, "request accepted (HTTP 202) without a response").await;
+                unusable(shared, exchange, "request accepted (HTTP 202) without a response");
             }
             Ok(Next::Done)
         }
         ResponseKind::SessionEnded => {
             shared.drain(wire).await;
             if tried.another_session {
-                return Ok(Next::Failed(Failed::Status(404)));
+                return Ok(failed(HttpError::Status(404)));
             }
             tried.another_session = true;
             within(shared.http.accept_timeout, reconnect::renew(shared, generation)).await?;
@@ -226,8 +204,8 @@ async fn exchange_messages(
         ResponseKind::Invalid(reason) if post.is_handshake() && exchange.is_initialize() => {
             Ok(Next::Hopeless(io::Error::new(ErrorKind::InvalidData, reason)))
         }
-        ResponseKind::Invalid(reason) => Ok(Next::Failed(Failed::Unusable(reason.to_owned()))),
-        _ => Ok(Next::Failed(Failed::Status(status))),
+        ResponseKind::Invalid(reason) => Ok(failed(HttpError::Invalid(reason.to_owned()))),
+        _ => Ok(failed(HttpError::Status(status))),
     }
 }
 
@@ -237,7 +215,7 @@ async fn finish(shared: &TransportState, post: &OutgoingMessage<'_>, got: Got) -
     if let Some(wire) = got.wire {
         shared.drain(wire).await;
     }
-    if got.is_over { Next::Done } else { Next::Failed(Failed::Lost) }
+    if got.is_over { Next::Done } else { failed(HttpError::ConnectionLost) }
 }
 
 async fn unauthorized(
@@ -260,7 +238,7 @@ async fn unauthorized(
         let challenge = if challenge.is_empty() { String::new() } else { format!(": {challenge}") };
         return Err(io::Error::new(ErrorKind::PermissionDenied, format!("{failure}{challenge}")));
     }
-    Ok(Next::Failed(Failed::Unauthorized(status, challenge)))
+    Ok(failed(HttpError::Unauthorized { status, challenge }))
 }
 
 #[allow(clippy::too_many_arguments)] // the request and its response
@@ -293,7 +271,7 @@ async fn refused(
                 Next::Again
             }
             Err(error) => {
-                Next::Failed(Failed::Unusable(format!("redirected to `{location}`: {error}")))
+                failed(HttpError::Invalid(format!("redirected to `{location}`: {error}")))
             }
         });
     }
@@ -324,12 +302,16 @@ async fn refused(
         return Ok(Next::Again);
     }
     match error {
-        Some(_) => Ok(Next::Failed(Failed::Error(body))),
+        Some(error) => Ok(Next::Failed(Failure::JsonRpc(error.into()))),
         None if post.is_handshake() && status >= 500 => {
             Err(io::Error::other(HttpFailure::Status(status).to_string()))
         }
-        None => Ok(Next::Failed(Failed::Status(status))),
+        None => Ok(failed(HttpError::Status(status))),
     }
+}
+
+fn failed(error: HttpError) -> Next {
+    Next::Failed(Failure::Http(error))
 }
 
 /// Maximum length of an error response, in bytes.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcp_sansio::http::client::OutgoingMessage;
+use mcp_sansio::http::client::Post;
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub(super) struct Queue {
 }
 
 pub(super) struct Queued {
-    pub(super) message: Vec<u8>,
+    pub(super) post: Post,
     /// Id of a request, as JSON.
     pub(super) id: Option<String>,
     /// Whether it opens a session: only responses may be sent at the same time.
@@ -30,12 +30,12 @@ impl Queue {
         self.messages.is_empty()
     }
 
-    pub(super) fn push(&mut self, message: Vec<u8>) {
-        let Some(post) = OutgoingMessage::parse(&message) else { return };
+    pub(super) fn push(&mut self, post: Post) {
+        let message = post.message();
         let (id, opens, is_answer) =
-            (post.id().map(str::to_owned), post.is_handshake(), post.method().is_none());
-        self.bytes += message.len();
-        self.messages.push_back(Queued { message, id, opens, is_answer });
+            (message.id().map(str::to_owned), message.is_handshake(), message.method().is_none());
+        self.bytes += post.body().len();
+        self.messages.push_back(Queued { post, id, opens, is_answer });
     }
 
     /// Takes the next message that may be sent. `shorts` is the number of those in flight without a
@@ -49,14 +49,14 @@ impl Queue {
         };
         let at = self.messages.iter().position(may_go)?;
         let queued = self.messages.remove(at)?;
-        self.bytes -= queued.message.len();
+        self.bytes -= queued.post.body().len();
         Some(queued)
     }
 
     /// Keeps the messages for which `keep` returns true.
     pub(super) fn retain(&mut self, keep: impl Fn(&Queued) -> bool) {
         self.messages.retain(keep);
-        self.bytes = self.messages.iter().map(|queued| queued.message.len()).sum();
+        self.bytes = self.messages.iter().map(|queued| queued.post.body().len()).sum();
     }
 }
 
@@ -77,17 +77,39 @@ pub const MAX_ONE_WAY_POSTS: usize = 16;
 
 #[cfg(test)]
 mod tests {
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{
+        CallOptions, ClientConfig, ClientFeatures, ClientState, Era, Instant, TxBuffer,
+    };
+
     use super::*;
 
-    fn response(length: usize) -> Vec<u8> {
-        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{}"}}}}"#, "x".repeat(length))
-            .into_bytes()
+    static CONFIG: ClientConfig<'_> =
+        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
+
+    /// Returns a request or a notification with parameters of this length.
+    fn post(is_request: bool, length: usize) -> Post {
+        let mut state: ClientState = ClientState::new();
+        let mut client = state.client(&CONFIG);
+        client.set_era(Some(Era::Modern));
+        let mut tx = TxBuffer::for_http_requests(Vec::new(), 1 << 20);
+        let now = Instant::from_millis(0);
+        client.connect(now, &mut tx).unwrap();
+        let params = std::collections::BTreeMap::from([("x", "x".repeat(length))]);
+        if is_request {
+            client
+                .request(now, "y", &mcp_sansio::Json(&params), CallOptions::new(), &mut tx)
+                .unwrap();
+        } else {
+            client.notify("y", &mcp_sansio::Json(&params), &mut tx).unwrap();
+        }
+        tx.take_post().unwrap()
     }
 
     fn fill(queue: &mut Queue, length: usize) -> usize {
         let mut pushed = 0;
         while !queue.is_full() {
-            queue.push(response(length));
+            queue.push(post(false, length));
             pushed += 1;
         }
         pushed
@@ -98,7 +120,8 @@ mod tests {
         let mut queue = Queue::default();
         assert_eq!(fill(&mut queue, 1), MAX_MESSAGES);
         queue.retain(|_| false);
-        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(response(100_000).len()));
+        let length = post(false, 100_000).body().len();
+        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(length));
         let mut taken = 0;
         while queue.next(false, 0).is_some() {
             taken += 1;
@@ -108,16 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn c1_answers_wait_for_others_to_be_taken_and_requests_do_not() {
+    fn c1_messages_without_a_response_wait_for_others_to_be_accepted_and_requests_do_not() {
         let mut queue = Queue::default();
-        queue.push(response(1));
-        queue.push(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#.to_vec());
-        assert_eq!(
-            queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id).as_deref(),
-            Some("7")
-        );
+        queue.push(post(false, 1));
+        queue.push(post(true, 1));
+        let first = queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id);
+        assert_eq!(first.as_deref(), Some("1"));
         assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());
-        // Opening may wait for a response.
-        assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_some());
+        // While a session is being opened, only responses are sent.
+        assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_none());
+        assert!(queue.next(false, MAX_ONE_WAY_POSTS - 1).is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::task::{Poll, Waker};
 
-use mcp_sansio::http::client::{OutgoingMessage, ResponseKind};
+use mcp_sansio::http::client::{Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
 use super::exchange::{To, follow, read};
@@ -58,8 +58,8 @@ async fn begin(shared: &TransportState) -> io::Result<()> {
 }
 
 /// Returns whether this message got a response, or was accepted.
-async fn exchange(shared: &TransportState, message: &[u8]) -> io::Result<bool> {
-    let Some(post) = OutgoingMessage::parse(message) else { return Ok(false) };
+async fn exchange(shared: &TransportState, sent: &Post) -> io::Result<bool> {
+    let (post, message) = (sent.message(), sent.body());
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);
         let length = BodyLength::Known(message.len() as u64);

@@ -86,7 +86,7 @@ impl ToolTable {
 /// `false` if that fails.
 pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>) -> bool {
     let mut meta = String::new();
-    for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
+    for (key, value) in call.params().get("_meta").unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {
             let comma = if meta.is_empty() { "" } else { "," };
             let _ = write!(meta, "{comma}{}:{}", key.as_json(), value.as_str());

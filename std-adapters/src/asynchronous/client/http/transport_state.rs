@@ -5,17 +5,17 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::Poll;
+use std::task::Waker;
 
 use mcp_sansio::Printable;
-use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin};
+use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
 use super::connector::{Dial, Purpose};
-use super::inbox::Inbox;
+use super::inbox::{Failure, Inbox, Received};
 use super::jobs::Job;
-use super::queue::Queue;
 use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::panics::{caught, caught_future};
@@ -33,7 +33,7 @@ pub(super) struct State {
     /// Number of sessions so far.
     pub(super) generation: u32,
     /// The messages that have opened the session, to open another one with.
-    pub(super) opening: [Option<Vec<u8>>; 2],
+    pub(super) opening: [Option<Post>; 2],
     /// Whether another session is being opened.
     pub(super) is_renewing: bool,
     pub(super) renewal_wakers: Vec<Waker>,
@@ -44,8 +44,6 @@ pub(super) struct State {
     pub(super) token: Option<String>,
     pub(super) tools: ToolTable,
     pub(super) inbox: Inbox,
-    /// Messages that wait to be sent.
-    pub(super) queue: Queue,
     /// Whether a message is in flight that no other may overtake.
     pub(super) is_opening: bool,
     /// Jobs to be started.
@@ -117,7 +115,6 @@ impl TransportState {
             token: http.token.take(),
             tools: ToolTable::default(),
             inbox: Inbox::default(),
-            queue: Queue::default(),
             is_opening: false,
             jobs: Vec::new(),
             idle: Vec::new(),
@@ -219,9 +216,7 @@ impl TransportState {
                 .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
         };
         let stream = within(self.http.connect_timeout, connecting).await;
-        let at =
-            |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
-        let mut wire = Wire::new(stream.map_err(at)?, purpose);
+        let mut wire = Wire::new(stream.map_err(not_connected)?, purpose);
         wire.send(method, head, body).await?;
         Ok(wire)
     }
@@ -246,7 +241,7 @@ impl TransportState {
     }
 
     /// Delivers a message to the client, as soon as there is room.
-    pub(super) async fn deliver(&self, message: &[u8]) {
+    pub(super) async fn deliver(&self, message: Vec<u8>) {
         poll_fn(|cx| {
             self.with(|state| {
                 if state.inbox.has_room() {
@@ -257,8 +252,14 @@ impl TransportState {
             })
         })
         .await;
-        let waker = self.with(|state| state.inbox.put(message));
-        waker.into_iter().for_each(Waker::wake);
+        self.with(|state| state.inbox.push(Received::Message(message)));
+    }
+
+    /// Ends the call with this id.
+    pub(super) fn call_failed(&self, id: &str, failure: Failure) {
+        // There is one for each call, so that it needs no room.
+        let id = id.to_owned();
+        self.with(|state| state.inbox.push(Received::Failed { id, failure }));
     }
 
     /// Ends the stream with an error.
@@ -268,14 +269,29 @@ impl TransportState {
 
     /// Ends the stream.
     pub(super) fn finish(&self, error: Option<io::Error>) {
-        let waker = self.with(|state| {
+        self.with(|state| {
             state.failed = state.failed.take().or(error);
             state.has_ended = true;
-            state.inbox.wake_reader()
         });
-        waker.into_iter().for_each(Waker::wake);
     }
 }
+
+/// Marks an error of connecting: nothing was sent.
+fn not_connected(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), NotConnected(format!("cannot connect: {error}")))
+}
+
+/// An error of connecting.
+#[derive(Debug)]
+pub(super) struct NotConnected(String);
+
+impl Display for NotConnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotConnected {}
 
 /// Limits the time of a future; `Duration::MAX` is no limit.
 pub(super) async fn timeout<R>(

@@ -1,0 +1,71 @@
+//! Calls whose response does not come: failures of the transport.
+
+use super::event::{CallOutcome, ClientEvent, ConnectError};
+use super::inflight::CallKind;
+use super::{Client, Phase};
+use crate::error::SendError;
+use crate::handle::Call;
+use crate::http::client::HttpFailure;
+use crate::inflight::Slot;
+use crate::message::Id;
+use crate::time::Instant;
+use crate::tx::Tx;
+
+impl Client<'_> {
+    /// Ends the call with this id, because its request failed in HTTP: with
+    /// [`CallOutcome::Http`], or with [`CallOutcome::Error`] if the failure has a JSON-RPC error.
+    /// [`Exchange::request_id`](crate::http::client::Exchange::request_id) has the id. Does nothing
+    /// if the call is over. A failed `server/discover` means a legacy server, as an error response
+    /// does: `initialize` is sent.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
+    pub fn fail<'f>(
+        &mut self,
+        now: Instant,
+        request_id: &'f str,
+        failure: HttpFailure<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let Some(id) = Id::parse(request_id) else { return Ok(None) };
+        if let HttpFailure::JsonRpc(error) = failure {
+            return self.response(now, Some(id), Err(error), tx);
+        }
+        let Some((slot, kind)) = self.find(id) else {
+            // No response comes that would have to be ignored.
+            id.as_u32().map(|number| self.abandoned_ids.remove(number));
+            return Ok(None);
+        };
+        if self.is_being_cancelled(slot, tx) {
+            return Ok(None);
+        }
+        if kind == CallKind::Connect {
+            return self.connect_failed(now, slot, failure, tx);
+        }
+        self.calls.remove(slot);
+        Ok((kind != CallKind::KeepAlive).then_some(ClientEvent::CallFinished {
+            call: Call(slot),
+            outcome: CallOutcome::Http(failure),
+        }))
+    }
+
+    /// Handles the failure of the probe or of `initialize`.
+    fn connect_failed<'f>(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        failure: HttpFailure<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
+        let is_probe = matches!(self.peer.phase, Phase::Probing);
+        if let Some(newest) = self.config.revisions.newest_legacy().filter(|_| is_probe) {
+            self.initialize(now, newest, Some(slot), tx)?;
+            self.abandoned_ids.remove(number);
+            return Ok(None);
+        }
+        self.calls.remove(slot);
+        self.peer.phase = Phase::Closed;
+        Ok(Some(ClientEvent::ConnectFailed(ConnectError::Http(failure))))
+    }
+}

@@ -1,0 +1,104 @@
+//! What a connection reads and writes: lines of a stream, or messages over HTTP.
+
+use std::io;
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::ClientEvent;
+
+use super::incoming::Incoming;
+use super::inner::ConnectionInner;
+use super::outgoing::Outgoing;
+
+/// What a client connects over: any stream (one message a line), or an `HttpTransport`.
+pub trait Transport: 'static {
+    #[doc(hidden)]
+    type Link: Link;
+    #[doc(hidden)]
+    const SENDS_POSTS: bool;
+
+    #[doc(hidden)]
+    fn into_link(self, max_line: usize) -> Self::Link;
+}
+
+/// The input and output of a connection.
+#[doc(hidden)]
+pub trait Link: Unpin {
+    /// Reads. Returns whether there is something new.
+    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool>;
+
+    /// Handles messages; `dispatch` gets the events that belong to no call. Returns whether there
+    /// were any.
+    fn take_events(
+        &mut self,
+        inner: &ConnectionInner,
+        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
+    ) -> bool;
+
+    /// Writes. Returns whether something was written.
+    fn write(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> io::Result<bool>;
+
+    /// Returns whether the input has ended and everything is processed.
+    fn has_ended(&self) -> bool;
+
+    /// Discards the input.
+    fn discard(&mut self);
+
+    /// Closes our side. Returns whether nothing is left to do.
+    fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool;
+
+    /// Returns the time at which the server counts as unresponsive.
+    fn stalls_at(&self, timeout: Duration) -> Option<Instant>;
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
+    type Link = Lines<T>;
+    const SENDS_POSTS: bool = false;
+
+    fn into_link(self, max_line: usize) -> Lines<T> {
+        Lines { stream: self, incoming: Incoming::new(max_line), outgoing: Outgoing::new() }
+    }
+}
+
+/// A stream with one message a line.
+#[doc(hidden)]
+pub struct Lines<T> {
+    pub(super) stream: T,
+    incoming: Incoming,
+    outgoing: Outgoing,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Link for Lines<T> {
+    fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        self.incoming.read(&mut self.stream, cx)
+    }
+
+    fn take_events(
+        &mut self,
+        inner: &ConnectionInner,
+        dispatch: &mut dyn FnMut(&ClientEvent<'_>),
+    ) -> bool {
+        self.incoming.take_events(inner, dispatch)
+    }
+
+    fn write(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> io::Result<bool> {
+        self.outgoing.write(&mut self.stream, inner, cx)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.incoming.has_ended()
+    }
+
+    fn discard(&mut self) {
+        self.incoming.discard();
+    }
+
+    fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool {
+        self.outgoing.is_done(inner) && self.outgoing.poll_close(&mut self.stream, cx)
+    }
+
+    fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
+        self.outgoing.stalls_at(timeout)
+    }
+}
