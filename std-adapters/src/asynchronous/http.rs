@@ -38,7 +38,8 @@
 //! # Any HTTP library
 //!
 //! [`serve`] accepts connections and speaks HTTP/1.1 itself. [`HttpServer`] is the same server
-//! without sockets, behind any HTTP library and in any async runtime.
+//! without sockets, behind any HTTP library and in any async runtime. With the feature `tower`
+//! it is a service of tower, for axum and hyper.
 //!
 //! # Limits
 //!
