@@ -44,6 +44,7 @@ impl GrowingServerState {
         is_new
     }
 
+    #[inline]
     pub(crate) fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
@@ -54,9 +55,16 @@ impl GrowingServerState {
 
     /// Notifies subscribers of all changes, and ends subscriptions if the server shuts down.
     /// Returns whether some of that waits for room.
+    #[inline]
     pub(crate) fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
-        if !self.has_changes() && !self.is_closing || !self.notices.is_worth_it(tx) {
-            return self.notices.is_blocked();
+        // This is called before each step.
+        (self.has_changes() || self.is_closing) && self.notify_now(config, tx)
+    }
+
+    #[cold]
+    fn notify_now(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
+        if !self.notices.is_worth_it(tx) {
+            return true;
         }
         let sent = self.send_changes(config, tx).and_then(|()| {
             while self.is_closing
