@@ -226,6 +226,7 @@ fn the_end_of_input_flushes_responses_and_drops_unfinished_handlers() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
     })
+    .shutdown_timeout(Duration::ZERO)
     .catalog(&CATALOG);
     for sizes in [WIDE, (1, 1)] {
         talk(&app, sizes, async move |mut client| {

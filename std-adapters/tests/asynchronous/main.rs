@@ -15,6 +15,7 @@ mod panics;
 mod pipe;
 #[path = "../recorder/mod.rs"]
 mod recorder;
+mod shutdown;
 mod sockets;
 
 use mcp_sansio::types::{Implementation, Resource, Tool};

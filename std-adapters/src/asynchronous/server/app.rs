@@ -198,9 +198,9 @@ impl<H> App<H> {
         self.with(|settings| settings.idle_timeout = Some(timeout))
     }
 
-    /// Limits the time in which requests in flight can end after
-    /// [`Broadcaster::shut_down`]; then the rest is cancelled. Default: [`SHUTDOWN_TIMEOUT`].
-    /// [`Duration::MAX`]: no limit.
+    /// Limits the time in which requests in flight can end after [`Broadcaster::shut_down`], and
+    /// after the end of the input of a stream; then the rest is cancelled. Default:
+    /// [`SHUTDOWN_TIMEOUT`]. [`Duration::MAX`]: no limit.
     #[must_use]
     pub fn shutdown_timeout(self, timeout: Duration) -> Self {
         self.with(|settings| settings.shutdown_timeout = timeout)
@@ -249,8 +249,8 @@ pub const MAX_PARAMS: usize = 16 << 20;
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Default of [`App::full_timeout`]: 30 seconds.
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Default of [`App::shutdown_timeout`]: 30 seconds.
-pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
+/// Default of [`App::shutdown_timeout`]: 5 seconds, half of what `docker stop` waits.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Default of [`App::max_subscriptions`].
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].

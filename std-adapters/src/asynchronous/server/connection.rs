@@ -46,6 +46,8 @@ pub struct Connection<A, T, F> {
     /// Limit of [`App::idle_timeout`].
     idle_timeout: Option<Duration>,
     pub(super) is_closing: bool,
+    /// When open requests are cancelled, after a shutdown or the end of the input.
+    pub(super) ends_at: Option<Instant>,
     pub(super) end: Option<ConnectionEnd>,
 }
 
@@ -89,6 +91,7 @@ impl<A, T, F> Connection<A, T, F> {
             until: None,
             idle_timeout: settings.idle_timeout,
             is_closing: false,
+            ends_at: None,
             end: None,
             settings,
         }
@@ -176,9 +179,17 @@ where
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
         if !self.is_closing && self.settings.broadcaster.is_shutting_down() {
             self.is_closing = true;
+            self.ends_at = earlier(self.ends_at, self.settings.shutdown_timeout);
             self.shared.lock().core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
+        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= Instant::now()) {
+            self.end(if self.io.input_ended {
+                ConnectionEnd::Closed
+            } else {
+                ConnectionEnd::ShutDown
+            });
+        }
         if let Some(end) = self.end
             && (end == ConnectionEnd::Unresponsive || self.close(cx)?)
         {
@@ -192,8 +203,8 @@ where
         if moved {
             return Ok(Round::Moved);
         }
-        let until = self.until.filter(|_| self.end.is_none());
-        match until.into_iter().chain(self.idle_at()).min() {
+        let until = [self.until, self.ends_at].into_iter().flatten().min();
+        match until.filter(|_| self.end.is_none()).into_iter().chain(self.idle_at()).min() {
             Some(due) if self.timer.poll(cx, due) => Ok(Round::Moved),
             _ => Ok(Round::Still),
         }
@@ -237,6 +248,11 @@ impl<A, T, F> Drop for Connection<A, T, F> {
         self.runner.end(&());
         self.shared.close();
     }
+}
+
+/// Returns the time after this limit, unless another limit has begun.
+pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
+    limit.or_else(|| Instant::now().checked_add(timeout))
 }
 
 /// Returns whether the error means that the client closed the connection.

@@ -12,7 +12,7 @@ use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent,
 
 use super::admission::Admission;
 use super::app::{App, Settings};
-use super::connection::{Connection, ConnectionEnd};
+use super::connection::{Connection, ConnectionEnd, earlier};
 use super::context::{ActiveRequest, Context, Origin};
 use super::pending_responses::PendingResponse;
 use super::reply::IntoReply;
@@ -143,7 +143,7 @@ where
         now: Instant,
         cx: &mut task::Context<'_>,
     ) -> io::Result<bool> {
-        let Self { settings, shared, io, .. } = self;
+        let Self { settings, shared, io, ends_at, .. } = self;
         let mut state = shared.lock();
         let had_ended = io.input_ended;
         let mut turn = state.core.turn(now);
@@ -154,22 +154,21 @@ where
         turn.wrote(written);
         if io.input_ended && !had_ended {
             state.core.end_of_input();
+            // No response will arrive.
+            state.input_requests.close();
+            *ends_at = earlier(*ends_at, settings.shutdown_timeout);
         }
         let waits = state.core.waits_for_room();
         self.until = self.until.into_iter().chain(state.full_until(settings)).min();
         let waiting = state.with_room();
         drop(state);
         waiting.for_each(Waker::wake);
-        if is_idle && had_ended && !waits {
-            // Nothing would send the responses that are missing.
-            self.end(ConnectionEnd::Closed);
-        }
         let is_waiting = written < pending || waits || self.is_closing;
         Ok(!is_idle || has_read || written > 0 && is_waiting)
     }
 
     /// The connection is over: drops running handlers.
-    fn end(&mut self, end: ConnectionEnd) {
+    pub(super) fn end(&mut self, end: ConnectionEnd) {
         self.runner.end(&());
         self.end = Some(end);
     }

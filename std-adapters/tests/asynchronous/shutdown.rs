@@ -1,0 +1,74 @@
+//! What happens to calls when the application shuts down, or the input ends.
+
+use std::time::{Duration, Instant};
+
+use async_io::Timer;
+use futures_lite::future::{self, block_on};
+use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _, Cursor};
+use mcp_sansio::ServerConfig;
+use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio_adapters::asynchronous::{
+    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo,
+};
+
+use crate::pipe::pipe;
+
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), mcp_sansio::ServerFeatures::TOOLS);
+
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// Ends after a third of the limit, or never.
+async fn handle(ctx: Context) -> HandlerResult {
+    match ctx.request()?.params.raw().as_str().contains("slow") {
+        true => drop(Timer::after(LIMIT / 3).await),
+        false => future::pending().await,
+    }
+    ctx.reply(&TextResult::new("done"))
+}
+
+fn calls(tools: &[&str]) -> String {
+    let call = |(id, tool): (usize, &&str)| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        ) + "\n"
+    };
+    tools.iter().enumerate().map(call).collect()
+}
+
+#[test]
+fn at_the_end_of_the_input_calls_finish_until_the_limit() {
+    let app = App::new(&CONFIG, handle).shutdown_timeout(LIMIT);
+    for (tools, lasts) in [(&["slow"][..], LIMIT / 3), (&["slow", "never"], LIMIT)] {
+        let mut output = Vec::new();
+        let began = Instant::now();
+        let stream = JoinedIo::new(Cursor::new(calls(tools)), &mut output);
+        assert_eq!(block_on(Connection::new(&app, stream)).unwrap(), ConnectionEnd::Closed);
+        let lines = String::from_utf8(output).unwrap();
+        assert!(lines.lines().count() == 1 && lines.contains("done"), "{lines}");
+        assert!(began.elapsed() >= lasts, "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn after_a_shutdown_calls_finish_until_the_limit() {
+    for (tools, lasts) in [(&["slow"][..], LIMIT / 3), (&["slow", "never"], LIMIT)] {
+        let app = App::new(&CONFIG, handle).shutdown_timeout(LIMIT);
+        let (stream, mut client) = pipe(4096, 4096);
+        let began = Instant::now();
+        let (end, lines) = block_on(future::zip(Connection::new(&app, stream), async {
+            client.write_all(calls(tools).as_bytes()).await.unwrap();
+            Timer::after(LIMIT / 10).await;
+            app.broadcaster().shut_down();
+            let late = calls(tools).replace(r#""id":"#, r#""id":1"#);
+            client.write_all(late.as_bytes()).await.unwrap();
+            let mut lines = String::new();
+            client.read_to_string(&mut lines).await.unwrap();
+            lines
+        }));
+        assert_eq!(end.unwrap(), ConnectionEnd::ShutDown);
+        let count = |text| lines.lines().filter(|line| line.contains(text)).count();
+        assert_eq!((count("done"), count("shutting down")), (1, tools.len()), "{lines}");
+        assert!(began.elapsed() >= lasts, "{:?}", began.elapsed());
+    }
+}
