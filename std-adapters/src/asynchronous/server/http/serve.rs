@@ -17,7 +17,7 @@ use super::server::HttpServer;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and
-/// the last connection has ended.
+/// the last connection and the last request have ended.
 ///
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
@@ -62,7 +62,7 @@ where
                 settings.panicked(panic);
             }
             is_still &= handlers.poll_next(cx).is_pending();
-            if acceptor.is_empty() && connections.is_empty() {
+            if acceptor.is_empty() && connections.is_empty() && handlers.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if is_still {
