@@ -50,11 +50,11 @@ impl Principal {
 /// The response to a request that is not authorized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Denied {
-    /// 401 without a valid token, 403 for a missing scope, 400 for malformed credentials, 500 or 503
-    /// if that cannot be found out.
+    /// 401 without a valid token, 403 for a missing scope, 400 for malformed credentials, 500 or
+    /// 503 if that cannot be found out.
     pub status: u16,
-    /// Empty, or the value of `WWW-Authenticate` (RFC 9110, 11.6.1), without line breaks: for example
-    /// `Bearer error="invalid_token"`.
+    /// Empty, or the value of `WWW-Authenticate` (RFC 9110, 11.6.1), without line breaks: for
+    /// example `Bearer error="invalid_token"`.
     pub challenge: String,
 }
 

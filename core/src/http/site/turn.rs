@@ -68,8 +68,8 @@ impl<O> SiteTurn<'_, O> {
         !matches!(self.instance.kind, Kind::Alone)
     }
 
-    /// Asks for [`SiteStep::Room`](super::SiteStep::Room) once the client has taken at least half of
-    /// what waits for it in the output of a request.
+    /// Asks for [`SiteStep::Room`](super::SiteStep::Room) once the client has taken at least half
+    /// of what waits for it in the output of a request.
     pub fn await_room(&mut self, request: RequestHandle) {
         let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
         stream.is_awaited = true;
