@@ -8,9 +8,9 @@ use core::time::Duration;
 use mcp_sansio::typed::{Called, Output, Tools};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Catalog, Connection, Instant, Outcome as _, Request, RequestHandle, RxBuffer,
-    Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, ToolOutput, ToolResult,
-    Turn, TxBuffer,
+    Catalog, Connection, Instant, Outcome as _, Request, RequestHandle, RxBuffer, Server,
+    ServerConfig, ServerEvent, ServerFeatures, ServerState, Step, ToolOutput, ToolResult, Turn,
+    TxBuffer,
 };
 use size::{RX_BYTES, TX_BYTES, board, send, uart::Uart};
 
