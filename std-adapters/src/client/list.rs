@@ -5,8 +5,8 @@ use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 
-use mcp_sansio::types::{PaginatedParams, Prompt, Resource, ResourceTemplate, Tool};
-use mcp_sansio::{OwnedJson, RawJson, ReadError};
+use mcp_sansio::types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_sansio::{Encode, Encoder, OwnedJson, RawJson, ReadError};
 use serde::Deserialize;
 
 /// A kind of list.
@@ -44,7 +44,7 @@ lists! {
     ResourceTemplates of ResourceTemplate: "resources/templates/list" "resourceTemplates";
 }
 
-/// A whole list: the results of all its pages.
+/// A list: the results of all its pages, or of one page.
 #[derive(Clone)]
 pub struct List<L> {
     pages: Vec<OwnedJson>,
@@ -52,6 +52,10 @@ pub struct List<L> {
 }
 
 impl<L: ListKind> List<L> {
+    pub(crate) fn new(pages: Vec<OwnedJson>) -> Self {
+        Self { pages, kind: PhantomData }
+    }
+
     /// Returns the entries of all pages, in order. An entry that does not match the type is an
     /// error; the entries after it can still be read.
     pub fn iter(&self) -> impl Iterator<Item = Result<L::Item<'_>, ReadError>> {
@@ -117,9 +121,23 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// Collects the pages of a list.
+/// Parameters of the request for a page: the cursor of the page before it.
+pub(crate) struct PageParams(Option<OwnedJson>);
+
+impl Encode for PageParams {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        if let Some(cursor) = &self.0 {
+            to.member("cursor", cursor);
+        }
+        to.end_object();
+    }
+}
+
+/// Follows the cursors of a list, up to its limits.
 pub(crate) struct Pager {
-    pages: Vec<OwnedJson>,
+    /// `None` after the last page, after an error, and while a page is requested.
+    next: Option<PageParams>,
     /// Number of bytes that the pages to come may have.
     left: usize,
     max_bytes: usize,
@@ -128,37 +146,33 @@ pub(crate) struct Pager {
 
 impl Pager {
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self { pages: Vec::new(), left: max_bytes, max_bytes, cursors: Cursors::default() }
+        let cursors = Cursors::default();
+        Self { next: Some(PageParams(None)), left: max_bytes, max_bytes, cursors }
     }
 
-    /// Returns the parameters of the request for the next page.
-    pub(crate) fn params(&self) -> PaginatedParams<'_> {
-        self.pages
-            .last()
-            .and_then(|page| PaginatedParams::next_page(page.as_raw()))
-            .unwrap_or_else(PaginatedParams::new)
+    /// Returns the parameters of the request for the next page, whose result
+    /// [`check`](Self::check) gets.
+    pub(crate) fn next(&mut self) -> Option<PageParams> {
+        self.next.take()
     }
 
-    /// Adds a page. Returns whether it was the last one.
-    pub(crate) fn add(&mut self, page: OwnedJson) -> Result<bool, ListError> {
-        self.left = self
-            .left
-            .checked_sub(page.as_raw().as_str().len())
-            .ok_or(ListError::TooLong(self.max_bytes))?;
-        let cursor = PaginatedParams::next_page(page.as_raw()).and_then(|next| next.cursor);
-        let is_last = cursor.is_none();
-        if cursor.is_some_and(|cursor| !self.cursors.insert(cursor.to_string().as_bytes())) {
-            return Err(ListError::RepeatedCursor);
+    /// Returns the page, unless it exceeds a limit.
+    pub(crate) fn check(&mut self, page: OwnedJson) -> Result<OwnedJson, ListError> {
+        let raw = page.as_raw();
+        self.left =
+            self.left.checked_sub(raw.as_str().len()).ok_or(ListError::TooLong(self.max_bytes))?;
+        if let Some(cursor) = raw.get("nextCursor")
+            && let Some(text) = cursor.as_string()
+        {
+            if !self.cursors.insert(text.to_string().as_bytes()) {
+                return Err(ListError::RepeatedCursor);
+            }
+            if self.cursors.seen.len() >= MAX_PAGES {
+                return Err(ListError::TooManyPages);
+            }
+            self.next = Some(PageParams(Some(cursor.into())));
         }
-        self.pages.push(page);
-        if !is_last && self.pages.len() >= MAX_PAGES {
-            return Err(ListError::TooManyPages);
-        }
-        Ok(is_last)
-    }
-
-    pub(crate) fn finish<L>(self) -> List<L> {
-        List { pages: self.pages, kind: PhantomData }
+        Ok(page)
     }
 }
 

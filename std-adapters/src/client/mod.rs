@@ -17,6 +17,8 @@ pub(crate) use child::{LONGEST_PAUSE, terminate};
 pub use http_error::HttpError;
 #[cfg(feature = "http")]
 pub(crate) use list::Cursors;
+#[cfg(feature = "blocking")]
+pub(crate) use list::PageParams;
 pub(crate) use list::Pager;
 pub use list::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,

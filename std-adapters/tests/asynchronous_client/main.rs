@@ -13,6 +13,7 @@ mod hostile;
 mod hostile_stream;
 mod limits;
 mod opening;
+mod pages;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 mod script;

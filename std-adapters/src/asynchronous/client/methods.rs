@@ -1,5 +1,6 @@
 //! Requests of the protocol by name.
 
+use futures_lite::{Stream, stream};
 use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{CompleteParams, ResourceParams};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
@@ -58,14 +59,50 @@ impl Client {
     /// [`CallError::List`]; otherwise as any call.
     pub async fn list<L: ListKind>(&self, options: CallOptions) -> Result<List<L>, CallError> {
         let deadline = Deadline::after(self.limit(options));
-        let mut pager = Pager::new(self.0.inner.max_list);
-        loop {
+        let (mut pager, mut pages) = (Pager::new(self.0.inner.max_list), Vec::new());
+        while let Some(params) = pager.next() {
             let options = options.limit(deadline.left());
-            let page = self.request(L::METHOD, &pager.params(), options).await?;
-            if pager.add(page)? {
-                return Ok(pager.finish());
-            }
+            pages.push(pager.check(self.request(L::METHOD, &params, options).await?)?);
         }
+        Ok(List::new(pages))
+    }
+
+    /// Requests a list page by page: `client.pages::<Tools>(CallOptions::new())`. Each page is
+    /// requested when the stream is polled for it, and is a [`List`] of its own. The limits are
+    /// those of [`list`](Self::list), but the options apply to each page alone. The stream ends
+    /// after the last page, and after an error; until it is dropped the connection stays open.
+    ///
+    /// ```no_run
+    /// use futures_lite::StreamExt;
+    /// use mcp_sansio::CallOptions;
+    /// use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Tools};
+    ///
+    /// async fn has_tool(client: &Client, name: &str) -> Result<bool, CallError> {
+    ///     let mut pages = client.pages::<Tools>(CallOptions::new());
+    ///     while let Some(page) = pages.next().await {
+    ///         if page?.iter().flatten().any(|tool| tool.name == name) {
+    ///             return Ok(true);
+    ///         }
+    ///     }
+    ///     Ok(false)
+    /// }
+    /// ```
+    ///
+    /// Cancel safe: dropping the future of a page loses nothing. Dropping the stream cancels the
+    /// request for the current page.
+    ///
+    /// # Errors
+    /// Items are errors as of [`list`](Self::list). A page that exceeds a limit is not returned.
+    pub fn pages<L: ListKind>(
+        &self,
+        options: CallOptions,
+    ) -> impl Stream<Item = Result<List<L>, CallError>> + Send + Unpin + use<L> {
+        let start = (self.clone(), Pager::new(self.0.inner.max_list));
+        Box::pin(stream::try_unfold(start, move |(client, mut pager)| async move {
+            let Some(params) = pager.next() else { return Ok(None) };
+            let page = pager.check(client.request(L::METHOD, &params, options).await?)?;
+            Ok(Some((List::new(vec![page]), (client, pager))))
+        }))
     }
 
     /// Calls a tool with typed arguments, and checks the structured content of its result.

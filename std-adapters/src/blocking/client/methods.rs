@@ -1,5 +1,7 @@
 //! Requests of the protocol by name.
 
+use std::iter;
+
 #[cfg(feature = "derive")]
 use mcp_sansio::typed::ToolCall;
 use mcp_sansio::types::{
@@ -11,7 +13,8 @@ use super::{CallId, Client, Error};
 #[cfg(feature = "derive")]
 use crate::client::TypedResult;
 use crate::client::{
-    List, ListKind, MAX_LIST, Named, Pager, Prompts, ResourceTemplates, Resources, Tools,
+    List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
+    Tools,
 };
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
@@ -46,6 +49,26 @@ impl Client<'_> {
     /// See [`request`](Self::request).
     pub fn list_prompts(&mut self) -> Result<List<Prompts>, Error> {
         self.list()
+    }
+
+    /// Requests a list page by page: `client.pages::<Tools>(CallOptions::new())`. Each page is
+    /// requested when the iterator is asked for it, and is a [`List`] of its own. Up to
+    /// [`MAX_PAGES`](super::MAX_PAGES) pages and [`MAX_LIST`] bytes; the options apply to each page
+    /// alone. The iterator ends after the last page, and after an error.
+    ///
+    /// # Errors
+    /// Items are errors as of [`request`](Self::request), and [`Error::List`] in place of a page
+    /// that exceeds a limit.
+    pub fn pages<L: ListKind>(
+        &mut self,
+        options: CallOptions,
+    ) -> impl Iterator<Item = Result<List<L>, Error>> {
+        let mut pager = Pager::new(MAX_LIST);
+        iter::from_fn(move || {
+            let params = pager.next()?;
+            let page = self.page::<L>(&mut pager, &params, options);
+            Some(page.map(|page| List::new(vec![page])))
+        })
     }
 
     /// Calls a tool with typed arguments, and checks the structured content of its result.
@@ -192,19 +215,26 @@ impl Client<'_> {
         let limit = self.core().config().call_timeout;
         self.app.free_input_requests();
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
-        let mut pager = Pager::new(MAX_LIST);
-        loop {
+        let (mut pager, mut pages) = (Pager::new(MAX_LIST), Vec::new());
+        while let Some(params) = pager.next() {
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
                 return Err(Error::TimedOut { method: L::METHOD.to_owned() });
             }
             let options = CallOptions::new().timeout(left.min(limit));
-            let page = self.request(L::METHOD, &pager.params(), options)?;
-            let added = pager.add(page);
-            if added.map_err(|error| Error::List { method: L::METHOD, error })? {
-                return Ok(pager.finish());
-            }
+            pages.push(self.page::<L>(&mut pager, &params, options)?);
         }
+        Ok(List::new(pages))
+    }
+
+    fn page<L: ListKind>(
+        &mut self,
+        pager: &mut Pager,
+        params: &PageParams,
+        options: CallOptions,
+    ) -> Result<OwnedJson, Error> {
+        let page = self.request(L::METHOD, params, options)?;
+        pager.check(page).map_err(|error| Error::List { method: L::METHOD, error })
     }
 
     pub(super) fn is_modern(&self) -> bool {

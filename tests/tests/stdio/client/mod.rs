@@ -3,6 +3,7 @@
 mod ends;
 mod limits;
 mod opening;
+mod pages;
 mod time;
 mod traffic;
 
