@@ -141,22 +141,24 @@ fn a_connection_serves_one_request_after_the_other() {
 }
 
 #[test]
-fn a_connector_is_told_the_purpose_and_the_url_of_each_connection() {
-    let played = play(
-        &LEGACY,
-        1 << 16,
-        |seen| match seen.method.as_str() {
-            "GET" => Response::events("").hold(),
-            _ => legacy(seen),
-        },
-        async |client| {
-            call(&client, "a", &json!({})).await.unwrap();
-            call(&client, "b", &json!({})).await
-        },
-    );
-    assert_eq!(played.result.unwrap(), "called");
-    // The end of the session goes over an idle connection for messages.
-    assert_eq!(played.dials[0], "Messages http://server/mcp");
-    assert_eq!(played.dials.iter().filter(|dial| dial.starts_with("Events")).count(), 1);
-    assert!(played.dials.contains(&"Events http://server/mcp".to_owned()), "{:?}", played.dials);
+fn a_connector_is_told_what_the_first_request_of_each_connection_is_for() {
+    for (closes, dials) in [
+        // The stream of events takes the connection of the handshake.
+        (false, ["Messages http://server/mcp", "Messages http://server/mcp"]),
+        (true, ["Messages http://server/mcp", "Events http://server/mcp"]),
+    ] {
+        let played = play(
+            &LEGACY,
+            1 << 16,
+            move |seen| match seen.method.as_str() {
+                "GET" => Response::events("").hold(),
+                _ if closes => legacy(seen).field("Connection", "close"),
+                _ => legacy(seen),
+            },
+            async |client| call(&client, "a", &json!({})).await,
+        );
+        assert_eq!(played.result.unwrap(), "called");
+        assert!(dials.iter().all(|dial| played.dials.iter().any(|made| made == dial)));
+        assert_eq!(played.dials.iter().any(|dial| dial.starts_with("Events")), closes);
+    }
 }

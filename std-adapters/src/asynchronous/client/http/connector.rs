@@ -19,16 +19,16 @@ pub struct Dial {
     pub is_secure: bool,
     /// URL of the first request on the connection.
     pub url: String,
-    /// The requests that the connection is for. A connection is not used for another purpose later.
+    /// What the first request on the connection is for. Later ones may be for another purpose.
     pub purpose: Purpose,
 }
 
-/// The requests that a connection is for.
+/// What a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Purpose {
     /// Messages to the server, and the responses to them, which may be streams; also the end of a
-    /// session. One after the other.
+    /// session.
     Messages,
     /// A stream of events, which stays open: that of a session, one that is resumed, or that of
     /// HTTP+SSE (2024-11-05).

@@ -49,8 +49,8 @@
 //!
 //! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds.
 //! TCP is that of tokio in a tokio runtime, otherwise of async-io. For TLS, or any other stream,
-//! implement [`Connect`] and pass it to [`HttpTransport::with_connector`]; a [`Dial`] tells it the
-//! purpose of each connection.
+//! implement [`Connect`] and pass it to [`HttpTransport::with_connector`]; a [`Dial`] tells it what
+//! the first request is for.
 //!
 //! # Memory
 //!

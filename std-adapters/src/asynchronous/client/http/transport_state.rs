@@ -190,10 +190,9 @@ impl TransportState {
     /// Sends a request, on an idle connection or on a new one.
     pub(super) async fn send(&self, method: &str, head: &[u8], body: &[u8]) -> io::Result<Wire> {
         let purpose = if method == "GET" { Purpose::Events } else { Purpose::Messages };
-        while let Some(mut wire) = self.with(|state| {
-            let at = state.idle.iter().rposition(|wire| wire.purpose() == purpose)?;
-            Some(state.idle.remove(at))
-        }) {
+        // A stream of events takes one, too: while it is dialled, calls would overtake it, and
+        // servers drop notifications for which there is no stream.
+        while let Some(mut wire) = self.with(|state| state.idle.pop()) {
             if wire.is_fresh() && wire.send(method, head, body).await.is_ok() {
                 return Ok(wire);
             }
@@ -216,7 +215,7 @@ impl TransportState {
                 .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
         };
         let stream = within(self.http.connect_timeout, connecting).await;
-        let mut wire = Wire::new(stream.map_err(not_connected)?, purpose);
+        let mut wire = Wire::new(stream.map_err(not_connected)?);
         wire.send(method, head, body).await?;
         Ok(wire)
     }

@@ -10,11 +10,10 @@ use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::codec::{HttpError, Part, ResponseReader};
 
-use super::connector::{BoxedStream, Purpose};
+use super::connector::BoxedStream;
 
 pub(super) struct Wire {
     stream: BoxedStream,
-    purpose: Purpose,
     reader: ResponseReader<Vec<u8>>,
     idle_since: Instant,
     was_used: bool,
@@ -25,20 +24,15 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn new(stream: BoxedStream, purpose: Purpose) -> Self {
+    pub(super) fn new(stream: BoxedStream) -> Self {
         Self {
             stream,
-            purpose,
             reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
             idle_since: Instant::now(),
             was_used: false,
             is_over: false,
             steps: 0,
         }
-    }
-
-    pub(super) fn purpose(&self) -> Purpose {
-        self.purpose
     }
 
     /// Sends a request. On a new connection a write error is ignored, because the server may have
