@@ -79,7 +79,7 @@ pub struct Catalog<'c> {
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
-    /// Which cursors contain, of the lists of an [`OwnedCatalog`].
+    /// The generations of the lists of an [`OwnedCatalog`], which cursors contain.
     #[cfg(feature = "alloc")]
     generations: [u32; 4],
 }
@@ -105,8 +105,8 @@ const CHECK: CheckArguments = |tool, arguments, refuse| {
     }
 };
 
-/// What the type of the prompts knows. Behind pointers, so that only programs with such prompts
-/// link it.
+/// The functions of the type of the prompts. They are behind pointers, so that only programs with
+/// such prompts link them.
 #[cfg(feature = "derive")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TypedPrompts {

@@ -45,7 +45,7 @@ struct Inner {
     listeners: Mutex<Vec<Weak<dyn Listener>>>,
 }
 
-/// What tells clients of changes.
+/// A receiver of changes, which tells clients of them.
 pub(crate) trait Listener: Send + Sync {
     fn changed(&self, change: Change<'static>);
 }
@@ -63,7 +63,7 @@ impl SharedCatalog {
     /// not update this catalog itself. It takes time in proportion to the size of the catalog.
     ///
     /// # Errors
-    /// What `update` returns. Then nothing has changed.
+    /// The error that `update` returns. Then nothing has changed.
     pub fn update<R>(
         &self,
         update: impl FnOnce(&mut OwnedCatalog) -> Result<R, AddError>,
@@ -101,7 +101,7 @@ impl fmt::Debug for SharedCatalog {
     }
 }
 
-/// An update that panics has changed nothing.
+/// Locks a poisoned mutex, too: an update that panics has changed nothing.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,8 +13,8 @@ use crate::server::Change;
 
 /// A catalog whose entries are added and removed while the program runs.
 ///
-/// It is a value: change a copy, and respond from the copy from then on. Who still holds the old
-/// one completes what began with it: a response that is sent in pieces, a call.
+/// It is a value: change a copy, and respond from the copy from then on. A response that is sent in
+/// pieces, or a call, that began with the old one is completed with it, so keep it until then.
 ///
 /// ```
 /// use mcp_sansio::types::Tool;
@@ -33,9 +33,9 @@ use crate::server::Change;
 ///
 /// The adapters have a `SharedCatalog`, which does this for all connections of a process.
 ///
-/// The lists are the configuration's to declare, [`TOOLS_LIST_CHANGED`] and so on, since
-/// [`Catalog::features`] knows only what is there. Arguments of tools are checked as those of
-/// [`Catalog::tools`].
+/// The configuration must declare the lists, with [`TOOLS_LIST_CHANGED`] and the like:
+/// [`Catalog::features`] declares only lists that have an entry. Arguments of tools are checked as
+/// those of [`Catalog::tools`].
 ///
 /// The cursor of a page ([`Catalog::page_size`]) contains a hash of the list. If the list has
 /// changed since, the cursor is invalid (-32602; server/utilities/pagination) and the client begins
@@ -90,7 +90,7 @@ impl OwnedCatalog {
         self.remove(Kind::RESOURCE, uri)
     }
 
-    /// Removes a resource template. Returns whether it was there.
+    /// Removes a resource template. Returns whether there was one with this text.
     pub fn remove_template(&mut self, uri_template: &str) -> bool {
         self.remove(Kind::TEMPLATE, uri_template)
     }
@@ -168,7 +168,7 @@ fn next_generation(generation: u64, entry: &Entry<'_>) -> u64 {
     (generation.rotate_left(5) ^ entry.hash()).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Error of [`OwnedCatalog::add`].
+/// Error of [`OwnedCatalog::add`]. `Display` writes the name or URI, and the rule that it breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddError {
     /// The name or URI of the entry.

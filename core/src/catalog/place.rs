@@ -1,9 +1,9 @@
-//! The place of an entry, for what cannot borrow it.
+//! The place of an entry, for tasks that cannot borrow it.
 
 use super::{Catalog, Entry, Target};
 
-/// What a request is for, as the place of the entry in its catalog: for tasks that own the catalog,
-/// such as an [`OwnedCatalog`](super::OwnedCatalog), and so cannot keep a [`Target`].
+/// The target of a request, as the place of the entry in its catalog: for tasks that own the
+/// catalog, such as an [`OwnedCatalog`](super::OwnedCatalog), and so cannot keep a [`Target`].
 #[derive(Clone, Copy, Debug)]
 pub struct TargetPlace(Place);
 

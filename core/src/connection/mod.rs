@@ -106,9 +106,10 @@ pub(crate) use outcomes::Outcomes;
 /// While the table of requests is full, a further request waits in the receive buffer, and then
 /// unread in the transport, unless the server itself awaits the response to a call.
 ///
-/// The value can be moved, sent to another thread, and built in a `static`. It allocates nothing of
-/// its own. Frames, timeouts and outcomes that find no room in the output buffer are kept and
-/// repeated once that is worth it, so their work stays linear even if the peer takes single bytes.
+/// The value can be moved, sent to another thread, and built in a `static`. With a state of
+/// constant size it allocates nothing of its own. Frames, timeouts and outcomes that find no room
+/// in the output buffer are kept and repeated once that is worth it, so their work stays linear
+/// even if the peer takes single bytes.
 pub struct Connection<'c, T, R, W, O = Infallible, const N: usize = 0>
 where
     T: Memory,
@@ -213,7 +214,7 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     where
         O: for<'m> Outcome<T::Machine<'m>>,
     {
-        // A handler tells of changes before it responds.
+        // Handlers publish changes before they respond, so changes are sent first.
         let has_notice = self.memory.notify(self.config, &mut self.tx);
         let has_outcome = self.send_outcomes();
         let waits = has_outcome || has_notice || self.is_held();

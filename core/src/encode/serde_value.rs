@@ -31,7 +31,8 @@ impl<T: Serialize> Encode for Json<T> {
     }
 }
 
-/// Why a value is not written to its end: the rule that it breaks, or `None` if no more fits.
+/// The reason why a value is not written to its end: the rule that it breaks, or `None` if no more
+/// fits.
 #[derive(Debug)]
 struct Stop(Option<InvalidPayload>);
 

@@ -20,7 +20,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// How a revision opens a connection.
+/// The way in which a revision opens a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Era {

@@ -1,4 +1,4 @@
-//! What the members of a JSON-RPC message say about it.
+//! The kind of a JSON-RPC message, by its members.
 
 use super::id::Id;
 use super::member::Member;

@@ -75,7 +75,7 @@ pub(crate) enum Cursor {
     End,
 }
 
-/// What happens to a request for which the table has no entry.
+/// The treatment of a request for which the table has no entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FullTable {
     Refuses,

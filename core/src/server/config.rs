@@ -46,7 +46,7 @@ pub struct ServerConfig<'c> {
     /// Whether modern results contain the server's name in `_meta` (2026-07-28, basic: SHOULD).
     /// Default: yes.
     pub send_server_info: bool,
-    /// How long a client may cache the result of `server/discover`, in milliseconds. Default: 0.
+    /// Time that a client may cache the result of `server/discover`, in milliseconds. Default: 0.
     pub discover_ttl_ms: u64,
     /// Whether shared caches may store it, too. Default: [`CacheScope::Public`].
     pub discover_scope: CacheScope,

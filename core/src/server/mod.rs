@@ -59,7 +59,7 @@ pub struct Server<'s> {
     peer: &'s mut Peer,
 }
 
-/// What is known of the client.
+/// The properties of the client that are known.
 #[derive(Debug)]
 struct Peer {
     session: Option<Session>,

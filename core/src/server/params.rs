@@ -8,7 +8,7 @@ use crate::rpc::MAX_ECHOED;
 use crate::types::LoggingLevel;
 use crate::uri_template::is_uri;
 
-/// What a member of an object must be.
+/// The rule for a member of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     key: &'static str,

@@ -14,8 +14,8 @@ use crate::types::meta::SERVER_INFO;
 use crate::violation::{TERSE, Violation};
 use crate::words::{Words, words};
 
-/// Why the server rejects a message itself: a violation, and what exactly is wrong. Two bytes until
-/// it is written.
+/// The reason why the server rejects a message itself: a violation, and the detail of it. Two bytes
+/// until it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Refusal {
     violation: Violation,

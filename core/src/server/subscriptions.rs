@@ -241,7 +241,7 @@ impl Kinds {
 #[derive(Debug)]
 pub(super) struct Subscriptions<'s>(pub(super) &'s mut [u64]);
 
-/// Who subscribed: a `subscriptions/listen`, or the legacy session. Not zero.
+/// The subscriber: a `subscriptions/listen`, or the legacy session. Not zero.
 #[derive(Clone, Copy)]
 pub(super) struct Owner(u16);
 

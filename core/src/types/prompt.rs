@@ -90,7 +90,7 @@ payload! {
         with {
             /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since

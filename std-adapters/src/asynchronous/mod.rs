@@ -108,9 +108,9 @@
 //!
 //! As on standard input and output, there is one JSON-RPC message a line, both eras are served on
 //! one stream, and `notifications/cancelled` cancels requests. Reading and writing never wait for
-//! each other. The connection ends at the end of the input: completed responses are still written,
-//! running handlers are dropped. It also ends after [`App::idle_timeout`], and after
-//! [`Broadcaster::shut_down`], which lets requests in flight finish first.
+//! each other. After the end of the input requests in flight finish, for at most
+//! [`App::shutdown_timeout`]; then the rest is cancelled and the connection ends. The same happens
+//! after [`Broadcaster::shut_down`]. It also ends after [`App::idle_timeout`].
 //!
 //! # Memory
 //!

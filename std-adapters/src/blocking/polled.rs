@@ -52,7 +52,7 @@ impl<R: Read + AsFd> Input for Polled<R> {
         match polled {
             Ok((is_ready, is_woken)) => {
                 if let Some(mut woken) = self.woken.as_ref().filter(|_| is_woken) {
-                    // What is left wakes the next wait, which does no harm.
+                    // The rest wakes the next wait, which does no harm.
                     let _ = woken.read(&mut [0; 64]);
                 }
                 Ok(is_ready)

@@ -205,7 +205,7 @@ impl ObservedRequest<'static> {
     }
 }
 
-/// What an observer is told later, where no mutex is locked.
+/// A call of an observer that is made later, where no mutex is locked.
 #[cfg(feature = "asynchronous")]
 pub(crate) type Telling = Box<dyn FnOnce() + Send>;
 

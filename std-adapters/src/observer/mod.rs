@@ -145,11 +145,11 @@ impl<O: Observer + ?Sized> Observer for &O {
 pub struct RequestInfo {
     /// Number of the request, unique in the process.
     pub number: u64,
-    /// Number of the connection, unique in the process.
+    /// Number of the connection, unique in the process; 0 over HTTP without a session.
     pub connection: u64,
     /// The id that the client has chosen, as JSON text: a number, or a string in quotes.
     pub id: String,
-    /// The method.
+    /// The method. Cut after [`MAX_TEXT`] characters.
     pub method: String,
     /// Name of the tool or prompt, or URI of the resource; empty for other requests. Cut after
     /// [`MAX_TEXT`] characters.
@@ -283,7 +283,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Why the library has refused a message.
+/// The reason why the library has refused a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refusal {

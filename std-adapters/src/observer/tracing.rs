@@ -16,8 +16,8 @@ use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
 /// The span is called `mcp.request`, at level INFO, and has the fields `method`, `name`, `id`,
 /// `connection`, `traceparent`, `tracestate`, `outcome` and `failed`. Handlers run inside of it, so
 /// that their own spans and events belong to it. Events have the request, too, for programs whose
-/// filter leaves out the span. It has no parent: a layer that exports traces finds
-/// the parent in `traceparent`.
+/// filter leaves out the span. The span has no parent: a layer that exports traces finds the parent
+/// in `traceparent`.
 ///
 /// | event | level |
 /// | --- | --- |

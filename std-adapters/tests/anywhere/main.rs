@@ -202,7 +202,7 @@ impl Response {
     }
 }
 
-/// What there is to see in the responses, one line for each call.
+/// Returns the text, structured content or error of each response, one line for each call.
 fn seen(messages: &Messages) -> Vec<String> {
     let response = |messages: &Vec<Value>| {
         let response = messages.last().unwrap();

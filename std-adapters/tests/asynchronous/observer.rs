@@ -1,4 +1,4 @@
-//! What an observer is told of streams.
+//! Observers of streams.
 
 use std::future::pending;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

@@ -1,4 +1,4 @@
-//! What happens to calls when the application shuts down, or the input ends.
+//! Calls when the application shuts down, or the input ends.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What an observer is told of HTTP.
+//! Observers of HTTP.
 
 use std::time::{Duration, Instant};
 

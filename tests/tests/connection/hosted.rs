@@ -128,7 +128,7 @@ fn requests_are_held_although_the_table_has_room() {
     let open = requests(&format!("{OPEN}{}", call(1)), &mut connection);
     assert_eq!(open.len(), 1);
     connection.admit(Admission::Hold);
-    // What stands before the next request is handled: a ping, and a cancellation.
+    // A ping and a cancellation before the next request are handled.
     let input = ping(2) + &cancel(1) + &call(3) + &ping(4);
     let (mut pipe, mut cancelled) = (Pipe::new(&input, WAYS[0]), 0);
     pipe.run(&mut connection, 0, |event, _| match event {

@@ -36,7 +36,7 @@ pub(super) enum Purpose {
     Delete,
 }
 
-/// What to do after the end of a body.
+/// The next step after the end of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NextStep {
     /// Nothing: the exchange is complete.

@@ -216,7 +216,7 @@ impl<O> Instance<O> {
         }
         if self.state.has_changes() {
             touch(&mut self.touched, ExchangeId::SESSION);
-            // What finds no room is sent later.
+            // Messages that find no room are sent later.
             let _ = self.state.send_changes(config, &mut self.streams.own.tx);
         }
         event

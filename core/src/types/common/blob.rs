@@ -22,7 +22,7 @@ struct Bytes<'a> {
     write: fn(&[u8], &mut Encoder<'_>),
 }
 
-/// Why a [`Blob`] could not be decoded.
+/// The reason why a [`Blob`] could not be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BlobError {

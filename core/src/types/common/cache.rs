@@ -11,7 +11,7 @@ use crate::types::CacheScope;
 /// results to the same authorization only, and drop what a [`Changed`](crate::Changed) event names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CacheHint {
-    /// How long the result stays fresh, in milliseconds; 0 means not at all.
+    /// Time that the result stays fresh, in milliseconds; 0 means not at all.
     pub ttl_ms: u64,
     /// Whether caches may share the result between users; private if missing.
     pub cache_scope: CacheScope,

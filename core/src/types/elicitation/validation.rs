@@ -10,7 +10,7 @@ use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
 
-/// Why a form or its content is invalid.
+/// The reason why a form or its content is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FormError<'a> {
     /// Name of the field; empty if the error concerns the whole form.

@@ -23,7 +23,7 @@ payload! {
         with {
             /// Instructions for the model on how to use the server.
             "instructions" instructions: text;
-            /// How long the result stays fresh, in milliseconds; 0 if missing or negative.
+            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative.
             "ttlMs" ttl_ms: millis = 0;
             /// Whether caches may share the result between users; private if missing.
             "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private;

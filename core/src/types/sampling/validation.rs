@@ -10,7 +10,7 @@ use crate::types::{
     CreateMessageParams, Role, SamplingMessageContent, SamplingMessageContentBlock, Text,
 };
 
-/// Why the messages of a [`CreateMessageParams`] are invalid.
+/// The reason why the messages of a [`CreateMessageParams`] are invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SamplingError {

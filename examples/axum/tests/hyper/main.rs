@@ -1,4 +1,4 @@
-//! The tests of the HTTP server, behind hyper. What they leave out is HTTP/1.1 itself.
+//! The tests of the HTTP server, behind hyper. They leave out HTTP/1.1 itself.
 
 #[path = "../../../../std-adapters/tests/http_server/access.rs"]
 mod access;

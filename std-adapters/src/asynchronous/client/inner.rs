@@ -276,6 +276,6 @@ fn empty_tx_for_posts() -> TxBuffer<Vec<u8>> {
     TxBuffer::for_http_requests(Vec::new(), isize::MAX as usize)
 }
 
-/// Maximum number of messages that wait for the link to take them.
+/// Maximum number of messages that wait for the link to take them. At the limit calls wait.
 #[cfg(feature = "http")]
 const MAX_POSTS: usize = 16;

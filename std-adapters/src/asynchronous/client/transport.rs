@@ -1,4 +1,4 @@
-//! What a connection reads and writes: lines of a stream, or messages over HTTP.
+//! The input and output of a connection: lines of a stream, or messages over HTTP.
 
 use std::io;
 use std::task::Context;
@@ -11,7 +11,7 @@ use super::incoming::Incoming;
 use super::inner::ConnectionInner;
 use super::outgoing::Outgoing;
 
-/// What a client connects over: any stream (one message a line), or an `HttpTransport`.
+/// The transport of a client: any stream (one message a line), or an `HttpTransport`.
 pub trait Transport: 'static {
     #[doc(hidden)]
     type Link: Link;

@@ -1,4 +1,4 @@
-//! What becomes of a request before its handler sees it.
+//! Checks of a request before its handler gets it; the catalog responds to some.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

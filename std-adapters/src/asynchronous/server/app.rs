@@ -145,9 +145,10 @@ impl<H> App<H> {
     }
 
     /// Limits the bytes of parameters of the requests in flight on a connection, or in a session
-    /// over HTTP. At the limit the next request waits, as with
-    /// [`max_in_flight`](Self::max_in_flight). A single request may be longer, so the parameters
-    /// take at most this and one [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
+    /// over HTTP. At the limit the next request of a stream waits, as with
+    /// [`max_in_flight`](Self::max_in_flight), and that of a session is refused at once (-32603).
+    /// A single request may be longer, so the parameters take at most this and one
+    /// [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
     #[must_use]
     pub fn max_params(self, max_params: usize) -> Self {
         self.with(|settings| settings.max_params = max_params)

@@ -60,7 +60,7 @@ impl Snapshot {
     }
 }
 
-/// What a request is for, with the catalog that has it.
+/// The target of a request, with the catalog that has it.
 pub(super) struct Found {
     pub(super) snapshot: Snapshot,
     place: TargetPlace,

@@ -12,7 +12,7 @@ use super::context::Context;
 #[derive(Debug)]
 pub struct Reply(pub(super) OwnedJson);
 
-/// What a handler usually returns. [`ToolError`] says what the client is told of an error: a `&str`
+/// The usual result of a handler. [`ToolError`] says what the client is told of an error: a `&str`
 /// or a `String` are the words of the program, and for errors of other code
 /// [`OrToolError`](mcp_sansio::OrToolError) says who may read them. Requests other than
 /// `tools/call` get -32603 if the tool failed, and -32602 if the arguments are invalid.

@@ -46,7 +46,7 @@ where
     /// there may be more to do.
     pub(super) fn steps(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
         let moved = self.run_handlers(cx);
-        // What has been received is handled before timeouts, which may wait for it.
+        // Received messages are handled before timeouts, which may wait for them.
         let (mut catches_up, mut is_idle, mut lines) = (true, false, 0);
         let now = self.shared.now();
         for _ in 0..STEPS {

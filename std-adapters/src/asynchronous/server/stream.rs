@@ -29,7 +29,7 @@ pub(super) struct SharedStream {
     begun: time::Instant,
 }
 
-/// What the mutex protects.
+/// The state behind the mutex.
 pub(super) struct State {
     pub(super) core: Core,
     pub(super) input_requests: InputRequests,

@@ -25,7 +25,7 @@ pub enum Error {
     ConnectFailed {
         /// The reason.
         why: String,
-        /// How the connection ended then.
+        /// The end of the connection after that.
         ended: ConnectionEnd,
     },
     /// The connection ended before the response came. [`reconnect`](super::Client::reconnect)

@@ -90,13 +90,13 @@ pub struct Transferred {
     pub ended: bool,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ConnectionEnd {
     /// Name of the server ([`Transport::name`]).
     pub server: String,
-    /// What was needed to end the server.
+    /// The means by which the server was ended.
     pub how: Shutdown,
     /// The exit status of a process.
     pub status: Option<ExitStatus>,
@@ -105,7 +105,7 @@ pub struct ConnectionEnd {
     pub stderr: Vec<String>,
 }
 
-/// How a server was ended.
+/// The means by which a server was ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Shutdown {

@@ -8,7 +8,7 @@ use mcp_sansio::http::client::HttpFailure;
 
 use crate::client::HttpError;
 
-/// What the client learns from its requests.
+/// A message, or the failure of a request, for the client.
 pub(crate) enum Received {
     /// A message of the server, or a batch.
     Message(Vec<u8>),

@@ -61,8 +61,9 @@
 //!
 //! | kept | limit |
 //! | --- | --- |
-//! | messages that wait to be sent | 256, or 1 MiB and one message; then the client waits |
-//! | messages that the client has not read | 1 MiB and one message, and as much again; then the streams wait, and the server with them |
+//! | messages that wait to be sent | 256, or 1 MiB and one message; then the messages of the next row wait |
+//! | messages that wait for a place among those | 16, or [`Connector::max_pending`](crate::asynchronous::client::Connector::max_pending) and one message; then calls wait |
+//! | messages that the client has not handled | 1 MiB and one message; then the streams wait, and the server with them |
 //! | an event | [`HttpTransport::max_message`]; a stream is closed after 16 times that without an event |
 //! | input schemas whose annotations are mirrored in header fields | 10,000 tools, 4 MiB in all; other tools are called without |
 //! | idle connections | [`MAX_IDLE_CONNECTIONS`] |

@@ -27,7 +27,7 @@ pub(super) struct TransportState {
     state: Mutex<State>,
 }
 
-/// What the mutex of the transport protects.
+/// The state behind the mutex of the transport.
 pub(super) struct State {
     pub(super) session: HttpSession,
     /// Number of sessions so far.

@@ -141,10 +141,10 @@ impl HttpOptions {
     /// function must also check the audience of the token.
     ///
     /// The function is synchronous, and is called while the server is locked: all connections wait
-    /// until it returns. It should not contact an authorization server. Check signed
-    /// tokens with cached keys, and look others up in a cache that another thread or task fills and
-    /// expires; deny tokens that are not in it with [`AuthorizationError::invalid_token`]. An
-    /// asynchronous check is planned.
+    /// until it returns. It should not contact an authorization server. Check signed tokens with
+    /// cached keys, and look others up in a cache that another thread or task fills and expires;
+    /// deny tokens that are not in it with [`AuthorizationError::invalid_token`]. An asynchronous
+    /// check is planned. If the function panics, the request gets status 500.
     #[must_use]
     pub fn authorize<F>(self, check: F) -> Self
     where

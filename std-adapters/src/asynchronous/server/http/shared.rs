@@ -40,7 +40,7 @@ pub(super) struct Shared {
     pub(super) registration: OnceLock<Registration>,
 }
 
-/// What the mutex protects. It is locked for one call, never while something is awaited.
+/// The state behind the mutex, which is locked for one call, never while something is awaited.
 pub(super) struct State {
     pub(super) site: Site<'static, PendingResponse>,
     /// Wakers of the exchanges that wait.
