@@ -34,7 +34,7 @@ impl GrowingServerState {
         let server = self.server(config);
         let is_new = server.is_subscribed(change) && !changes.contains(&kept);
         if is_new {
-            // Those whose subscription has ended since make room.
+            // Changes whose subscription has ended since are dropped, to make room.
             if changes.len() >= server.subscriptions.0.len() + LISTS {
                 changes.retain(|kept| server.is_subscribed(&kept.as_change()));
             }

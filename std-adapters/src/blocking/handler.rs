@@ -12,12 +12,13 @@ use super::Context;
 /// An application with work that takes time keeps that work as jobs and does a step of them in
 /// [`on_timer`](Self::on_timer); ping and cancellation are handled between two steps.
 pub trait Handler {
-    /// Called once, before the first event. A handler that other threads call upon keeps the waker
-    /// that the function returns: to wake it is to have [`next_timer`](Self::next_timer) asked
-    /// again. A server in [memory](super::Memory) asks whenever its client waits.
+    /// Called once, before the first event. A handler that other threads have work for keeps the
+    /// waker that the function returns: when it is woken, the server calls
+    /// [`next_timer`](Self::next_timer) again. A server in [memory](super::Memory) does that
+    /// whenever its client waits.
     ///
     /// # Errors
-    /// An error ends the session. Usually that of the function: see [`Input::waker`](super::Input).
+    /// An error ends the session. `waker` returns that of [`Input::waker`](super::Input::waker).
     fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
         let _ = waker;
         Ok(())

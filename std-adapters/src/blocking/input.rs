@@ -18,8 +18,8 @@ pub trait Input: Read {
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<bool>;
 
     /// Returns a waker that ends the current or the next [`wait`](Self::wait) from another thread.
-    /// By default it does nothing: what it wakes the server for is done after the next message or
-    /// timeout.
+    /// The default waker does nothing, so the server sees the reason for it only after the next
+    /// message or timeout.
     ///
     /// # Errors
     /// The system has no resources left.

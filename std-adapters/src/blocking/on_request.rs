@@ -196,7 +196,7 @@ fn respond_from(
     if ctx.asking.is_waiting(request.handle) || !ctx.server().is_request_open(request.handle) {
         return Ok(());
     }
-    // The function may have got none, because they are invalid.
+    // The function may have got no arguments, because they are invalid.
     if let Some(catalog) = catalog
         && matches!(ctx.respond_from(catalog, request)?, Target::Responded)
     {

@@ -55,8 +55,9 @@ pub trait Observer: Send + Sync {
         let _ = request;
     }
 
-    /// Runs the handler of a request: until it ends or waits, so that one request may be run many
-    /// times. Call `handler` once. For what belongs to a thread meanwhile, such as a span.
+    /// Runs the handler of a request until it ends or waits, so this is called many times for a
+    /// handler that waits. An implementation calls `handler` once, and can set state of the thread
+    /// meanwhile, such as a span.
     fn run(&self, request: &RequestInfo, handler: &mut dyn FnMut()) {
         let _ = request;
         handler();

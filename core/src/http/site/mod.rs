@@ -15,6 +15,7 @@
 //! | [`SiteStep::Event`] | the handler; its outcome with [`SiteTurn::answer`], later with [`Site::answer`] |
 //! | [`SiteStep::Room`] | what was [`Full`](crate::SendError::Full), again, in a [`Site::turn`] |
 //! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
+//! | [`SiteStep::Ended`] | nothing; it drops the handlers of this server |
 //! | the response is sent, or the connection is lost | [`Site::close`] |
 //! | something has changed | [`Site::publish`] |
 //! | the program ends | [`Site::shut_down`], then as before until [`Site::is_over`] |
@@ -295,7 +296,7 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Serves a JSON document on a path to GET and HEAD, without credentials: the metadata of a
-    /// protected resource (RFC 9728).
+    /// protected resource (RFC 9728). It is kept as long as the site; their number is not limited.
     pub fn add_document(&mut self, path: impl Into<String>, json: impl Into<Vec<u8>>) {
         self.documents.push((path.into(), json.into()));
     }

@@ -88,7 +88,7 @@ impl HttpExchange {
         })
     }
 
-    /// Ends the body; also without one. The request is handled then.
+    /// Ends the body, after which the request is handled. Call it also if there is no body.
     pub fn end_body(&mut self) {
         self.server.with(|site, now| site.end_of_body(now, self.key));
     }

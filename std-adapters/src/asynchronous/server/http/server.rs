@@ -126,7 +126,7 @@ impl HttpServer {
     /// [shut down](super::super::Broadcaster::shut_down). Call it once, with the application of
     /// [`new`](Self::new).
     ///
-    /// The future is `Send` if those of the handlers are. Without it, requests get no response.
+    /// The future is `Send` if those of the handlers are. Unless it is polled, handlers do not run.
     ///
     /// Not cancel safe: dropping it drops all handlers.
     pub async fn run<H, F>(&self, app: &App<H>)
