@@ -400,8 +400,8 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
 #[cfg(feature = "alloc")]
 impl<R: Storage, W: Storage, O> Connection<'_, GrowingServerState, R, W, O> {
     /// Keeps a change until all subscribers are notified. Returns `false` if it has no subscriber,
-    /// or waits already. At most one change of each subscribed URI and of each list is kept, however
-    /// little the client reads.
+    /// or waits already. At most one change of each subscribed URI and of each list is kept,
+    /// however little the client reads.
     pub fn publish(&mut self, change: &Change<'_>) -> bool {
         self.memory.keep_change(self.config, change)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
 /// while other locks are held.
@@ -85,15 +85,5 @@ impl WakerSet {
     #[cfg(feature = "http")]
     pub(super) fn is_empty(&self) -> bool {
         self.by_place.is_empty()
-    }
-}
-
-impl Wake for DriverWaker {
-    fn wake(self: std::sync::Arc<Self>) {
-        self.notify();
-    }
-
-    fn wake_by_ref(self: &std::sync::Arc<Self>) {
-        self.notify();
     }
 }
