@@ -41,7 +41,7 @@ pub(super) struct Settings {
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
     pub(super) idle_timeout: Option<Duration>,
-    pub(super) shutdown_timeout: Duration,
+    pub(super) shutdown_timeout: Option<Duration>,
     pub(super) broadcaster: Broadcaster,
 }
 
@@ -67,7 +67,7 @@ impl<H> App<H> {
             max_line: MAX_LINE,
             max_pending: MAX_PENDING,
             idle_timeout: None,
-            shutdown_timeout: SHUTDOWN_TIMEOUT,
+            shutdown_timeout: None,
             broadcaster: Broadcaster::new(),
         };
         Self { settings: Arc::new(settings), handler }
@@ -201,10 +201,11 @@ impl<H> App<H> {
 
     /// Limits the time in which requests in flight can end after [`Broadcaster::shut_down`], and
     /// after the end of the input of a stream; then the rest is cancelled. Default:
-    /// [`SHUTDOWN_TIMEOUT`]. [`Duration::MAX`]: no limit.
+    /// [`SHUTDOWN_TIMEOUT`], and [`END_OF_INPUT_TIMEOUT`] at the end of the input.
+    /// [`Duration::MAX`]: no limit.
     #[must_use]
     pub fn shutdown_timeout(self, timeout: Duration) -> Self {
-        self.with(|settings| settings.shutdown_timeout = timeout)
+        self.with(|settings| settings.shutdown_timeout = Some(timeout))
     }
 
     /// Returns the broadcaster, which reaches all connections.
@@ -252,6 +253,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default of [`App::shutdown_timeout`]: 5 seconds, half of what `docker stop` waits.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Default of [`App::shutdown_timeout`] at the end of the input of a stream: 1 second. The official
+/// SDKs terminate a server that still runs 2 seconds after they have closed its input.
+pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Default of [`App::max_subscriptions`].
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::app::{App, IDLE_TIMEOUT, Settings};
+use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
 use super::context::Context;
 use super::reply::IntoReply;
@@ -179,7 +179,8 @@ where
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
         if !self.is_closing && self.settings.broadcaster.is_shutting_down() {
             self.is_closing = true;
-            self.ends_at = earlier(self.ends_at, self.settings.shutdown_timeout);
+            let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            self.ends_at = earlier(self.ends_at, timeout);
             self.shared.lock().core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;

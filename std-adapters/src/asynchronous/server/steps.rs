@@ -11,7 +11,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Instant, Request, RequestHandle, RpcError, Server, ServerEvent, Step, Turn};
 
 use super::admission::Admission;
-use super::app::{App, Settings};
+use super::app::{App, END_OF_INPUT_TIMEOUT, Settings};
 use super::connection::{Connection, ConnectionEnd, earlier};
 use super::context::{ActiveRequest, Context, Origin};
 use super::pending_responses::PendingResponse;
@@ -156,7 +156,8 @@ where
             state.core.end_of_input();
             // No response will arrive.
             state.input_requests.close();
-            *ends_at = earlier(*ends_at, settings.shutdown_timeout);
+            let timeout = settings.shutdown_timeout.unwrap_or(END_OF_INPUT_TIMEOUT);
+            *ends_at = earlier(*ends_at, timeout);
         }
         let waits = state.core.waits_for_room();
         self.until = self.until.into_iter().chain(state.full_until(settings)).min();

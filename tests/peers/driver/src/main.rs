@@ -206,7 +206,8 @@ fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn 
     };
     let mut all = vec![
         (Role::Floor, candidate("floor (not MCP)", "http-floor", None)),
-        (Role::Ours, candidate("ours, smol", "http-ours", None)),
+        (Role::Ours, candidate("ours, smol", "http-ours", Some("smol"))),
+        (Role::Other, candidate("ours, tokio", "http-ours", Some("tokio"))),
     ];
     if options.rmcp {
         let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];

@@ -9,6 +9,8 @@ use crate::scenario::{Limits, Mode, Scenario};
 pub enum Role {
     Floor,
     Ours,
+    /// Ours in another way, which no target is for.
+    Other,
     Rival,
 }
 
@@ -52,7 +54,7 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
             _ => "-".into(),
         };
         row.push(against(floor, server.role != Role::Floor));
-        row.push(against(ours, server.role == Role::Rival));
+        row.push(against(ours, matches!(server.role, Role::Other | Role::Rival)));
         rows.push(row);
     }
     print_columns(&rows);

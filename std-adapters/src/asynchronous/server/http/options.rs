@@ -137,6 +137,9 @@ impl HttpOptions {
     /// why the request is denied. A session can be used only by the principal that opened it;
     /// others get 404.
     ///
+    /// It must not use the application's [`Broadcaster`](super::super::Broadcaster), which waits
+    /// for the same lock.
+    ///
     /// The principal is available as [`Context::principal`](super::super::Context::principal). The
     /// function must also check the audience of the token.
     ///

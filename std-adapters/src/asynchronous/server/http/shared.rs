@@ -14,7 +14,7 @@ use mcp_sansio::{
 };
 
 use super::super::admission::Admission;
-use super::super::app::Settings;
+use super::super::app::{SHUTDOWN_TIMEOUT, Settings};
 use super::super::broadcast::{OwnedChange, Receiver, Registration};
 use super::super::context::{ActiveRequest, HttpOrigin};
 use super::super::driver_waker::{DriverWaker, WakerSet};
@@ -376,7 +376,7 @@ impl Receiver for Shared {
 
     fn wake(&self) {
         if self.settings.broadcaster.is_shutting_down() {
-            let limit = self.settings.shutdown_timeout;
+            let limit = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
             self.with(|state, now| state.site.shut_down(now.saturating_add(limit)));
         }
     }

@@ -1,5 +1,5 @@
-//! An echo server on the smol adapter's Streamable HTTP. Prints its port, and serves all
-//! connections on one thread.
+//! An echo server on the asynchronous adapter's Streamable HTTP: `http-ours smol` or `http-ours
+//! tokio`. Prints its port, and serves all connections on one thread.
 
 use std::io;
 use std::net::TcpListener;
@@ -36,7 +36,17 @@ async fn echo(ctx: Context) -> HandlerResult {
 
 fn main() -> io::Result<()> {
     let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000);
-    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
+    let address = ([127, 0, 0, 1], 0);
+    if std::env::args().nth(1).as_deref() == Some("tokio") {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        return runtime.block_on(async {
+            let listener =
+                tokio::net::TcpListener::bind(std::net::SocketAddr::from(address)).await?;
+            println!("{}", listener.local_addr()?.port());
+            http::serve(&app, listener, HttpOptions::new()).await
+        });
+    }
+    let listener = Async::<TcpListener>::bind(address)?;
     println!("{}", listener.get_ref().local_addr()?.port());
     async_io::block_on(http::serve(&app, listener, HttpOptions::new()))
 }
