@@ -69,8 +69,11 @@ impl HttpServer {
         let settings = Arc::clone(&app.settings);
         let random = || {
             let mut bytes = [0; 16];
-            // The generator of an operating system does not fail after the first time.
-            let _ = getrandom::fill(&mut bytes);
+            // The generator of an operating system does not fail after the first time. If it does,
+            // the server stops: ids that can be guessed would be worse.
+            while getrandom::fill(&mut bytes).is_err() {
+                std::thread::yield_now();
+            }
             bytes
         };
         let mut site = Site::new(settings.config, options.site_options(&settings), random);
