@@ -125,7 +125,7 @@ fn take_null(property: &mut Value) {
             let only = std::mem::take(only);
             property.remove("anyOf");
             for (keyword, value) in only {
-                // What the member says of itself stands before what its type says.
+                // The words of the member itself stand before those of its type.
                 property.entry(keyword).or_insert(value);
             }
         }

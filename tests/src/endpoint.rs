@@ -1,4 +1,4 @@
-//! What the harnesses need of a state machine, whichever role it plays.
+//! The part of a state machine that the harnesses need, in either role.
 
 use mcp_sansio::{
     Client, ClientEvent, Instant, Messages, RequestHandle, Revision, SendError, Server,

@@ -81,7 +81,7 @@ pub struct GrowingServerState {
     pub(crate) admission: Admission,
 }
 
-/// Which requests a [`Connection`](crate::Connection) with a growing state admits.
+/// The requests that a [`Connection`](crate::Connection) with a growing state admits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
     /// Those for which the table has an entry. Others wait, unless the server itself awaits the

@@ -7,7 +7,7 @@ payload! {
     pub struct TaskMetadata {
         new {}
         with {
-            /// How long the receiver should keep the task, in milliseconds from its creation.
+            /// Time that the receiver should keep the task, in milliseconds from its creation.
             "ttl" ttl: millis;
         }
     }

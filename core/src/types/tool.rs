@@ -44,7 +44,7 @@ payload! {
             "outputSchema" output_schema: object => when knows_output_schema, since V2025_06_18;
             /// Hints about the effects of the tool. Since 2025-03-26.
             "annotations" annotations: of(ToolAnnotations<'a>), since V2025_03_26;
-            /// How the tool can be executed. 2025-11-25 only.
+            /// The ways to execute the tool. 2025-11-25 only.
             "execution" execution: of(ToolExecution), only V2025_11_25;
             /// Metadata by key: see [`meta`](crate::types::meta). Since 2025-06-18.
             "_meta" meta: object, since V2025_06_18;
@@ -83,7 +83,7 @@ payload! {
 
 payload! {
     #![rendered]
-    /// How a tool can be executed. 2025-11-25 only, schema type `ToolExecution`.
+    /// The ways to execute a tool. 2025-11-25 only, schema type `ToolExecution`.
     pub struct ToolExecution {
         new {}
         with {
@@ -117,7 +117,7 @@ payload! {
         with {
             /// Cursor of the next page; absent on the last page.
             "nextCursor" next_cursor: text;
-            /// How long the result stays fresh, in milliseconds; 0 if missing or negative. Since
+            /// Time that the result stays fresh, in milliseconds; 0 if missing or negative. Since
             /// 2026-07-28, where it is required.
             "ttlMs" ttl_ms: millis = 0, since V2026_07_28;
             /// Whether caches may share the result between users; private if missing. Since

@@ -153,7 +153,7 @@ fn show(
     Ok(())
 }
 
-/// Why `inspect` fails.
+/// The reason why `inspect` fails.
 enum Failure {
     Usage(String),
     Server(Error),

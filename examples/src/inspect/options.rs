@@ -138,7 +138,7 @@ fn action(words: &[String]) -> Result<Action, Stop> {
     }
 }
 
-/// Why there is no command to run.
+/// The reason why there is no command to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Help,

@@ -57,7 +57,7 @@ fn play() -> Result<(), Unexpected> {
     }
 }
 
-/// Why the conversation failed.
+/// The reason why the conversation failed.
 type Unexpected = Box<dyn std::error::Error>;
 
 /// The argument that makes this executable the server.

@@ -32,7 +32,7 @@ pub(crate) enum Log {
     File(PathBuf),
 }
 
-/// Why there is nothing to run.
+/// The reason why there is nothing to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Help,

@@ -17,7 +17,7 @@ use super::connection::{Connection, Core};
 use super::error::Error;
 use super::handler::{Clock, Handler};
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEnd {

@@ -226,8 +226,8 @@ payload! {
             "model" model: text;
         }
         with {
-            /// Why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` (since
-            /// 2025-11-25) or another string.
+            /// The reason why generation stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`
+            /// (since 2025-11-25) or another string.
             "stopReason" stop_reason: text;
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;

@@ -72,7 +72,7 @@ enum Phase {
     Up,
 }
 
-/// What to do with a message.
+/// The way of a message.
 enum Verdict {
     Pass,
     Instead(String),

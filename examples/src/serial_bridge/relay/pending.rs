@@ -54,7 +54,7 @@ pub(super) enum Own {
     Ignored,
 }
 
-/// What state a response may change.
+/// The state that a response may change.
 #[derive(Debug, PartialEq)]
 pub(super) enum Kind {
     Initialize { params: String },

@@ -1,4 +1,4 @@
-//! What the values of a handler borrow from.
+//! Texts that the values of a handler borrow from.
 
 use std::sync::OnceLock;
 

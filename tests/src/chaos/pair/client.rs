@@ -1,4 +1,4 @@
-//! What an application of a client does, at any time.
+//! The application of a client, at any time.
 
 use std::mem::discriminant;
 

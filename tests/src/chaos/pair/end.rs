@@ -35,7 +35,7 @@ pub(super) enum Op<A> {
     Act(A),
 }
 
-/// What differs between the two ends: the application, and what it checks.
+/// The part that differs between the two ends: the application and its checks.
 pub(super) trait Role: Sized {
     type Machine: Endpoint;
     /// A call that the application makes.
@@ -311,7 +311,7 @@ fn attempt<M: Endpoint, R>(
     result
 }
 
-/// What a call that fails must not change.
+/// The state that a call that fails must not change.
 fn state(machine: &impl Endpoint) -> (usize, usize, Option<Revision>) {
     (machine.open_requests(), machine.open_calls(), machine.session_revision())
 }

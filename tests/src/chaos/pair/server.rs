@@ -1,4 +1,4 @@
-//! What an application of a server does, at any time.
+//! The application of a server, at any time.
 
 use std::mem::discriminant;
 

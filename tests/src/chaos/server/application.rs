@@ -1,4 +1,4 @@
-//! What the application of a server does, at random.
+//! The application of a server, at random.
 
 use std::time::Duration;
 

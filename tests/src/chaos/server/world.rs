@@ -44,7 +44,7 @@ pub(super) struct World<'d> {
     frame: Option<(Heard, usize)>,
 }
 
-/// Which call has an open frame.
+/// The call that has an open frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
     NextEvent,

@@ -19,11 +19,11 @@ pub struct Dial {
     pub is_secure: bool,
     /// URL of the first request on the connection.
     pub url: String,
-    /// What the first request on the connection is for. Later ones may be for another purpose.
+    /// Purpose of the first request on the connection. Later ones may have another.
     pub purpose: Purpose,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Purpose {

@@ -106,7 +106,9 @@ impl HttpServer {
         Ok(Self(shared))
     }
 
-    /// Begins the exchange of a request with its head, as parsed by any HTTP library.
+    /// Begins the exchange of a request with its head, as parsed by any HTTP library. Never fails:
+    /// a request that is not accepted, or one beyond 10,000 exchanges (503), has its response at
+    /// once.
     pub fn exchange(
         &self,
         method: &str,
