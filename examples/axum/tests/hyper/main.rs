@@ -12,6 +12,8 @@ mod lost;
 mod many;
 #[path = "../../../../std-adapters/tests/http_server/memory.rs"]
 mod memory;
+#[path = "../../../../std-adapters/tests/http_server/observer.rs"]
+mod observer;
 #[path = "../../../../std-adapters/tests/http_server/old.rs"]
 mod old;
 mod pump;
