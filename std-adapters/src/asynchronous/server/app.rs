@@ -253,9 +253,9 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default of [`App::shutdown_timeout`]: 5 seconds, half of what `docker stop` waits.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// Default of [`App::shutdown_timeout`] at the end of the input of a stream: 1 second. The official
-/// SDKs terminate a server that still runs 2 seconds after they have closed its input.
-pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Default of [`App::shutdown_timeout`] at the end of the input of a stream: half a second. The
+/// official SDKs terminate a server that still runs 2 seconds after they have closed its input.
+pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Default of [`App::max_subscriptions`].
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].
