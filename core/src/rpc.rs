@@ -8,7 +8,7 @@ use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
-use crate::types::SupportedVersions;
+use crate::types::{ClientCapabilities, SupportedVersions};
 
 /// Error of an error response.
 ///
@@ -126,9 +126,7 @@ impl<'e> RpcError<'e> {
             code: ErrorCode::MissingClientCapability,
             message: "The request needs a client capability that was not declared",
             data: Data::Required(required, |required, to| {
-                to.begin_object();
-                required.write_members(Revision::LATEST, to);
-                to.end_object();
+                ClientCapabilities::new(required).encode(to)
             }),
         }
     }

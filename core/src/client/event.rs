@@ -117,7 +117,7 @@ impl<'f> Connected<'f> {
         let declared =
             result.get("capabilities").and_then(|raw| raw.to::<ServerCapabilities<'_>>().ok());
         let mut capabilities =
-            declared.map_or(ServerFeatures::NONE, |declared| declared.features());
+            declared.map_or(ServerFeatures::NONE, |declared| declared.features(revision));
         if revision == Revision::V2024_11_05 {
             // This revision has no capability for completions.
             capabilities = capabilities.with(ServerFeatures::COMPLETIONS);

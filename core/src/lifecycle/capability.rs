@@ -1,14 +1,22 @@
 //! Capabilities as bit sets: one row each, with the revisions that define it.
 
+#[cfg(feature = "tasks")]
+mod tasks;
+
 use super::revision::Revision;
 use crate::encode::Encoder;
 use crate::json::{JsonStr, RawJson};
 
 /// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
-/// contains the bits of the capability that it refines.
+/// contains the bits of the capability that it refines. The rows behind `with tasks` exist with
+/// this feature only.
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$bit_doc:meta])* $bit:ident = $value:expr, $first:ident..=$last:ident;)*
+        ; with tasks {
+            $($(#[$task_doc:meta])* $task:ident = $task_value:expr,
+                $task_first:ident..=$task_last:ident;)*
+        }
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -18,6 +26,7 @@ macro_rules! bit_set {
             /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
+            $($(#[$task_doc])* #[cfg(feature = "tasks")] pub const $task: Self = Self($task_value);)*
 
             /// The members that each revision defines, oldest revision first.
             const DEFINED: [u16; 5] = {
@@ -26,6 +35,13 @@ macro_rules! bit_set {
                     let mut revision = Revision::$first as usize;
                     while revision <= Revision::$last as usize {
                         defined[revision] |= $value;
+                        revision += 1;
+                    }
+                })*
+                $({
+                    let mut revision = Revision::$task_first as usize;
+                    while revision <= Revision::$task_last as usize {
+                        defined[revision] |= $task_value;
                         revision += 1;
                     }
                 })*
@@ -69,6 +85,10 @@ macro_rules! bit_set {
                 $(if self.contains(Self::$bit) {
                     set.entry(&format_args!(stringify!($bit)));
                 })*
+                $(#[cfg(feature = "tasks")]
+                if self.contains(Self::$task) {
+                    set.entry(&format_args!(stringify!($task)));
+                })*
                 set.finish()
             }
         }
@@ -93,6 +113,19 @@ bit_set! {
         ELICITATION_FORM = 1 << 5, V2025_06_18..=V2026_07_28;
         /// `elicitation.url`, since 2025-11-25.
         ELICITATION_URL = 1 << 6, V2025_11_25..=V2026_07_28;
+        ; with tasks {
+            /// The extension `io.modelcontextprotocol/tasks`: the client takes a task for the
+            /// result of a call. In 2025-11-25 this needs no capability.
+            TASKS = 1 << 7, V2026_07_28..=V2026_07_28;
+            /// `tasks.requests.sampling.createMessage`: the client samples as a task. 2025-11-25.
+            TASKS_SAMPLING = 1 << 8, V2025_11_25..=V2025_11_25;
+            /// `tasks.requests.elicitation.create`: the client elicits as a task. 2025-11-25.
+            TASKS_ELICITATION = 1 << 9, V2025_11_25..=V2025_11_25;
+            /// `tasks.list` of a client. 2025-11-25.
+            TASKS_LIST = 1 << 10, V2025_11_25..=V2025_11_25;
+            /// `tasks.cancel` of a client. 2025-11-25.
+            TASKS_CANCEL = 1 << 11, V2025_11_25..=V2025_11_25;
+        }
     }
 }
 
@@ -123,12 +156,24 @@ impl ClientFeatures {
                 set = set.without(Self::ELICITATION_FORM);
             }
         }
+        #[cfg(feature = "tasks")]
+        let set = set.with(tasks::of_client(declared, revision));
         set.known_in(revision)
     }
 
-    /// Writes the members of a `ClientCapabilities` object.
+    /// Whether the extension for tasks is declared in 2026-07-28.
+    pub(crate) const fn has_tasks(self) -> bool {
+        #[cfg(feature = "tasks")]
+        return self.contains(Self::TASKS);
+        #[cfg(not(feature = "tasks"))]
+        false
+    }
+
+    /// Writes the members of a `ClientCapabilities` object, but `extensions`.
     pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
         write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
+        #[cfg(feature = "tasks")]
+        tasks::write_client(self.known_in(revision), to);
     }
 
     /// Returns the capability that a request to the client needs; `None` for a method that no
@@ -170,6 +215,16 @@ bit_set! {
         COMPLETIONS = 1 << 7, V2025_03_26..=V2026_07_28;
         /// `logging`.
         LOGGING = 1 << 8, V2024_11_05..=V2026_07_28;
+        ; with tasks {
+            /// Tools run as tasks: `tasks.requests.tools.call` in 2025-11-25, the extension
+            /// `io.modelcontextprotocol/tasks` in 2026-07-28.
+            TASKS = 1 << 9, V2025_11_25..=V2026_07_28;
+            /// `tasks.list`, 2025-11-25. A server that cannot tell its clients apart should not
+            /// declare it.
+            TASKS_LIST = 1 << 10 | 1 << 9, V2025_11_25..=V2025_11_25;
+            /// `tasks.cancel`, 2025-11-25.
+            TASKS_CANCEL = 1 << 11 | 1 << 9, V2025_11_25..=V2025_11_25;
+        }
     }
 }
 
@@ -192,16 +247,36 @@ impl ServerFeatures {
             || self.contains(Self::RESOURCES_SUBSCRIBE)
             || self.contains(Self::RESOURCES_LIST_CHANGED)
             || self.contains(Self::PROMPTS_LIST_CHANGED)
+            || self.has_tasks()
     }
 
-    /// Reads a `ServerCapabilities` object.
-    pub(crate) fn read(declared: RawJson<'_>) -> Self {
-        Self(read_rows(&Self::ROWS, declared))
+    /// Whether clients can subscribe to something that a text names: a resource, or a task.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn has_names(self) -> bool {
+        self.contains(Self::RESOURCES_SUBSCRIBE) || self.has_tasks()
     }
 
-    /// Writes the members of a `ServerCapabilities` object.
+    /// Whether the extension for tasks is declared in 2026-07-28.
+    pub(crate) const fn has_tasks(self) -> bool {
+        #[cfg(feature = "tasks")]
+        return self.contains(Self::TASKS);
+        #[cfg(not(feature = "tasks"))]
+        false
+    }
+
+    /// Reads a `ServerCapabilities` object by the rules of `revision`.
+    pub(crate) fn read(declared: RawJson<'_>, revision: Revision) -> Self {
+        let set = Self(read_rows(&Self::ROWS, declared));
+        #[cfg(feature = "tasks")]
+        let set = set.with(tasks::of_server(declared, revision));
+        set.known_in(revision)
+    }
+
+    /// Writes the members of a `ServerCapabilities` object, but `extensions`.
     pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
         write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
+        #[cfg(feature = "tasks")]
+        tasks::write_server(self.known_in(revision), to);
     }
 }
 

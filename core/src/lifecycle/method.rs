@@ -14,14 +14,19 @@ use crate::words::{Words, words};
 /// - the capability that the server must have declared,
 /// - `machine` when this library responds, `application` when the application does,
 /// - `input` when the result may be an input-required result (2026-07-28, basic/patterns/mrtr).
+///
+/// The rows behind `with tasks` exist with this feature only; the application responds to them.
 macro_rules! table {
     ($($(#[$doc:meta])* $variant:ident $constant:ident = $name:literal
-        in $first:ident ..= $last:ident, needs $needs:ident, $by:ident $($input:ident)?;)*) => {
+        in $first:ident ..= $last:ident, needs $needs:ident, $by:ident $($input:ident)?;)*
+     ; with tasks { $($task:ident $task_constant:ident = $task_name:literal
+        in $task_first:ident ..= $task_last:ident, needs $task_needs:ident;)* }) => {
         /// Method of a request that a client sends to a server.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub enum Method<'f> {
             $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])* $variant,)*
+            $(#[doc = concat!("`", $task_name, "`")] #[cfg(feature = "tasks")] $task,)*
             /// Any other method: one that the configuration names, or an unknown one.
             Other(JsonStr<'f>),
         }
@@ -34,6 +39,8 @@ macro_rules! table {
         pub mod methods {
             $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])*
             pub const $constant: &str = $name;)*
+            $(#[doc = concat!("`", $task_name, "`")] #[cfg(feature = "tasks")]
+            pub const $task_constant: &str = $task_name;)*
         }
 
         /// Names in the order of the variants.
@@ -47,10 +54,24 @@ macro_rules! table {
                 #[repr(usize)]
                 enum Index { $($variant),* }
                 $(const $constant: usize = Index::$variant as usize;)*
-                Some(match NAMES.position(name)? {
-                    $($constant => Self::$variant,)*
-                    _ => return None,
-                })
+                match NAMES.position(name) {
+                    $(Some($constant) => Some(Self::$variant),)*
+                    _ => Self::of_tasks(name),
+                }
+            }
+
+            #[cfg(feature = "tasks")]
+            fn of_tasks<T: PartialEq<str> + ?Sized>(name: &T) -> Option<Self> {
+                $(if *name == *$task_name {
+                    return Some(Self::$task);
+                })*
+                None
+            }
+
+            #[cfg(not(feature = "tasks"))]
+            #[inline]
+            const fn of_tasks<T: ?Sized>(_: &T) -> Option<Self> {
+                None
             }
 
             /// Returns the revisions and the capability that the method needs; `None` for a method
@@ -59,6 +80,10 @@ macro_rules! table {
                 let (first, last, needs) = match self {
                     $(Self::$variant => {
                         (Revision::$first, Revision::$last, ServerFeatures::$needs)
+                    })*
+                    $(#[cfg(feature = "tasks")]
+                    Self::$task => {
+                        (Revision::$task_first, Revision::$task_last, ServerFeatures::$task_needs)
                     })*
                     Self::Other(_) => return None,
                 };
@@ -69,6 +94,7 @@ macro_rules! table {
             pub(crate) const fn is_for_application(self) -> bool {
                 match self {
                     $(Self::$variant => table!(@$by),)*
+                    $(#[cfg(feature = "tasks")] Self::$task => true,)*
                     Self::Other(_) => true,
                 }
             }
@@ -79,6 +105,7 @@ macro_rules! table {
             pub const fn may_require_input(self) -> bool {
                 match self {
                     $(Self::$variant => table!(@result $($input)?),)*
+                    $(#[cfg(feature = "tasks")] Self::$task => false,)*
                     Self::Other(_) => false,
                 }
             }
@@ -87,6 +114,7 @@ macro_rules! table {
             pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
                 Ok(match self {
                     $(Self::$variant => Method::$variant,)*
+                    $(#[cfg(feature = "tasks")] Self::$task => Method::$task,)*
                     Self::Other(name) => return Err(name),
                 })
             }
@@ -97,6 +125,7 @@ macro_rules! table {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$variant => f.write_str($name),)*
+                    $(#[cfg(feature = "tasks")] Self::$task => f.write_str($task_name),)*
                     Self::Other(name) => fmt::Display::fmt(name, f),
                 }
             }
@@ -138,6 +167,13 @@ table! {
         in V2024_11_05..=V2025_11_25, needs LOGGING, machine;
     SubscriptionsListen SUBSCRIPTIONS_LISTEN = "subscriptions/listen"
         in V2026_07_28..=V2026_07_28, needs NONE, machine;
+    ; with tasks {
+        TasksGet TASKS_GET = "tasks/get" in V2025_11_25..=V2026_07_28, needs TASKS;
+        TasksResult TASKS_RESULT = "tasks/result" in V2025_11_25..=V2025_11_25, needs TASKS;
+        TasksList TASKS_LIST = "tasks/list" in V2025_11_25..=V2025_11_25, needs TASKS_LIST;
+        TasksUpdate TASKS_UPDATE = "tasks/update" in V2026_07_28..=V2026_07_28, needs TASKS;
+        TasksCancel TASKS_CANCEL = "tasks/cancel" in V2025_11_25..=V2026_07_28, needs TASKS;
+    }
 }
 
 /// Revisions and capability that a method needs.
@@ -165,6 +201,6 @@ impl Rule {
 
     /// Whether a server with these capabilities has the method in this revision.
     pub(crate) fn allows(self, revision: Revision, declared: ServerFeatures) -> bool {
-        self.exists_in(revision) && declared.contains(self.needs)
+        self.exists_in(revision) && declared.contains(self.needs.known_in(revision))
     }
 }

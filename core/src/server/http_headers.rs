@@ -88,6 +88,8 @@ mod http {
             let name = match method {
                 Method::ToolsCall | Method::PromptsGet => "name",
                 Method::ResourcesRead => "uri",
+                #[cfg(feature = "tasks")]
+                Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => "taskId",
                 _ => return Ok(()),
             };
             // A name of another type is reported by the check of the parameters.

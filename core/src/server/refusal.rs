@@ -84,8 +84,8 @@ details! {
         "Mcp-Method is missing: send the method of the message";
     METHOD_HEADER => HeaderMismatch, "Mcp-Method differs from the method of the message";
     NAME_HEADER_MISSING => HeaderMismatch,
-        "Mcp-Name is missing: send params.name, or params.uri";
-    NAME_HEADER => HeaderMismatch, "Mcp-Name differs from params.name, or params.uri";
+        "Mcp-Name is missing: send params.name, params.uri or params.taskId";
+    NAME_HEADER => HeaderMismatch, "Mcp-Name differs from params.name, params.uri or params.taskId";
 }
 
 impl Refusal {

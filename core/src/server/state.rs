@@ -5,9 +5,7 @@ use super::subscriptions::Subscriptions;
 use super::{Peer, Server, ServerConfig};
 use crate::inflight::TableState;
 #[cfg(feature = "alloc")]
-use crate::{
-    inflight::GrowingTable, lifecycle::ServerFeatures, server::changes::Changes, tx::Pace,
-};
+use crate::{inflight::GrowingTable, server::changes::Changes, tx::Pace};
 
 /// The memory of a [`Server`]: up to `N` open requests, up to `N` open calls, and up to `S`
 /// subscribed URIs.
@@ -119,9 +117,7 @@ impl GrowingServerState {
     #[inline]
     pub fn server<'s>(&'s mut self, config: &'s ServerConfig<'s>) -> Server<'s> {
         // One message may subscribe to many URIs, so this table does not grow by and by.
-        if self.subscriptions.is_empty()
-            && config.capabilities().contains(ServerFeatures::RESOURCES_SUBSCRIBE)
-        {
+        if self.subscriptions.is_empty() && config.capabilities().has_names() {
             self.subscriptions.resize(self.max_subscriptions, 0);
         }
         Server {

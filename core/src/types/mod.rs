@@ -43,6 +43,7 @@
 //! | Sampling | [`CreateMessageParams`], [`SamplingMessage`], [`CreateMessageResult`] |
 //! | Roots | [`Root`], [`ListRootsResult`] |
 //! | Multi round-trip requests | [`InputRequiredResult`], [`InputRequest`], [`InputResponse`] |
+//! | Tasks | [`Task`], [`TaskStatus`], [`TaskMetadata`], [`TaskParams`], [`UpdateTaskParams`], [`ListTasksResult`] |
 //!
 //! [`RawJson::to`]: crate::RawJson::to
 //! [`RawJson`]: crate::RawJson
@@ -121,4 +122,4 @@ pub use sampling::{
 };
 // Messages of both sides.
 pub use progress::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};
-pub use task::TaskMetadata;
+pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};

@@ -1,6 +1,12 @@
-//! Task metadata in other requests. 2025-11-25 only.
+//! Tasks: the experiment of 2025-11-25, and the extension `io.modelcontextprotocol/tasks` of
+//! 2026-07-28. Both have the same data, under other names and in another shape.
 
-use super::macros::payload;
+use serde::{Deserialize, Deserializer, de};
+
+use super::Text;
+use super::macros::{names, payload, wrong};
+use crate::encode::{Encode, Encoder, object};
+use crate::json::RawJson;
 
 payload! {
     /// Request for execution as a task. 2025-11-25 only, schema type `TaskMetadata`.
@@ -9,6 +15,208 @@ payload! {
         with {
             /// Time that the receiver should keep the task, in milliseconds from its creation.
             "ttl" ttl: millis;
+        }
+    }
+}
+
+names! {
+    /// State of a task. Schema type `TaskStatus`.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub enum TaskStatus {
+        /// The work goes on.
+        Working = "working",
+        /// The task waits for input.
+        InputRequired = "input_required",
+        /// The request has a result. In 2026-07-28 this is also that of a tool that failed.
+        Completed = "completed",
+        /// The request ended with an error; in 2025-11-25 also with a tool that failed.
+        Failed = "failed",
+        /// The task was cancelled.
+        Cancelled = "cancelled",
+    }
+}
+
+impl TaskStatus {
+    /// Whether the task has ended: its status never changes again.
+    #[must_use]
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// A task: the result of `tasks/get` and of `tasks/cancel` (2025-11-25), and the parameters of its
+/// notifications. Schema types `Task` and `DetailedTask`.
+///
+/// It is written as the peer's revision defines it, and read in either form.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Task<'a> {
+    /// The id, by which further requests name the task. Do not log it: who knows the id may have
+    /// the result.
+    pub task_id: Text<'a>,
+    /// The state.
+    pub status: TaskStatus,
+    /// Describes the state, for people.
+    pub status_message: Option<Text<'a>>,
+    /// Time of the creation, as RFC 3339.
+    pub created_at: Text<'a>,
+    /// Time of the last change, as RFC 3339.
+    pub last_updated_at: Text<'a>,
+    /// Time that the task is kept from its creation, in milliseconds; `None`: without limit.
+    pub ttl_ms: Option<u64>,
+    /// Time between two requests for the state that the server suggests, in milliseconds.
+    pub poll_interval_ms: Option<u64>,
+    /// The input that the task waits for: [`InputRequests`](super::InputRequests). 2026-07-28.
+    pub input_requests: Option<RawJson<'a>>,
+    /// The result of a completed task: that of the original request. 2026-07-28.
+    pub result: Option<RawJson<'a>>,
+    /// The error of a failed task: an [`ErrorObject`](super::ErrorObject). 2026-07-28.
+    pub error: Option<RawJson<'a>>,
+}
+
+impl<'a> Task<'a> {
+    /// Creates a task without the optional members.
+    #[must_use]
+    pub const fn new(
+        task_id: &'a str,
+        status: TaskStatus,
+        created_at: &'a str,
+        last_updated_at: &'a str,
+        ttl_ms: Option<u64>,
+    ) -> Self {
+        Self {
+            task_id: Text::new(task_id),
+            status,
+            status_message: None,
+            created_at: Text::new(created_at),
+            last_updated_at: Text::new(last_updated_at),
+            ttl_ms,
+            poll_interval_ms: None,
+            input_requests: None,
+            result: None,
+            error: None,
+        }
+    }
+
+    /// Writes the members.
+    pub(crate) fn write_members(&self, to: &mut Encoder<'_>) {
+        object!(@member to
+            "taskId": self.task_id,
+            "status": self.status,
+            "statusMessage"?: self.status_message,
+            "createdAt": self.created_at,
+            "lastUpdatedAt": self.last_updated_at,
+            "ttl" only V2025_11_25: Nullable(self.ttl_ms),
+            "pollInterval"? only V2025_11_25: self.poll_interval_ms,
+            "ttlMs" since V2026_07_28: Nullable(self.ttl_ms),
+            "pollIntervalMs"? since V2026_07_28: self.poll_interval_ms,
+            "inputRequests"? since V2026_07_28: self.input_requests,
+            "result"? since V2026_07_28: self.result,
+            "error"? since V2026_07_28: self.error,
+        );
+    }
+
+    /// Reads the task of an object: its members, or those of the member `task`, which
+    /// 2025-11-25 has in the result of the original request.
+    pub(crate) fn read(object: RawJson<'a>) -> Option<Self> {
+        let text = |key| object.get(key).and_then(RawJson::as_string).map(Text::from_json);
+        let millis = |old, new| {
+            let value = object.get(new).or_else(|| object.get(old));
+            value.filter(|value| value.is_number()).map(|value| match value.as_u64() {
+                Some(millis) => millis,
+                // A whole number may have a fraction of zeros. Negative ones count as zero.
+                None => value.as_f64().unwrap_or_default() as u64,
+            })
+        };
+        Some(Self {
+            task_id: text("taskId")?,
+            status: TaskStatus::from_json(object.get("status")?.as_string()?)?,
+            status_message: text("statusMessage"),
+            created_at: text("createdAt").unwrap_or(Text::new("")),
+            last_updated_at: text("lastUpdatedAt").unwrap_or(Text::new("")),
+            ttl_ms: millis("ttl", "ttlMs"),
+            poll_interval_ms: millis("pollInterval", "pollIntervalMs"),
+            input_requests: object.get("inputRequests").filter(|value| value.is_object()),
+            result: object.get("result").filter(|value| value.is_object()),
+            error: object.get("error").filter(|value| value.is_object()),
+        })
+    }
+}
+
+impl Encode for Task<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        self.write_members(to);
+        to.end_object();
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Task<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if !raw.is_object() {
+            return Err(wrong(&"an object (Task)"));
+        }
+        Self::read(raw).ok_or_else(|| de::Error::custom("a task needs taskId and a known status"))
+    }
+}
+
+/// A number of milliseconds, or `null` for no limit.
+struct Nullable(Option<u64>);
+
+impl Encode for Nullable {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self.0 {
+            Some(millis) => to.unsigned(millis),
+            None => to.null(),
+        }
+    }
+}
+
+payload! {
+    /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`. Schema types
+    /// `GetTaskRequest`, `GetTaskPayloadRequest` and `CancelTaskRequest`.
+    pub struct TaskParams<'a> {
+        new {
+            /// Id of the task.
+            "taskId" task_id: text;
+        }
+        with {
+            /// Metadata by key: see [`meta`](crate::types::meta).
+            "_meta" meta: object;
+        }
+    }
+}
+
+payload! {
+    /// Parameters of `tasks/update`. 2026-07-28, schema type `UpdateTaskRequest`.
+    pub struct UpdateTaskParams<'a> {
+        new {
+            /// Id of the task.
+            "taskId" task_id: text;
+            /// Responses to input requests, by their keys:
+            /// [`InputResponses`](super::InputResponses).
+            "inputResponses" input_responses: object;
+        }
+        with {
+            /// Metadata by key: see [`meta`](crate::types::meta).
+            "_meta" meta: object;
+        }
+    }
+}
+
+payload! {
+    /// Result of `tasks/list`. 2025-11-25, schema type `ListTasksResult`.
+    pub struct ListTasksResult<'a> {
+        new {
+            /// The tasks of this page.
+            "tasks" tasks: list(Task<'a>);
+        }
+        with {
+            /// Cursor of the next page; absent on the last page.
+            "nextCursor" next_cursor: text;
+            /// Metadata by key: see [`meta`](crate::types::meta).
+            "_meta" meta: object;
         }
     }
 }

@@ -18,7 +18,7 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Notification of a subscription: id of its `subscriptions/listen` request. 2026-07-28.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-/// Message of a task: id of the task. 2025-11-25.
+/// Message of a task: an object with its `taskId`. 2025-11-25.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// `traceparent` of W3C Trace Context. 2026-07-28.
 pub const TRACEPARENT: &str = "traceparent";
@@ -73,7 +73,8 @@ pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
     id == TASKS
 }
 
-const TASKS: &str = "io.modelcontextprotocol/tasks";
+/// Id of the extension for tasks. 2026-07-28.
+pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Validates the capabilities `experimental` and `extensions` that a configuration declares.
 pub(crate) fn check_declared(

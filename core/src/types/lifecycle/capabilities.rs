@@ -10,6 +10,7 @@ use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::types::common::Source;
 use crate::types::lifecycle::DeclaredExtensions;
 use crate::types::macros::wrong;
+use crate::types::meta::{TASKS, is_modern_only};
 
 macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $features:ident) => {
@@ -29,7 +30,7 @@ macro_rules! capabilities {
                 experimental: Option<RawJson<'a>>,
                 extensions: Option<DeclaredExtensions<'a>>,
             ) -> Self {
-                Self(Source::Own(Declared { features, experimental, extensions, tasks: None }))
+                Self(Source::Own(Declared { features, experimental, extensions }))
             }
 
             /// Sets the member `experimental`: an object of objects, keyed by the name of a
@@ -49,16 +50,6 @@ macro_rules! capabilities {
             pub const fn extensions(mut self, extensions: RawJson<'a>) -> Self {
                 if let Source::Own(own) = &mut self.0 {
                     own.extensions = Some(DeclaredExtensions::new(extensions));
-                }
-                self
-            }
-
-            /// Sets the member `tasks`, an object. 2025-11-25 only. No effect on received
-            /// capabilities.
-            #[must_use]
-            pub const fn tasks(mut self, tasks: RawJson<'a>) -> Self {
-                if let Source::Own(own) = &mut self.0 {
-                    own.tasks = Some(tasks);
                 }
                 self
             }
@@ -96,13 +87,8 @@ macro_rules! capabilities {
                     Source::Own(own) => {
                         to.begin_object();
                         own.features.write_members(to.revision(), to);
-                        object!(@member to
-                            "experimental"?: own.experimental,
-                            "tasks"? only V2025_11_25: own.tasks,
-                        );
-                        if let Some(extensions) = own.extensions {
-                            extensions.write_member(to);
-                        }
+                        object!(@member to "experimental"?: own.experimental);
+                        write_extensions(own.extensions, own.features.has_tasks(), to);
                         to.end_object();
                     }
                     Source::Received(raw) => to.raw(*raw),
@@ -153,12 +139,12 @@ impl ClientCapabilities<'_> {
 }
 
 impl ServerCapabilities<'_> {
-    /// Returns the declared features that this library knows.
+    /// Returns the declared features that this library knows, as `revision` defines them.
     #[must_use]
-    pub fn features(&self) -> ServerFeatures {
+    pub fn features(&self, revision: Revision) -> ServerFeatures {
         match self.0 {
             Source::Own(own) => own.features,
-            Source::Received(raw) => ServerFeatures::read(raw),
+            Source::Received(raw) => ServerFeatures::read(raw, revision),
         }
     }
 }
@@ -168,5 +154,27 @@ struct Declared<'a, F> {
     features: F,
     experimental: Option<RawJson<'a>>,
     extensions: Option<DeclaredExtensions<'a>>,
-    tasks: Option<RawJson<'a>>,
+}
+
+/// Writes the member `extensions`.
+fn write_extensions(
+    extensions: Option<DeclaredExtensions<'_>>,
+    has_tasks: bool,
+    to: &mut Encoder<'_>,
+) {
+    if has_tasks && to.revision().is_modern() {
+        let others = extensions.map_or(RawJson::EMPTY, |extensions| extensions.as_json());
+        if to.key("extensions") {
+            to.begin_object();
+            for (id, settings) in others.members().filter(|(id, _)| !is_modern_only(*id)) {
+                if to.key_json(id) {
+                    to.raw(settings);
+                }
+            }
+            to.member(TASKS, &RawJson::EMPTY);
+            to.end_object();
+        }
+    } else if let Some(extensions) = extensions {
+        extensions.write_member(to);
+    }
 }
