@@ -15,10 +15,20 @@
 //!
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
 //!
+//! `store`, with the feature `store`, keeps tasks so that they survive the end of the process.
+//!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
 
-#![cfg_attr(not(any(feature = "asynchronous", feature = "blocking", feature = "schemars")), no_std)]
+#![cfg_attr(
+    not(any(
+        feature = "asynchronous",
+        feature = "blocking",
+        feature = "schemars",
+        feature = "store"
+    )),
+    no_std
+)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -51,3 +61,5 @@ pub use schema::schema_of;
 mod shared_catalog;
 #[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;
+#[cfg(feature = "store")]
+pub mod store;

@@ -133,8 +133,12 @@ mod tasks;
 mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_streams;
+#[cfg(feature = "store")]
+mod unblock;
 
 use crate::panics;
+#[cfg(feature = "store")]
+pub(crate) use unblock::unblock;
 
 pub use child_process::ChildProcess;
 pub use io::JoinedIo;

@@ -1,0 +1,120 @@
+//! Tasks in a store.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{RecordError, Seal, Store, StoreError, TaskRecord};
+
+/// How long a record is kept after the time of its task is over: meanwhile the task is known to
+/// have expired.
+pub const TASK_GRACE: Duration = Duration::from_secs(60);
+
+const PREFIX: &str = "task/";
+
+/// The tasks of a server in a [`Store`], sealed. Clones share the store.
+///
+/// Records of one task are saved in the order of the calls only if each call is made after the one
+/// before it has returned.
+#[derive(Clone)]
+pub struct TaskStore {
+    store: Arc<dyn Store>,
+    seal: Seal,
+}
+
+/// A record that cannot be used, for whatever reason. It stays where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedRecord {
+    /// Its key in the store.
+    pub key: String,
+    /// The reason.
+    pub error: RecordError,
+}
+
+impl TaskStore {
+    /// Keeps tasks in this store, under keys that begin with `task/`.
+    #[must_use]
+    pub fn new(store: impl Store + 'static, seal: Seal) -> Self {
+        Self { store: Arc::new(store), seal }
+    }
+
+    /// Saves the task, in place of the record that there is of it. The store keeps it until the
+    /// time of the task and [`TASK_GRACE`] are over, counted from [`TaskRecord::updated`].
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]. A record whose texts are not JSON is [`StoreError::Failed`].
+    pub fn save(&self, task: &TaskRecord) -> Result<(), StoreError> {
+        let key = key(task.id);
+        let record = task.encode().map_err(|error| StoreError::Failed(error.into()))?;
+        let ttl = task.remaining().map(|remaining| remaining.saturating_add(TASK_GRACE));
+        self.store.put(&key, &self.seal.seal(&key, record), ttl)
+    }
+
+    /// Removes the task.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn remove(&self, id: u128) -> Result<(), StoreError> {
+        self.store.remove(&key(id))
+    }
+
+    /// Calls `each` with every task in the store, and with every record that cannot be used: it is
+    /// to be reported, and is otherwise of no effect.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn load(
+        &self,
+        mut each: impl FnMut(Result<TaskRecord, DamagedRecord>),
+    ) -> Result<(), StoreError> {
+        for key in self.store.keys(PREFIX)? {
+            // Its time may be over since.
+            if let Some(sealed) = self.store.get(&key)? {
+                each(self.read(&key, &sealed).map_err(|error| DamagedRecord { key, error }));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {
+        TaskRecord::decode(self.seal.open(key, sealed).ok_or(RecordError::Seal)?)
+    }
+
+    /// Calls `call` where it may wait: on a thread for blocking work, if the store
+    /// [blocks](Store::blocks), else at once.
+    ///
+    /// A call that has begun goes on when the future is dropped.
+    #[cfg(any(feature = "smol", feature = "tokio"))]
+    pub async fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        if !self.store.blocks() {
+            return call(self);
+        }
+        let this = self.clone();
+        crate::asynchronous::unblock(move || call(&this)).await
+    }
+}
+
+impl fmt::Debug for TaskStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskStore").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the record {:?} is skipped: {}", self.key, self.error)
+    }
+}
+
+impl Error for DamagedRecord {}
+
+fn key(id: u128) -> String {
+    format!("{PREFIX}{id:032x}")
+}

@@ -1,0 +1,6 @@
+//! Stores, and the records that are kept in them.
+
+mod memory;
+mod records;
+mod seals;
+mod suite;

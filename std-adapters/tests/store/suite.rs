@@ -1,0 +1,182 @@
+//! The tests that every store passes. Packages with a store include this file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio_adapters::store::{Lease, Seal, Store, TASK_GRACE, TaskRecord, TaskStore};
+
+/// A clock that stands still until it is told otherwise. It begins at a time of today, in
+/// milliseconds since 1970.
+#[derive(Clone)]
+pub(crate) struct Clock(Arc<AtomicU64>);
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(1_795_000_000_000)))
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    }
+}
+
+/// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock.
+pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock) -> S) {
+    let tests: [fn(Arc<dyn Store>, Clock); 9] = [
+        a_record_is_what_was_put_last,
+        keys_and_bytes_may_be_anything,
+        a_record_is_gone_when_its_time_is_over,
+        a_later_put_decides_the_time,
+        a_record_is_put_if_it_is_as_expected,
+        of_many_threads_one_puts_first,
+        keys_are_listed_by_prefix,
+        a_lease_has_one_holder,
+        tasks_are_kept_until_their_time_is_over,
+    ];
+    for test in tests {
+        let clock = Clock::new();
+        test(Arc::new(make(clock.clone())), clock);
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn a_record_is_what_was_put_last(store: Arc<dyn Store>, _: Clock) {
+    assert_eq!(store.get("a").unwrap(), None);
+    store.put("a", b"1", None).unwrap();
+    store.put("b", b"2", None).unwrap();
+    store.put("a", b"333", None).unwrap();
+    assert_eq!(store.get("a").unwrap().unwrap(), b"333");
+    store.remove("a").unwrap();
+    store.remove("a").unwrap();
+    assert_eq!(store.get("a").unwrap(), None);
+    assert_eq!(store.get("b").unwrap().unwrap(), b"2");
+}
+
+fn keys_and_bytes_may_be_anything(store: Arc<dyn Store>, _: Clock) {
+    let (long, large) = ("k".repeat(500), vec![0xA5; 1 << 20]);
+    for (key, bytes) in [("", &b""[..]), ("\0/'\u{10FFFF}", &[0, 255, 10]), (&long, &large)] {
+        store.put(key, bytes, None).unwrap();
+        assert_eq!(store.get(key).unwrap().unwrap(), bytes, "{key:?}");
+    }
+    assert_eq!(store.keys("").unwrap(), ["", "\0/'\u{10FFFF}", &long]);
+}
+
+fn a_record_is_gone_when_its_time_is_over(store: Arc<dyn Store>, clock: Clock) {
+    store.put("now", b"1", Some(Duration::ZERO)).unwrap();
+    store.put("soon", b"1", Some(SECOND)).unwrap();
+    store.put("never", b"1", Some(Duration::MAX)).unwrap();
+    assert_eq!(store.get("now").unwrap(), None);
+    clock.advance(SECOND - Duration::from_millis(1));
+    assert_eq!(store.keys("").unwrap(), ["never", "soon"]);
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(store.get("soon").unwrap(), None);
+    assert_eq!(store.keys("").unwrap(), ["never"]);
+    assert!(store.compare_and_put("soon", None, b"2", None).unwrap());
+    assert_eq!(store.keys("").unwrap(), ["never", "soon"]);
+}
+
+fn a_later_put_decides_the_time(store: Arc<dyn Store>, clock: Clock) {
+    for key in ["longer", "shorter", "forever", "again"] {
+        store.put(key, b"1", Some(2 * SECOND)).unwrap();
+    }
+    store.remove("again").unwrap();
+    store.put("again", b"2", None).unwrap();
+    store.put("longer", b"2", Some(4 * SECOND)).unwrap();
+    store.put("shorter", b"2", Some(SECOND)).unwrap();
+    store.put("forever", b"2", None).unwrap();
+    clock.advance(SECOND);
+    assert_eq!(store.keys("").unwrap(), ["again", "forever", "longer"]);
+    clock.advance(SECOND);
+    store.put("other", b"", None).unwrap();
+    assert_eq!(store.keys("").unwrap(), ["again", "forever", "longer", "other"]);
+    clock.advance(2 * SECOND);
+    store.put("other", b"", None).unwrap();
+    assert_eq!(store.keys("").unwrap(), ["again", "forever", "other"]);
+    assert_eq!(store.get("forever").unwrap().unwrap(), b"2");
+}
+
+fn a_record_is_put_if_it_is_as_expected(store: Arc<dyn Store>, _: Clock) {
+    assert!(!store.compare_and_put("a", Some(b"1"), b"2", None).unwrap());
+    assert!(store.compare_and_put("a", None, b"1", None).unwrap());
+    assert!(!store.compare_and_put("a", None, b"2", None).unwrap());
+    assert!(!store.compare_and_put("a", Some(b"10"), b"2", None).unwrap());
+    assert_eq!(store.get("a").unwrap().unwrap(), b"1");
+    assert!(store.compare_and_put("a", Some(b"1"), b"2", None).unwrap());
+    assert_eq!(store.get("a").unwrap().unwrap(), b"2");
+}
+
+fn of_many_threads_one_puts_first(store: Arc<dyn Store>, _: Clock) {
+    for round in 0..4 {
+        let key = format!("round {round}");
+        let contest = |bytes: [u8; 1]| {
+            let (store, key) = (Arc::clone(&store), key.clone());
+            thread::spawn(move || store.compare_and_put(&key, None, &bytes, None).unwrap())
+        };
+        let threads: Vec<_> = (0..4).map(|number| contest([number])).collect();
+        let won: Vec<bool> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let winner = store.get(&key).unwrap().unwrap()[0];
+        assert!((0..4).all(|number| won[usize::from(number)] == (number == winner)), "{won:?}");
+    }
+}
+
+fn keys_are_listed_by_prefix(store: Arc<dyn Store>, _: Clock) {
+    for key in ["task/2", "task/1", "task", "tasks", "task0", "session/1", "é/1"] {
+        store.put(key, b"", None).unwrap();
+    }
+    assert_eq!(store.keys("task/").unwrap(), ["task/1", "task/2"]);
+    assert_eq!(store.keys("é").unwrap(), ["é/1"]);
+    assert_eq!(store.keys("task/3").unwrap(), [""; 0]);
+    assert_eq!(store.keys("").unwrap().len(), 7);
+}
+
+fn a_lease_has_one_holder(store: Arc<dyn Store>, clock: Clock) {
+    let first = Lease::acquire(&*store, "lock", 2 * SECOND).unwrap().expect("it is free");
+    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
+    clock.advance(SECOND);
+    assert!(first.renew(2 * SECOND).unwrap());
+    clock.advance(SECOND);
+    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
+    clock.advance(SECOND);
+    let second = Lease::acquire(&*store, "lock", SECOND).unwrap().expect("its time is over");
+    assert!(!first.renew(SECOND).unwrap());
+    first.release().unwrap();
+    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_none());
+    second.release().unwrap();
+    assert!(Lease::acquire(&*store, "lock", SECOND).unwrap().is_some());
+}
+
+fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) {
+    let tasks = TaskStore::new(Arc::clone(&store), Seal::new([7; 32]));
+    let created = u64::try_from(clock.now().as_millis()).unwrap();
+    let mut long = TaskRecord::new(2, "erase", "{}", created);
+    long.ttl = Some(10_000);
+    let mut short = TaskRecord::new(1, "erase", "{}", created);
+    short.ttl = Some(5_000);
+    let forever = TaskRecord::new(3, "erase", "{}", created);
+    for task in [&long, &short, &forever] {
+        tasks.save(task).unwrap();
+    }
+    clock.advance(4 * SECOND);
+    // A change does not extend the time of a task.
+    short.updated += 4_000;
+    short.message = Some("half".to_owned());
+    tasks.save(&short).unwrap();
+    assert_eq!(load(&tasks), [short.clone(), long.clone(), forever.clone()]);
+    clock.advance(SECOND + TASK_GRACE);
+    assert_eq!(load(&tasks), [long.clone(), forever.clone()]);
+    tasks.remove(2).unwrap();
+    assert_eq!(load(&tasks), [forever]);
+}
+
+fn load(tasks: &TaskStore) -> Vec<TaskRecord> {
+    let mut loaded = Vec::new();
+    tasks.load(|task| loaded.push(task.unwrap())).unwrap();
+    loaded
+}
