@@ -5,7 +5,8 @@
 //! them, as [`TaskRecord`]s that a [`Seal`] authenticates.
 //!
 //! ```
-//! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskRecord, TaskStatus, TaskStore};
+//! use mcp_sansio::types::TaskStatus;
+//! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskRecord, TaskStore};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let tasks = TaskStore::new(MemoryStore::new(64 << 20), Seal::new([7; 32]));
@@ -36,7 +37,7 @@ pub use error::StoreError;
 pub use lease::Lease;
 pub use memory::{ENTRY_COST, MemoryStore};
 pub use seal::Seal;
-pub use task::{RecordError, TaskInput, TaskOutcome, TaskRecord, TaskStatus};
+pub use task::{RecordError, TaskInput, TaskOutcome, TaskRecord};
 pub use task_store::{DamagedRecord, TASK_GRACE, TaskStore};
 
 /// Records under keys, each with a time after which it is gone.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use mcp_sansio::types::TaskStatus;
 use serde::{Deserialize, Serialize};
 
 /// First byte of the records that are written. Records of the version before it are read, too.
@@ -15,6 +16,7 @@ const VERSION: u8 = 1;
 ///
 /// It is plain text: arguments and results can be read by whoever can read the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskRecord {
     /// The id, 128 random bits. In JSON 32 digits in lower case.
@@ -29,21 +31,22 @@ pub struct TaskRecord {
     /// Arguments of the call, a JSON object.
     #[serde(with = "json")]
     pub arguments: String,
-    /// The state.
+    /// The state, named as on the wire.
+    #[serde(with = "status")]
     pub status: TaskStatus,
     /// When it was created, in milliseconds since 1970.
-    pub created: u64,
+    pub created_ms: u64,
     /// When it last changed, in milliseconds since 1970.
-    pub updated: u64,
+    pub last_updated_ms: u64,
     /// How long it is kept from its creation, in milliseconds; `None` without a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<u64>,
+    pub ttl_ms: Option<u64>,
     /// How long a client should wait between two polls, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poll: Option<u64>,
+    pub poll_interval_ms: Option<u64>,
     /// Text for people about the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
+    pub status_message: Option<String>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TaskOutcome>,
@@ -51,30 +54,6 @@ pub struct TaskRecord {
     /// from its start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<TaskInput>,
-}
-
-/// The states of a task, named as on the wire (2025-11-25, basic/utilities/tasks).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// `working`
-    Working,
-    /// `input_required`
-    InputRequired,
-    /// `completed`
-    Completed,
-    /// `failed`
-    Failed,
-    /// `cancelled`
-    Cancelled,
-}
-
-impl TaskStatus {
-    /// Returns whether the task has ended.
-    #[must_use]
-    pub const fn is_terminal(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
 }
 
 /// How a task ended: in JSON `{"result":{..}}` or `{"error":{..}}`.
@@ -101,14 +80,14 @@ pub struct TaskInput {
 }
 
 impl TaskRecord {
-    /// Creates the record of a task that has just begun to work, at `created` milliseconds since
-    /// 1970. `arguments` is a JSON object.
+    /// Creates the record of a task that has just begun to work, at `created_ms` since 1970.
+    /// `arguments` is a JSON object.
     #[must_use]
     pub fn new(
         id: u128,
         tool: impl Into<String>,
         arguments: impl Into<String>,
-        created: u64,
+        created_ms: u64,
     ) -> Self {
         Self {
             id,
@@ -116,11 +95,11 @@ impl TaskRecord {
             tool: tool.into(),
             arguments: arguments.into(),
             status: TaskStatus::Working,
-            created,
-            updated: created,
-            ttl: None,
-            poll: None,
-            message: None,
+            created_ms,
+            last_updated_ms: created_ms,
+            ttl_ms: None,
+            poll_interval_ms: None,
+            status_message: None,
             outcome: None,
             inputs: Vec::new(),
         }
@@ -152,8 +131,8 @@ impl TaskRecord {
 
     /// Returns how long the task is kept from its last change.
     pub(super) fn remaining(&self) -> Option<Duration> {
-        let until = self.created.saturating_add(self.ttl?);
-        Some(Duration::from_millis(until.saturating_sub(self.updated)))
+        let until = self.created_ms.saturating_add(self.ttl_ms?);
+        Some(Duration::from_millis(until.saturating_sub(self.last_updated_ms)))
     }
 }
 
@@ -198,6 +177,23 @@ mod hex {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
         let text = String::deserialize(from)?;
         u128::from_str_radix(&text, 16).map_err(D::Error::custom)
+    }
+}
+
+mod status {
+    use mcp_sansio::types::TaskStatus;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(
+        status: &TaskStatus,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(status.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TaskStatus, D::Error> {
+        let text = String::deserialize(from)?;
+        TaskStatus::parse(&text).ok_or_else(|| D::Error::custom("the status is not known"))
     }
 }
 

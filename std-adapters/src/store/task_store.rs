@@ -40,7 +40,7 @@ impl TaskStore {
     }
 
     /// Saves the task, in place of the record that there is of it. The store keeps it until the
-    /// time of the task and [`TASK_GRACE`] are over, counted from [`TaskRecord::updated`].
+    /// time of the task and [`TASK_GRACE`] are over, counted from [`TaskRecord::last_updated_ms`].
     ///
     /// # Errors
     ///

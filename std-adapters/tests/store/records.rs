@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use mcp_sansio::types::TaskStatus;
 use mcp_sansio_adapters::store::{
-    MemoryStore, RecordError, Seal, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStatus,
-    TaskStore,
+    MemoryStore, RecordError, Seal, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
 
 /// A record with every member, as version 1 of the format was written, and sealed under
@@ -20,10 +20,10 @@ fn complete() -> TaskRecord {
     let mut record = TaskRecord::new(id, "erase", arguments, 1_795_000_000_000);
     record.owner = Some("https://as.example.com alice".to_owned());
     record.status = TaskStatus::Completed;
-    record.updated = 1_795_000_003_500;
-    record.ttl = Some(3_600_000);
-    record.poll = Some(1_000);
-    record.message = Some("3 of 3".to_owned());
+    record.last_updated_ms = 1_795_000_003_500;
+    record.ttl_ms = Some(3_600_000);
+    record.poll_interval_ms = Some(1_000);
+    record.status_message = Some("3 of 3".to_owned());
     let result = r#"{"content":[{"type":"text","text":"erased"}],"isError":false}"#;
     record.outcome = Some(TaskOutcome::Result(result.to_owned()));
     let request = r#"{"method":"elicitation/create","params":{"message":"Erase?"}}"#;
@@ -182,10 +182,10 @@ impl Random {
             TaskStatus::Cancelled,
         ][self.below(5)];
         record.owner = self.maybe(Self::text);
-        record.updated = self.next();
-        record.ttl = self.maybe(Self::next);
-        record.poll = self.maybe(Self::next);
-        record.message = self.maybe(Self::text);
+        record.last_updated_ms = self.next();
+        record.ttl_ms = self.maybe(Self::next);
+        record.poll_interval_ms = self.maybe(Self::next);
+        record.status_message = self.maybe(Self::text);
         record.outcome = self.maybe(|random| match random.below(2) {
             0 => TaskOutcome::Result(random.json()),
             _ => TaskOutcome::Error(random.json()),

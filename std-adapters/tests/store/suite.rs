@@ -156,17 +156,17 @@ fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) 
     let tasks = TaskStore::new(Arc::clone(&store), Seal::new([7; 32]));
     let created = u64::try_from(clock.now().as_millis()).unwrap();
     let mut long = TaskRecord::new(2, "erase", "{}", created);
-    long.ttl = Some(10_000);
+    long.ttl_ms = Some(10_000);
     let mut short = TaskRecord::new(1, "erase", "{}", created);
-    short.ttl = Some(5_000);
+    short.ttl_ms = Some(5_000);
     let forever = TaskRecord::new(3, "erase", "{}", created);
     for task in [&long, &short, &forever] {
         tasks.save(task).unwrap();
     }
     clock.advance(4 * SECOND);
     // A change does not extend the time of a task.
-    short.updated += 4_000;
-    short.message = Some("half".to_owned());
+    short.last_updated_ms += 4_000;
+    short.status_message = Some("half".to_owned());
     tasks.save(&short).unwrap();
     assert_eq!(load(&tasks), [short.clone(), long.clone(), forever.clone()]);
     clock.advance(SECOND + TASK_GRACE);
