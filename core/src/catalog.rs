@@ -7,6 +7,8 @@ mod look_up;
 #[cfg(feature = "alloc")]
 mod owned;
 #[cfg(feature = "alloc")]
+mod pages;
+#[cfg(feature = "alloc")]
 mod place;
 mod respond;
 mod schema;
@@ -337,12 +339,16 @@ impl<'c> Catalog<'c> {
     /// Checks the entries: names that are empty, too long, contain other characters or are used
     /// twice; schemas that are not objects, have a duplicate key, an unknown dialect or an external
     /// reference; URIs and templates that RFC 3986 does not allow; `x-mcp-header` annotations that
-    /// break the rules.
+    /// break the rules. With the feature `alloc` also pages ([`ui`](crate::types::ui)) that are no
+    /// resource of the catalog, or of another MIME type.
     ///
     /// # Errors
     /// The first mistake. Call it in a test or at start-up.
     pub fn check(&self) -> Result<(), CatalogError<'c>> {
-        (0..list::LISTS.len()).try_for_each(|number| check::check(self.list(number)))
+        (0..list::LISTS.len()).try_for_each(|number| check::check(self.list(number)))?;
+        #[cfg(feature = "alloc")]
+        pages::check(self.list(0), self.list(1), self.list(2))?;
+        Ok(())
     }
 
     /// Returns all lists as text, an entry a line, as they are written in `revision`. A test that

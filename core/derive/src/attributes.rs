@@ -72,6 +72,8 @@ pub(crate) struct EntryOptions {
     /// Setters of `ToolAnnotations`, with their values.
     pub(crate) hints: Vec<(Ident, bool)>,
     pub(crate) returns: Option<Type>,
+    /// Expression of type `ui::ToolMeta`.
+    pub(crate) ui: Option<TokenStream>,
     pub(crate) flatten: Option<Ident>,
 }
 
@@ -79,9 +81,10 @@ impl EntryOptions {
     pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
-                     `open_world`, `returns = Type`, `flatten`";
+                     `open_world`, `returns = Type`, `ui = ToolMeta`, `flatten`";
         each(attributes, "tool", known, |key, meta| match key {
             "returns" => once(&mut options.returns, meta, value),
+            "ui" => once(&mut options.ui, meta, tokens),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;
                 options.hints.push((format_ident!("{key}_hint", span = meta.path.span()), is_set));
@@ -240,6 +243,16 @@ fn flag(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
 
 fn value<T: Parse>(meta: &ParseNestedMeta<'_>) -> Result<T> {
     meta.value()?.parse()
+}
+
+/// Returns an expression up to the next comma. Without its feature `full`, syn parses few of them.
+fn tokens(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let input = meta.value()?;
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    if tokens.is_empty() { Err(input.error("expected an expression")) } else { Ok(tokens) }
 }
 
 fn string(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {

@@ -261,12 +261,19 @@ fn tool(
             .output_schema(<#ty as ::mcp_sansio::typed::OutputObject>::SCHEMA)
         )
     });
+    let meta = options.ui.iter().map(|ui| {
+        quote_spanned!(ui.span()=> .meta(::mcp_sansio::ui_meta!({
+            const UI: ::mcp_sansio::types::ui::ToolMeta<'static> = #ui;
+            UI
+        })))
+    });
     quote! {
         ::mcp_sansio::types::Tool::new(#name, #input::SCHEMA)
             #(.title(#title))*
             .description(#description)
             #(#output)*
             #annotations
+            #(#meta)*
     }
 }
 

@@ -10,6 +10,7 @@ use crate::rpc::PeerError;
 use crate::trace;
 use crate::types::LoggingLevel;
 use crate::types::meta::{BAGGAGE, CLIENT_CAPABILITIES, TRACEPARENT, TRACESTATE};
+use crate::types::ui;
 use crate::violation::Violation;
 
 /// An event. Borrows the frame, not the server.
@@ -176,6 +177,14 @@ impl<'f> Request<'f> {
         let declared =
             self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;
         declared.get("extensions")?.get(id).filter(|settings| settings.is_object())
+    }
+
+    /// Returns the settings of a client that supports pages (MCP Apps), which are part of this
+    /// request (2026-07-28); of a session, [`has_extension`](Self::has_extension) with
+    /// [`ui::EXTENSION_ID`] says that it does.
+    #[must_use]
+    pub fn ui(&self) -> Option<ui::ClientCapabilities<'f>> {
+        self.extension(ui::EXTENSION_ID)?.to().ok()
     }
 
     /// Returns `_meta.traceparent` if it is valid and written without escapes. An invalid one is

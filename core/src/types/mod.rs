@@ -44,6 +44,7 @@
 //! | Roots | [`Root`], [`ListRootsResult`] |
 //! | Multi round-trip requests | [`InputRequiredResult`], [`InputRequest`], [`InputResponse`] |
 //! | Tasks | [`Task`], [`TaskStatus`], [`TaskMetadata`], [`TaskParams`], [`UpdateTaskParams`], [`ListTasksResult`] |
+//! | MCP Apps | [`ui`] |
 //!
 //! [`RawJson::to`]: crate::RawJson::to
 //! [`RawJson`]: crate::RawJson
@@ -65,6 +66,7 @@ mod sampling;
 mod subscription;
 mod task;
 mod tool;
+pub mod ui;
 
 // Common types.
 pub use common::meta::{self, SERVER_INFO, SUBSCRIPTION_ID};

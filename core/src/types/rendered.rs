@@ -5,6 +5,7 @@
 //! a line break, since the revisions of a part are consecutive.
 
 use super::common::Source;
+use super::ui::ToolVisibility;
 use super::{IconTheme, Role, TaskSupport, Text};
 use crate::encode::Gate;
 use crate::json::{RawJson, skip_clean};
@@ -188,4 +189,4 @@ macro_rules! names {
     )*};
 }
 
-names! { IconTheme TaskSupport Role }
+names! { IconTheme TaskSupport Role ToolVisibility }

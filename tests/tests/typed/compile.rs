@@ -188,6 +188,8 @@ const SNIPPETS: &[(&str, &str)] = &[
         "#[derive(Tools)] enum A { /// b\n #[tool(returns = «u8»)] B }",
         "`u8` cannot be the structured content",
     ),
+    ("#[derive(Tools)] enum A { /// b\n #[tool(ui = «\"ui://a\"»)] B }", "mismatched types"),
+    ("#[derive(Tools)] enum A { /// b\n #[tool(ui =«)»] B }", "expected an expression"),
     ("struct N; #[derive(Output)] struct A { a: «N» }", "`N` cannot be written with a schema"),
     ("#[derive(Output)] «union» A { a: u8 }", "`Output` is for structs and enums"),
     ("#[derive(Output)] #[output(«untaged»)] enum A { B }", "unknown option; known are `untagged`"),

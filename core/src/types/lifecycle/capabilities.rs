@@ -11,6 +11,7 @@ use crate::types::common::Source;
 use crate::types::lifecycle::DeclaredExtensions;
 use crate::types::macros::wrong;
 use crate::types::meta::{TASKS, is_modern_only};
+use crate::types::ui;
 
 macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $features:ident) => {
@@ -127,7 +128,7 @@ capabilities! {
     ServerCapabilities of ServerFeatures
 }
 
-impl ClientCapabilities<'_> {
+impl<'a> ClientCapabilities<'a> {
     /// Returns the declared features that this library knows, as `revision` defines them.
     #[must_use]
     pub fn features(&self, revision: Revision) -> ClientFeatures {
@@ -135,6 +136,12 @@ impl ClientCapabilities<'_> {
             Source::Own(own) => own.features,
             Source::Received(raw) => ClientFeatures::read(raw, revision),
         }
+    }
+
+    /// Returns the settings of a client that supports pages (MCP Apps).
+    #[must_use]
+    pub fn ui(&self) -> Option<ui::ClientCapabilities<'a>> {
+        self.extension(ui::EXTENSION_ID)?.to().ok()
     }
 }
 

@@ -4,6 +4,7 @@ mod support;
 mod typed;
 mod typed_prompts;
 
+mod apps;
 mod asking;
 mod catalogs;
 mod changing;
