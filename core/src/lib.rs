@@ -31,6 +31,8 @@ mod rpc;
 mod rx;
 mod server;
 mod storage;
+#[cfg(feature = "tasks")]
+pub mod tasks;
 mod time;
 mod tool_context;
 #[cfg(feature = "alloc")]
@@ -65,6 +67,8 @@ pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeat
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params};
 pub use printable::Printable;
 pub use progress::{Amount, Progress};
+#[cfg(feature = "alloc")]
+pub use rpc::OwnedRpcError;
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 pub use server::{

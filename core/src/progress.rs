@@ -40,6 +40,37 @@ impl<'a> Progress<'a> {
     }
 }
 
+impl Progress<'_> {
+    /// Sends a notification; `more` writes its last members.
+    pub(crate) fn send(
+        &self,
+        token: &str,
+        revision: Revision,
+        tx: &mut Tx<'_>,
+        more: &dyn Fn(&mut Encoder<'_>),
+    ) -> Result<(), SendError> {
+        tx.whole_frame(revision, &mut |writer| {
+            write_notification_head(writer, "notifications/progress");
+            writer.put(b"{\"progressToken\":");
+            writer.put(token.as_bytes());
+            writer.put(b",\"progress\":");
+            self.done.write(writer);
+            if let Some(total) = self.total {
+                writer.put(b",\"total\":");
+                total.write(writer);
+            }
+            if let Some(message) =
+                self.message.filter(|_| writer.revision() >= Revision::V2025_03_26)
+            {
+                writer.put(b",\"message\":");
+                writer.string(message);
+            }
+            more(writer);
+            writer.put(b"}}")
+        })
+    }
+}
+
 /// An amount of progress, not negative, rounded to millionths. Stored as integers, so that firmware
 /// needs no floating point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -128,24 +159,7 @@ impl Reported {
         if has_reported && (progress.done <= self.done || (now < self.next && !last)) {
             return Ok(Delivery::Throttled);
         }
-        tx.whole_frame(revision, &mut |writer| {
-            write_notification_head(writer, "notifications/progress");
-            writer.put(b"{\"progressToken\":");
-            writer.put(token.as_bytes());
-            writer.put(b",\"progress\":");
-            progress.done.write(writer);
-            if let Some(total) = progress.total {
-                writer.put(b",\"total\":");
-                total.write(writer);
-            }
-            if let Some(message) =
-                progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26)
-            {
-                writer.put(b",\"message\":");
-                writer.string(message);
-            }
-            writer.put(b"}}")
-        })?;
+        progress.send(token, revision, tx, &|_| {})?;
         let next = now.saturating_add(interval).min(Instant::from_millis(u64::MAX - 1));
         *self = Self { done: progress.done, next };
         Ok(Delivery::Sent)

@@ -6,8 +6,12 @@ use alloc::boxed::Box;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder, With, object};
+#[cfg(all(feature = "alloc", feature = "tasks"))]
+use crate::json::ReadError;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
+#[cfg(all(feature = "alloc", feature = "tasks"))]
+use crate::types::ErrorObject;
 use crate::types::{ClientCapabilities, SupportedVersions};
 
 /// Error of an error response.
@@ -68,6 +72,25 @@ impl ErrorCode {
             Self::Application(code) if !(modern && code >= -32768 && code <= -32000) => code,
             Self::InternalError | Self::Application(_) => -32603,
             _ => -32602,
+        }
+    }
+
+    /// Returns the code for a number of the latest revision, which is also -32042 and -32002 of
+    /// older ones.
+    #[must_use]
+    pub const fn from_number(number: i32) -> Self {
+        match number {
+            -32700 => Self::ParseError,
+            -32600 => Self::InvalidRequest,
+            -32601 => Self::MethodNotFound,
+            -32602 => Self::InvalidParams,
+            -32603 => Self::InternalError,
+            -32002 => Self::ResourceNotFound,
+            -32042 => Self::UrlElicitationRequired,
+            -32021 => Self::MissingClientCapability,
+            -32022 => Self::UnsupportedProtocolVersion,
+            -32020 => Self::HeaderMismatch,
+            other => Self::Application(other),
         }
     }
 
@@ -158,6 +181,14 @@ impl<'e> RpcError<'e> {
     }
 }
 
+/// Writes the error object.
+#[cfg(feature = "tasks")]
+impl Encode for RpcError<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        self.write(to);
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Data<'e> {
     None,
@@ -191,7 +222,7 @@ impl Encode for Data<'_> {
 /// An [`RpcError`] with texts of its own.
 #[cfg(feature = "alloc")]
 #[derive(Clone, Debug)]
-pub(crate) struct OwnedRpcError {
+pub struct OwnedRpcError {
     code: ErrorCode,
     message: Box<str>,
     data: Option<OwnedJson>,
@@ -199,7 +230,22 @@ pub(crate) struct OwnedRpcError {
 
 #[cfg(feature = "alloc")]
 impl OwnedRpcError {
-    pub(crate) fn as_error(&self) -> RpcError<'_> {
+    /// Reads an error object: an [`ErrorObject`](crate::types::ErrorObject).
+    ///
+    /// # Errors
+    /// If it is none.
+    #[cfg(feature = "tasks")]
+    pub fn from_json(object: RawJson<'_>) -> Result<Self, ReadError> {
+        let error: ErrorObject<'_> = object.to()?;
+        let code = i32::try_from(error.code).unwrap_or(-32603);
+        let message: alloc::string::String = error.message.chars().collect();
+        let (code, message) = (ErrorCode::from_number(code), message.into());
+        Ok(Self { code, message, data: error.data.map(OwnedJson::from) })
+    }
+
+    /// Returns the error.
+    #[must_use]
+    pub fn as_error(&self) -> RpcError<'_> {
         let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
         RpcError { code: self.code, message: &self.message, data }
     }

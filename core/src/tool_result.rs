@@ -23,6 +23,8 @@ use crate::tx::Tx;
 #[cfg(feature = "derive")]
 use crate::typed::Faults;
 use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
+#[cfg(all(feature = "alloc", feature = "tasks"))]
+use crate::{encode::OwnedJson, json::JsonStr};
 
 /// Result of a tool: an [`Outcome`] that any loop sends, and repeats. `T` is the structured
 /// content of the program's tools.
@@ -299,6 +301,31 @@ impl<'a> ToolError<'a> {
             _ => ErrorCode::InvalidParams,
         };
         ResponseKind::Error(code.number(revision))
+    }
+
+    /// Returns how a task ends with this error: a result with `isError`, or a JSON-RPC error.
+    ///
+    /// # Errors
+    /// The JSON-RPC error.
+    #[cfg(all(feature = "alloc", feature = "tasks"))]
+    pub fn task_result(&self, revision: Revision) -> Result<OwnedJson, OwnedRpcError> {
+        let owned = |error: RpcError<'_>| OwnedRpcError::from(error);
+        match (self.response_kind(revision), &self.why) {
+            (ResponseKind::ToolFailed, why) => {
+                let block = object!({ "type" = "text", "text": why });
+                let result = object!({ "content": [&block], "isError": true });
+                OwnedJson::new(&result, revision).map_err(|_| owned(RpcError::internal(INTERNAL)))
+            }
+            (_, Why::Error(error)) => Err(owned(*error)),
+            (_, Why::OwnedError(error)) => Err((**error).clone()),
+            (ResponseKind::Error(code), why) => {
+                let text = OwnedJson::new(why, revision).ok();
+                let text = text.as_ref().and_then(|text| text.as_raw().as_string());
+                let text: String = text.into_iter().flat_map(JsonStr::chars).collect();
+                Err(owned(RpcError::new(ErrorCode::from_number(code), &text)))
+            }
+            _ => Err(owned(RpcError::internal(INTERNAL))),
+        }
     }
 
     /// Returns the error for a request other than `tools/call`, whose result has no `isError`: if

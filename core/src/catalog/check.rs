@@ -31,7 +31,7 @@ pub(super) fn check_entry<'c>(
     let key = entry.key();
     let mut is_used = || others.any(|other| other.key() == key);
     match entry.kind() {
-        Kind::Tool { input, output } => {
+        Kind::Tool { input, output, .. } => {
             if !is_tool_name(key) {
                 return Err("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
             }

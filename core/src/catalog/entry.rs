@@ -27,6 +27,8 @@ use crate::rpc::RpcError;
 use crate::tool_result::ToolError;
 use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
+#[cfg(feature = "tasks")]
+use crate::types::{TaskSupport, ToolExecution};
 #[cfg(feature = "alloc")]
 use owned::{OwnedParts, rendered};
 
@@ -55,11 +57,33 @@ struct Parts<'c> {
 /// The kind of an entry, and what requests for it are checked against.
 #[derive(Clone, Copy)]
 pub(super) enum Kind<'c> {
-    Tool { input: RawJson<'c>, output: Option<RawJson<'c>> },
+    Tool {
+        input: RawJson<'c>,
+        output: Option<RawJson<'c>>,
+        #[cfg_attr(not(feature = "tasks"), allow(dead_code, reason = "it is empty"))]
+        task: TaskRule,
+    },
     Prompt(Option<List<'c, PromptArgument<'c>>>),
     Resource,
     Template,
 }
+
+/// Whether a tool can be executed as a task.
+#[cfg(feature = "tasks")]
+type TaskRule = TaskSupport;
+#[cfg(not(feature = "tasks"))]
+type TaskRule = ();
+
+#[cfg(feature = "tasks")]
+const fn task_rule(tool: &Tool<'_>) -> TaskRule {
+    match &tool.execution {
+        Some(ToolExecution { task_support: Some(support), .. }) => *support,
+        _ => TaskSupport::Forbidden,
+    }
+}
+
+#[cfg(not(feature = "tasks"))]
+const fn task_rule(_: &Tool<'_>) -> TaskRule {}
 
 impl Kind<'_> {
     pub(super) const TOOL: usize = 0;
@@ -169,6 +193,16 @@ impl<'c> Entry<'c> {
         match self.kind() {
             Kind::Tool { output, .. } => output,
             _ => None,
+        }
+    }
+
+    /// Returns whether the tool can be executed as a task ([`Tool::execution`]).
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub const fn task_support(&self) -> TaskSupport {
+        match self.kind() {
+            Kind::Tool { task, .. } => task,
+            _ => TaskSupport::Forbidden,
         }
     }
 
@@ -358,7 +392,11 @@ macro_rules! from {
 }
 
 from! {
-    Tool name: |tool| Kind::Tool { input: tool.input_schema, output: tool.output_schema };
+    Tool name: |tool| Kind::Tool {
+        input: tool.input_schema,
+        output: tool.output_schema,
+        task: task_rule(tool),
+    };
     Prompt name: |prompt| Kind::Prompt(prompt.arguments);
     Resource uri: |resource| Kind::Resource;
     ResourceTemplate uri_template: |template| Kind::Template;
@@ -370,7 +408,7 @@ const fn tool_kind(tool: &Tool<'static>, text: &'static str, _rules: &str) -> Ki
         Some(output) => Some(RawJson::scanned(within(text, output.as_str()))),
         None => None,
     };
-    Kind::Tool { input, output }
+    Kind::Tool { input, output, task: task_rule(tool) }
 }
 
 const fn prompt_kind(prompt: &Prompt<'static>, _text: &str, rules: &'static str) -> Kind<'static> {

@@ -16,20 +16,27 @@ pub(super) type Changes = VecDeque<KeptChange>;
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct KeptChange {
     change: Change<'static>,
-    uri: String,
+    /// The URI, or the id of a task.
+    name: String,
+    /// The parameters of a task.
+    task: String,
 }
 
 impl KeptChange {
     fn as_change(&self) -> Change<'_> {
-        self.change.with_uri(&self.uri)
+        self.change.with_texts(&self.name, &self.task)
     }
 }
 
 impl GrowingServerState {
     /// Keeps a change until it is sent. Returns `false` if it has no subscriber, or waits already.
     pub(crate) fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
-        let uri = change.uri().unwrap_or_default().into();
-        let kept = KeptChange { change: change.resume(0).with_uri(""), uri };
+        let (name, task) = change.texts();
+        let kept = KeptChange {
+            change: change.resume(0).with_texts("", ""),
+            name: name.into(),
+            task: task.into(),
+        };
         let mut changes = core::mem::take(&mut self.changes);
         let server = self.server(config);
         let is_new = server.is_subscribed(change) && !changes.contains(&kept);
@@ -38,7 +45,14 @@ impl GrowingServerState {
             if changes.len() >= server.subscriptions.0.len() + LISTS {
                 changes.retain(|kept| server.is_subscribed(&kept.as_change()));
             }
-            changes.push_back(kept);
+            // A newer state of a task replaces one that waits. The first may be partly written.
+            let replaced = changes.iter_mut().skip(1).find(|other| {
+                change.is_task() && other.change == kept.change && other.name == kept.name
+            });
+            match replaced {
+                Some(other) => *other = kept,
+                None => changes.push_back(kept),
+            }
         }
         self.changes = changes;
         is_new
@@ -90,7 +104,7 @@ impl GrowingServerState {
         while let Some(mut kept) = self.changes.pop_front() {
             let mut change = kept.as_change();
             let sent = self.server(config).publish(&mut change, tx);
-            kept.change = change.with_uri("");
+            kept.change = change.with_texts("", "");
             if matches!(sent, Ok(Remaining::More) | Err(SendError::Full)) {
                 self.changes.push_front(kept);
             }

@@ -24,6 +24,8 @@ mod respond;
 mod state;
 mod streaming;
 mod subscriptions;
+#[cfg(feature = "tasks")]
+mod tasks;
 
 pub use config::{MAX_EXTENSIONS, ServerConfig};
 pub use event::{Request, ServerEvent};
@@ -38,6 +40,8 @@ pub(crate) use respond::is_response_open;
 #[cfg(feature = "alloc")]
 pub use state::GrowingServerState;
 pub use state::{Admission, ServerMemory, ServerState};
+#[cfg(feature = "tasks")]
+pub(crate) use tasks::related_task;
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};

@@ -3,6 +3,8 @@
 use super::Server;
 use super::inflight::RequestKind;
 use super::subscriptions::{Kinds, Owner, SubscriptionMeta};
+#[cfg(feature = "tasks")]
+use crate::encode::{Addition, Additions, Encoder, With};
 use crate::encode::{Encode, object};
 use crate::error::{NotAllowed, SendError};
 use crate::handle::{Delivery, Remaining, RequestHandle};
@@ -12,9 +14,13 @@ use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{OwnedId, hash_str};
 use crate::progress::Progress;
 use crate::rpc::write_notification;
+#[cfg(feature = "tasks")]
+use crate::rpc::write_notification_head;
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 use crate::types::LoggingLevel;
+#[cfg(feature = "tasks")]
+use crate::types::SUBSCRIPTION_ID;
 
 /// A log message. Deprecated since 2026-07-28 in favour of standard error and telemetry.
 #[derive(Debug)]
@@ -46,6 +52,9 @@ pub struct Change<'a> {
     kind: Kinds,
     uri: &'a str,
     hash: u64,
+    /// The parameters as JSON, if it is a task.
+    #[cfg(feature = "tasks")]
+    task: Option<&'a str>,
     /// Zero: the legacy session is next. Otherwise the next slot of the request table, plus one.
     next: u16,
 }
@@ -75,8 +84,34 @@ impl<'a> Change<'a> {
         Self { uri, hash: hash_str(uri), ..Self::of(Kinds::UPDATES) }
     }
 
+    /// This task has changed: for each `subscriptions/listen` that names it (2026-07-28).
+    /// `details` is the task as of [`Tasks::details`](crate::tasks::Tasks::details).
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(id: &'a str, details: RawJson<'a>) -> Self {
+        let hash = super::tasks::hash_of_task(id);
+        Self { uri: id, hash, task: Some(details.as_str()), ..Self::of(Kinds::TASKS) }
+    }
+
+    /// A task of the session has changed (2025-11-25). `task` is a
+    /// [`TaskInfo`](crate::tasks::TaskInfo) of this revision. Publish it on the connection of the
+    /// client that created the task only.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn session_task(id: &'a str, task: RawJson<'a>) -> Self {
+        let hash = super::tasks::hash_of_task(id);
+        Self { uri: id, hash, task: Some(task.as_str()), ..Self::of(Kinds::SESSION_TASK) }
+    }
+
     const fn of(kind: Kinds) -> Self {
-        Self { kind, uri: "", hash: 0, next: 0 }
+        Self {
+            kind,
+            uri: "",
+            hash: 0,
+            #[cfg(feature = "tasks")]
+            task: None,
+            next: 0,
+        }
     }
 
     /// Returns the URI if a resource has changed, and `None` if a list has.
@@ -98,10 +133,39 @@ impl<'a> Change<'a> {
         Self { next: position, ..self }
     }
 
-    /// Returns the same change with the URI in other memory.
+    /// Returns the same change with its texts in other memory: the URI, or the id of the task, and
+    /// the parameters of the task.
     #[cfg(feature = "alloc")]
-    pub(crate) const fn with_uri<'b>(&self, uri: &'b str) -> Change<'b> {
-        Change { kind: self.kind, uri, hash: self.hash, next: self.next }
+    pub(crate) fn with_texts<'b>(&self, uri: &'b str, task: &'b str) -> Change<'b> {
+        #[cfg(not(feature = "tasks"))]
+        let _ = task;
+        Change {
+            kind: self.kind,
+            uri,
+            hash: self.hash,
+            #[cfg(feature = "tasks")]
+            task: self.task.map(|_| task),
+            next: self.next,
+        }
+    }
+
+    /// Returns the texts: the URI, or the id of the task, and the parameters of the task.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn texts(&self) -> (&'a str, &'a str) {
+        #[cfg(feature = "tasks")]
+        if let Some(task) = self.task {
+            return (self.uri, task);
+        }
+        (self.uri, "")
+    }
+
+    /// Whether only the latest state counts, and the client is told of each change.
+    #[cfg(any(feature = "alloc", feature = "tasks"))]
+    pub(crate) fn is_task(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        return self.task.is_some();
+        #[cfg(not(feature = "tasks"))]
+        false
     }
 
     fn method(self) -> &'static str {
@@ -109,6 +173,10 @@ impl<'a> Change<'a> {
             Kinds::TOOLS => "notifications/tools/list_changed",
             Kinds::PROMPTS => "notifications/prompts/list_changed",
             Kinds::RESOURCES => "notifications/resources/list_changed",
+            #[cfg(feature = "tasks")]
+            Kinds::TASKS => "notifications/tasks",
+            #[cfg(feature = "tasks")]
+            Kinds::SESSION_TASK => "notifications/tasks/status",
             _ => "notifications/resources/updated",
         }
     }
@@ -162,7 +230,7 @@ impl Server<'_> {
         } else {
             self.peer.session.map(|scope| scope.log_level)
         };
-        self.write_log(revision, level, message, tx)
+        self.write_log(revision, level, message, None, tx)
     }
 
     /// Sends a log message that belongs to no request to a legacy client. A modern client cannot
@@ -176,7 +244,28 @@ impl Server<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
         let level = self.peer.session.map(|scope| scope.log_level);
-        self.write_log(self.fallback_revision(), level, message, tx)
+        self.write_log(self.fallback_revision(), level, message, None, tx)
+    }
+
+    /// Sends a log message of a task to the session (2025-11-25). In 2026-07-28 tasks have none.
+    ///
+    /// # Errors
+    /// As [`log`](Self::log).
+    #[cfg(feature = "tasks")]
+    pub fn task_log<T: Encode + ?Sized>(
+        &mut self,
+        task: crate::tasks::TaskId,
+        message: &LogMessage<'_, T>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Delivery, SendError> {
+        let level = self.peer.session.map(|scope| scope.log_level);
+        let related = super::related_task(task);
+        let meta = With(|to: &mut Encoder<'_>| {
+            to.begin_object();
+            to.member(crate::types::meta::RELATED_TASK, &related);
+            to.end_object();
+        });
+        self.write_log(self.fallback_revision(), level, message, Some(&meta), tx)
     }
 
     fn write_log<T: Encode + ?Sized>(
@@ -184,6 +273,7 @@ impl Server<'_> {
         revision: Revision,
         least: Option<LoggingLevel>,
         message: &LogMessage<'_, T>,
+        meta: Option<&dyn Encode>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
         if !self.config.capabilities().contains(ServerFeatures::LOGGING) {
@@ -194,7 +284,8 @@ impl Server<'_> {
         }
         tx.whole_frame(revision, &mut |writer| {
             let LogMessage { level, logger, data } = message;
-            let params = object!({ "level": level, "logger"?: logger, "data": data });
+            let params =
+                object!({ "level": level, "logger"?: logger, "data": data, "_meta"?: meta });
             write_notification(writer, "notifications/message", &params);
         })?;
         Ok(Delivery::Sent)
@@ -283,6 +374,12 @@ impl Server<'_> {
     }
 
     fn legacy_wants(&self, change: &Change<'_>) -> bool {
+        #[cfg(feature = "tasks")]
+        if change.is_task() {
+            let session = self.peer.session;
+            return change.kind == Kinds::SESSION_TASK
+                && session.is_some_and(|session| session.revision == Revision::V2025_11_25);
+        }
         change.kind != Kinds::UPDATES || self.subscriptions.contains(Owner::SESSION, change.hash)
     }
 
@@ -294,7 +391,7 @@ impl Server<'_> {
         };
         self.peer.acknowledging != Some(slot)
             && kinds.contains(change.kind)
-            && (change.kind != Kinds::UPDATES
+            && (change.uri.is_empty()
                 || self.subscriptions.contains(Owner::listen(slot), change.hash))
     }
 }
@@ -309,6 +406,21 @@ fn write_change(
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
     let uri = (change.kind == Kinds::UPDATES).then_some(change.uri);
     let meta = subscription.map(|id| SubscriptionMeta(RawJson::scanned(id.as_str())));
+    #[cfg(feature = "tasks")]
+    if let Some(task) = change.task {
+        let meta = subscription.map(|id| RawJson::scanned(id.as_str()));
+        let meta = meta.as_ref().map(|value| Addition {
+            name: SUBSCRIPTION_ID,
+            value,
+            is_reserved: false,
+        });
+        let additions = Additions { members: &[], meta: meta.as_slice() };
+        return tx.frame(WriterId::application(hash), revision, &mut |writer| {
+            write_notification_head(writer, change.method());
+            writer.completed(&RawJson::scanned(task), &additions);
+            writer.put(b"}")
+        });
+    }
     let params = object!({ "uri"?: uri, "_meta"?: meta });
     tx.frame(WriterId::application(hash), revision, &mut |writer| {
         write_notification(writer, change.method(), &params)
@@ -316,12 +428,14 @@ fn write_change(
 }
 
 /// Notifications with a method of their own, which checks whether the client may receive them.
-const HAVE_A_METHOD: [&str; 7] = [
+const HAVE_A_METHOD: &[&str] = &[
     "notifications/cancelled",
     "notifications/message",
     "notifications/progress",
     "notifications/prompts/list_changed",
     "notifications/resources/list_changed",
     "notifications/resources/updated",
+    #[cfg(feature = "tasks")]
+    "notifications/tasks/status",
     "notifications/tools/list_changed",
 ];

@@ -66,7 +66,7 @@ impl<'c> Server<'c> {
                         false => self.fallback_revision(),
                     };
                     match self.check_request(id, method, envelope, messages, &mut context) {
-                        Ok(()) if method.is_for_application() => {
+                        Ok(()) if self.is_for_application(method, envelope) => {
                             if let Some(slot) =
                                 self.open_request(now, id, method, revision, &context, transport)
                             {
@@ -163,6 +163,17 @@ impl<'c> Server<'c> {
         Ok(None)
     }
 
+    /// Whether the application responds. It knows who may listen to which task.
+    fn is_for_application(&self, method: Method<'_>, envelope: &Envelope<'_>) -> bool {
+        #[cfg(feature = "tasks")]
+        if matches!(method, Method::SubscriptionsListen) && self.listens_to_tasks(envelope) {
+            return true;
+        }
+        #[cfg(not(feature = "tasks"))]
+        let _ = envelope;
+        method.is_for_application()
+    }
+
     /// Returns the session's extensions; none for a modern request, which carries its own.
     fn extensions(&self, revision: Revision) -> Extensions {
         let scope = self.peer.session.filter(|_| !revision.is_modern());
@@ -216,6 +227,9 @@ impl<'c> Server<'c> {
         transport: TransportContext<'_>,
     ) -> Option<Slot> {
         let timeout = self.config.request_timeout;
+        // It waits as long as the task takes.
+        #[cfg(feature = "tasks")]
+        let timeout = timeout.filter(|_| method != Method::TasksResult);
         let deadline = timeout.map(|timeout| (timeout.code.deadline)(now, timeout.value));
         let (slot, pending) = self.requests.insert(id.hash(), deadline)?;
         pending.begin(id, revision, RequestKind::Request, transport.exchange());

@@ -6,17 +6,27 @@ use core::time::Duration;
 
 use super::capability_hooks::CallHooks;
 use super::inflight::{CallKind, InflightCall};
+#[cfg(feature = "tasks")]
+use super::tasks::related_task;
 use super::{Server, Session};
+#[cfg(feature = "tasks")]
+use crate::encode::{Addition, Additions};
 use crate::encode::{Encode, Encoder, object};
 use crate::error::{InvalidPayload, NotAllowed, SendError};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::Decimal;
+#[cfg(feature = "tasks")]
+use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
+#[cfg(feature = "tasks")]
+use crate::tasks::TaskId;
 use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
+#[cfg(feature = "tasks")]
+use crate::types::meta::RELATED_TASK;
 use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
 };
@@ -31,6 +41,8 @@ pub struct ClientRequest<'a> {
     needs: ClientFeatures,
     parent: Option<RequestHandle>,
     timeout: Option<Duration>,
+    #[cfg(feature = "tasks")]
+    task: Option<TaskId>,
 }
 
 #[derive(Clone, Copy)]
@@ -74,7 +86,22 @@ impl<'a> ClientRequest<'a> {
     }
 
     const fn with(method: &'static str, params: Params<'a>, needs: ClientFeatures) -> Self {
-        Self { method, params, needs, parent: None, timeout: None }
+        Self {
+            method,
+            params,
+            needs,
+            parent: None,
+            timeout: None,
+            #[cfg(feature = "tasks")]
+            task: None,
+        }
+    }
+
+    /// Says which task asks (`_meta` of 2025-11-25). An input request has no use for it.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub const fn related_task(self, task: TaskId) -> Self {
+        Self { task: Some(task), ..self }
     }
 
     /// Makes the call part of this request: the request's timeout pauses until the call ends, and
@@ -189,6 +216,10 @@ impl Server<'_> {
             Params::Input(None) => None,
             Params::Other(params) => *params,
         };
+        #[cfg(feature = "tasks")]
+        let related = request.task.map(|task| Related { task, params });
+        #[cfg(feature = "tasks")]
+        let params = related.as_ref().map_or(params, |related| Some(related as &dyn Encode));
         let slot = self.call(
             now,
             request.method,
@@ -360,6 +391,23 @@ impl Server<'_> {
                 Some(Instant::from_millis(now.as_millis().saturating_add(left))),
             );
         }
+    }
+}
+
+/// Parameters of a request that belongs to a task.
+#[cfg(feature = "tasks")]
+struct Related<'x> {
+    task: TaskId,
+    params: Option<&'x dyn Encode>,
+}
+
+#[cfg(feature = "tasks")]
+impl Encode for Related<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let value = &related_task(self.task);
+        let meta = [Addition { name: RELATED_TASK, value, is_reserved: false }];
+        let params = self.params.unwrap_or(&RawJson::EMPTY);
+        to.completed(params, &Additions { members: &[], meta: &meta });
     }
 }
 

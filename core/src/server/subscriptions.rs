@@ -101,6 +101,23 @@ impl Server<'_> {
                 }
             },
         };
+        let sent = self.acknowledge(slot, id.as_str(), kinds, filter, tx);
+        if sent.is_err() && self.peer.acknowledging.is_none() {
+            self.remove_request(slot);
+        }
+        sent.map(|()| Some(ServerEvent::Listening { request: RequestHandle(slot) }))
+    }
+
+    /// Writes the acknowledgement of a `subscriptions/listen`.
+    pub(super) fn acknowledge(
+        &mut self,
+        slot: Slot,
+        id: &str,
+        kinds: Kinds,
+        filter: RawJson<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let grants = self.config.features.grants;
         let owner = Owner::listen(slot);
         let granted = Granted { kinds, filter, owner, subscribed: &self.subscriptions };
         let notifications = With(|to: &mut Encoder<'_>| {
@@ -110,25 +127,24 @@ impl Server<'_> {
             }
             to.end_object();
         });
-        let meta = SubscriptionMeta(RawJson::scanned(id.as_str()));
+        let meta = SubscriptionMeta(RawJson::scanned(id));
         let params = object!({ "notifications": notifications, "_meta": meta });
         let sent = tx.frame(subscription_key(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params);
         });
-        match sent {
-            Ok(()) => {
-                self.peer.acknowledging = None;
-                Ok(Some(ServerEvent::Listening { request: RequestHandle(slot) }))
-            }
-            Err(error) => {
-                if tx.is_open(subscription_key(slot)) {
-                    self.peer.acknowledging = Some(slot);
-                } else {
-                    self.remove_request(slot);
-                }
-                Err(error)
-            }
-        }
+        self.peer.acknowledging = tx.is_open(subscription_key(slot)).then_some(slot);
+        sent
+    }
+
+    /// Whether there is room for one more `subscriptions/listen`.
+    pub(super) fn can_listen(&self) -> bool {
+        let open = self
+            .requests
+            .slots()
+            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
+            .count();
+        // One slot is reserved for other requests, unless there is only one.
+        open + 1 < self.requests.capacity().max(2)
     }
 
     fn open_listen(
@@ -138,23 +154,22 @@ impl Server<'_> {
         filter: RawJson<'_>,
         exchange: ExchangeId,
     ) -> Option<Slot> {
-        let open = self
-            .requests
-            .slots()
-            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.kind != RequestKind::Request))
-            .count();
-        // One slot is reserved for other requests, unless there is only one.
-        if open + 1 >= self.requests.capacity().max(2) {
+        if !self.can_listen() {
             return None;
         }
         let (slot, pending) = self.requests.insert(id.hash(), None)?;
         pending.begin(id, Revision::LATEST, RequestKind::Listen(kinds), exchange);
+        self.subscribe_to(slot, kinds, filter);
+        Some(slot)
+    }
+
+    /// Subscribes a `subscriptions/listen` to the resources of its filter.
+    pub(super) fn subscribe_to(&mut self, slot: Slot, kinds: Kinds, filter: RawJson<'_>) {
         if kinds.contains(Kinds::UPDATES)
             && let Some(grants) = self.config.features.grants
         {
             (grants.subscribe)(&mut self.subscriptions, Owner::listen(slot), filter);
         }
-        Some(slot)
     }
 }
 
@@ -199,6 +214,12 @@ impl Kinds {
     pub(super) const PROMPTS: Self = Self(2);
     pub(super) const RESOURCES: Self = Self(4);
     pub(super) const UPDATES: Self = Self(8);
+    /// Tasks that a `subscriptions/listen` names.
+    #[cfg(feature = "tasks")]
+    pub(super) const TASKS: Self = Self(16);
+    /// A task of the session (2025-11-25).
+    #[cfg(feature = "tasks")]
+    pub(super) const SESSION_TASK: Self = Self(32);
     const FLAGS: [(Self, &'static str); 3] = [
         (Self::TOOLS, "toolsListChanged"),
         (Self::PROMPTS, "promptsListChanged"),
@@ -211,7 +232,7 @@ impl Kinds {
 
     /// Returns the part of a filter that the declared capabilities allow. Its types have been
     /// checked.
-    fn read(filter: RawJson<'_>, declared: ServerFeatures) -> Self {
+    pub(super) fn read(filter: RawJson<'_>, declared: ServerFeatures) -> Self {
         let mut kinds = Self(0);
         for (bit, key) in Self::FLAGS {
             let on = filter.get(key).and_then(RawJson::as_bool);
@@ -231,6 +252,8 @@ impl Kinds {
             Self::TOOLS => ServerFeatures::TOOLS_LIST_CHANGED,
             Self::PROMPTS => ServerFeatures::PROMPTS_LIST_CHANGED,
             Self::RESOURCES => ServerFeatures::RESOURCES_LIST_CHANGED,
+            #[cfg(feature = "tasks")]
+            Self::TASKS | Self::SESSION_TASK => ServerFeatures::TASKS,
             _ => ServerFeatures::RESOURCES_SUBSCRIBE,
         }
     }
@@ -263,11 +286,11 @@ impl Subscriptions<'_> {
         self.0.contains(&owner.of(uri))
     }
 
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.0.contains(&FREE)
     }
 
-    fn insert(&mut self, owner: Owner, uri: u64) {
+    pub(super) fn insert(&mut self, owner: Owner, uri: u64) {
         if !self.contains(owner, uri) {
             self.replace(FREE, owner.of(uri));
         }
@@ -323,6 +346,10 @@ pub(super) const GRANTS: Grants = Grants {
         }
         if granted.kinds.contains(Kinds::UPDATES) {
             to.member(URIS, &GrantedUris(granted));
+        }
+        #[cfg(feature = "tasks")]
+        if granted.kinds.contains(Kinds::TASKS) {
+            super::tasks::write_granted(granted.filter, granted.owner, granted.subscribed, to);
         }
     },
 };

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 
-use super::{Kind, argument_rules};
+use super::{Kind, TaskRule, argument_rules};
 use crate::json::RawJson;
 use crate::message::hash_str;
 use crate::types::rendered::Renderer;
@@ -23,7 +23,7 @@ pub(super) struct OwnedParts {
 
 #[derive(Clone)]
 enum OwnedKind {
-    Tool { input: Box<str>, output: Option<Box<str>> },
+    Tool { input: Box<str>, output: Option<Box<str>>, task: TaskRule },
     Prompt(Option<Box<str>>),
     Resource,
     Template,
@@ -35,8 +35,8 @@ impl OwnedParts {
         Self {
             key: key.chars().collect::<String>().into(),
             kind: match kind {
-                Kind::Tool { input, output } => {
-                    OwnedKind::Tool { input: copy(input), output: output.map(copy) }
+                Kind::Tool { input, output, task } => {
+                    OwnedKind::Tool { input: copy(input), output: output.map(copy), task }
                 }
                 Kind::Prompt(arguments) => {
                     OwnedKind::Prompt(arguments.map(|arguments| match arguments.as_slice() {
@@ -54,12 +54,13 @@ impl OwnedParts {
 
     pub(super) const fn kind(&self) -> Kind<'_> {
         match &self.kind {
-            OwnedKind::Tool { input, output } => Kind::Tool {
+            OwnedKind::Tool { input, output, task } => Kind::Tool {
                 input: RawJson::scanned(input),
                 output: match output {
                     Some(output) => Some(RawJson::scanned(output)),
                     None => None,
                 },
+                task: *task,
             },
             OwnedKind::Prompt(Some(arguments)) => {
                 Kind::Prompt(Some(List::scanned(RawJson::scanned(arguments))))

@@ -1,0 +1,272 @@
+//! Requests about tasks.
+
+use core::time::Duration;
+
+use super::entry::{Inputs, State, TaskEnd, TaskId, TaskInfo, TaskOwner, number};
+use super::reply::TaskReply;
+use super::{TaskKey, TaskTime, Tasks};
+use crate::inflight::Slot;
+use crate::json::{Members, RawJson};
+use crate::lifecycle::{ClientFeatures, Method, Revision, ServerFeatures};
+use crate::rpc::{ErrorCode, RpcError};
+use crate::server::{Request, Server};
+use crate::types::{TaskSupport, Text};
+
+/// Whether a call is executed as a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskMode {
+    /// As an ordinary call.
+    Call,
+    /// As the program decides, at any time before the response (2026-07-28).
+    Either,
+    /// As a task: the client asked for it (2025-11-25).
+    Task {
+        /// The time that it asked for.
+        ttl: Option<Duration>,
+    },
+}
+
+impl Server<'_> {
+    /// Returns whether a call is executed as a task. `support` is what the
+    /// [entry](crate::Entry::task_support) of the tool says.
+    ///
+    /// # Errors
+    /// The error to respond with: -32601 if the tool needs a task and the client did not ask for
+    /// one, or if it has none and the client did; from 2026-07-28 on -32021 if the tool needs a
+    /// task and the client did not declare the extension; -32602 if `params.task` is invalid.
+    pub fn task_mode(
+        &self,
+        request: &Request<'_>,
+        support: TaskSupport,
+    ) -> Result<TaskMode, RpcError<'static>> {
+        let needs_task = support == TaskSupport::Required;
+        let can_be_task = support != TaskSupport::Forbidden
+            && self.config().capabilities().contains(ServerFeatures::TASKS);
+        if request.revision.is_modern() {
+            return match request.capabilities.contains(ClientFeatures::TASKS) {
+                true if can_be_task => Ok(TaskMode::Either),
+                false if needs_task => Err(RpcError::missing_capability(ClientFeatures::TASKS)),
+                _ => Ok(TaskMode::Call),
+            };
+        }
+        // A server without the capability ignores the member (basic/utilities/tasks).
+        let has_tasks = request.revision == Revision::V2025_11_25
+            && self.config().capabilities().contains(ServerFeatures::TASKS);
+        let not_found = |message| RpcError::new(ErrorCode::MethodNotFound, message);
+        match request.params.get("task").filter(|_| has_tasks) {
+            None if needs_task => Err(not_found("The tool must be called as a task")),
+            None => Ok(TaskMode::Call),
+            Some(_) if !can_be_task => Err(not_found("The tool cannot be called as a task")),
+            Some(task) => {
+                let ttl = match task.get("ttl").filter(|ttl| !ttl.is_null()) {
+                    None => None,
+                    Some(ttl) => Some(ttl.as_f64().filter(|ttl| *ttl >= 0.0).ok_or(
+                        RpcError::invalid_params("params.task.ttl must be a number, not negative"),
+                    )?),
+                };
+                if !task.is_object() {
+                    return Err(RpcError::invalid_params("params.task must be an object"));
+                }
+                Ok(TaskMode::Task { ttl: ttl.map(|ttl| Duration::from_millis(ttl as u64)) })
+            }
+        }
+    }
+}
+
+/// What to do for a request about tasks.
+#[derive(Debug)]
+pub enum TaskStep<'f> {
+    /// Send the response.
+    Respond(TaskReply),
+    /// Send the response, a page of the list: [`Tasks::list`].
+    List(TaskReply),
+    /// Stop the work of this task, then send the response. In 2025-11-25 the task has been
+    /// cancelled already. In 2026-07-28 it ends as the program says: [`Tasks::end`].
+    Cancel(TaskKey, TaskReply),
+    /// Hand over the responses to input requests of this task, then send the response.
+    Update(TaskKey, TaskResponses<'f>, TaskReply),
+    /// Respond when the task has ended: with [`Tasks::result`] (2025-11-25). Messages that belong
+    /// to the task can be sent as messages of this request meanwhile. The request has no timeout.
+    Wait(TaskKey),
+}
+
+/// The responses to input requests that were open, by the numbers of these.
+#[derive(Clone, Debug)]
+pub struct TaskResponses<'f> {
+    open: Inputs,
+    members: Members<'f>,
+}
+
+impl<'f> Iterator for TaskResponses<'f> {
+    type Item = (u32, RawJson<'f>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Self { open, members } = self;
+        members.find_map(|(key, response)| {
+            let number = number(key).filter(|number| open.remove(*number))?;
+            Some((number, response))
+        })
+    }
+}
+
+impl Tasks<'_> {
+    /// Handles a request about tasks; returns `None` for any other request. `owner` is that of the
+    /// client: tasks of others are unknown to it.
+    ///
+    /// ```
+    /// # use mcp_sansio::tasks::*;
+    /// # use mcp_sansio::{Request, SendError, Server, Tx};
+    /// fn respond(
+    ///     tasks: &mut Tasks<'_>,
+    ///     content: &dyn TaskContent,
+    ///     time: TaskTime,
+    ///     server: &mut Server<'_>,
+    ///     request: &Request<'_>,
+    ///     tx: &mut Tx<'_>,
+    /// ) -> Result<(), SendError> {
+    ///     match tasks.handle(time, request, TaskOwner(0)) {
+    ///         None => { /* the catalog, and the tools */ }
+    ///         Some(TaskStep::Respond(reply)) => {
+    ///             reply.send(content, server, request.handle, tx)?;
+    ///         }
+    ///         Some(TaskStep::Cancel(task, reply)) => {
+    ///             // Stop the work here.
+    ///             tasks.end(task, TaskEnd::Cancelled, time);
+    ///             reply.send(content, server, request.handle, tx)?;
+    ///         }
+    ///         Some(_) => { /* ... */ }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn handle<'f>(
+        &mut self,
+        time: TaskTime,
+        request: &Request<'f>,
+        owner: TaskOwner,
+    ) -> Option<TaskStep<'f>> {
+        let is_modern = request.revision.is_modern();
+        match request.method {
+            Method::TasksGet
+            | Method::TasksResult
+            | Method::TasksUpdate
+            | Method::TasksCancel
+            | Method::TasksList => {}
+            _ => return None,
+        }
+        let refuse = |error| Some(TaskStep::Respond(TaskReply::error(error)));
+        if is_modern && !request.capabilities.contains(ClientFeatures::TASKS) {
+            return refuse(RpcError::missing_capability(ClientFeatures::TASKS));
+        }
+        if request.method == Method::TasksList {
+            return match self.page(request, owner, time) {
+                Some(reply) => Some(TaskStep::List(reply)),
+                None => refuse(RpcError::invalid_params("Invalid cursor")),
+            };
+        }
+        let Some(id) = request.params.get("taskId").and_then(RawJson::as_string) else {
+            return refuse(RpcError::invalid_params("params.taskId must be a string"));
+        };
+        let Some(task) = self.visible(id, owner, time, is_modern) else {
+            return refuse(RpcError::invalid_params("Unknown task"));
+        };
+        let info = self.info(task)?;
+        Some(match request.method {
+            Method::TasksUpdate => {
+                let responses = request.params.get("inputResponses");
+                let is_valid = |responses: &RawJson<'_>| {
+                    responses.is_object()
+                        && responses.members().all(|(_, response)| response.is_object())
+                };
+                let Some(responses) = responses.filter(is_valid) else {
+                    return refuse(RpcError::invalid_params(
+                        "params.inputResponses must be an object of objects",
+                    ));
+                };
+                let responses = TaskResponses { open: info.inputs, members: responses.members() };
+                self.close_inputs(task, responses.clone(), time);
+                TaskStep::Update(task, responses, TaskReply::EMPTY)
+            }
+            Method::TasksCancel if is_modern => match info.is_live() {
+                true => TaskStep::Cancel(task, TaskReply::EMPTY),
+                false => TaskStep::Respond(TaskReply::EMPTY),
+            },
+            Method::TasksCancel => {
+                if !self.end(task, TaskEnd::Cancelled, time) {
+                    return refuse(RpcError::invalid_params("The task has ended"));
+                }
+                TaskStep::Cancel(task, TaskReply::task(self.info(task)?))
+            }
+            Method::TasksResult if info.is_live() => TaskStep::Wait(task),
+            Method::TasksResult => TaskStep::Respond(TaskReply::result(task, info)),
+            _ if is_modern => {
+                TaskStep::Respond(TaskReply::details(task, info, request.capabilities))
+            }
+            _ => TaskStep::Respond(TaskReply::task(info)),
+        })
+    }
+
+    /// Returns the response to a request that has [waited](TaskStep::Wait) for the end of a task;
+    /// an error if the task is gone.
+    #[must_use]
+    pub fn result(&self, task: TaskKey) -> TaskReply {
+        match self.info(task) {
+            Some(info) => TaskReply::result(task, info),
+            None => TaskReply::error(RpcError::invalid_params("Unknown task")),
+        }
+    }
+
+    /// Returns the task with this id, if a client with this owner may see it: for
+    /// `subscriptions/listen` with `taskIds` ([`Server::listen_to_tasks`]).
+    ///
+    /// [`Server::listen_to_tasks`]: crate::Server::listen_to_tasks
+    pub fn find_visible<'t>(
+        &self,
+        id: impl Into<Text<'t>>,
+        owner: TaskOwner,
+        time: TaskTime,
+    ) -> Option<TaskKey> {
+        self.visible(id, owner, time, true)
+    }
+
+    fn visible<'t>(
+        &self,
+        id: impl Into<Text<'t>>,
+        owner: TaskOwner,
+        time: TaskTime,
+        is_modern: bool,
+    ) -> Option<TaskKey> {
+        let slot = self.index.find(TaskId::parse(id)?)?;
+        self.is_visible(slot, owner, time, is_modern).then_some(TaskKey(slot))
+    }
+
+    pub(super) fn is_visible(
+        &self,
+        slot: Slot,
+        owner: TaskOwner,
+        time: TaskTime,
+        is_modern: bool,
+    ) -> bool {
+        // In 2025-11-25 a task whose time is over does not exist any more. In 2026-07-28 clients are
+        // told that it has failed.
+        let is_over = self.index.table.deadline(slot).is_some_and(|at| at <= time.now);
+        self.index.table.get(slot).is_some_and(|entry| {
+            let is_told = is_modern || entry.state != State::Expired;
+            entry.owner == owner && is_told && !is_over
+        })
+    }
+
+    fn close_inputs(&mut self, task: TaskKey, responses: TaskResponses<'_>, time: TaskTime) {
+        let Some(entry) = self.live(task) else { return };
+        for (number, _) in responses {
+            entry.inputs.remove(number);
+            entry.updated = time.unix_ms;
+        }
+    }
+}
+
+impl TaskInfo {
+    pub(super) const fn inputs(&self) -> Inputs {
+        self.inputs
+    }
+}

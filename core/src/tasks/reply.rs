@@ -1,0 +1,249 @@
+//! Responses about tasks.
+
+use super::entry::{EXPIRED, State, TaskEnd, TaskInfo, TaskOwner};
+use super::{TaskKey, TaskTime, Tasks};
+use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::inflight::Slot;
+use crate::json::{Decimal, JsonStr, RawJson};
+use crate::lifecycle::{ClientFeatures, Revision};
+use crate::rpc::RpcError;
+use crate::server::{Request, Server, related_task};
+use crate::tx::Tx;
+use crate::types::meta::RELATED_TASK;
+
+/// What the program keeps of its tasks. Each function may be called several times for one task, and
+/// must write the same then.
+pub trait TaskContent {
+    /// Writes the result of a task that has ended with one: an object, as the response to the
+    /// original request would have been.
+    fn result(&self, task: TaskKey, to: &mut Encoder<'_>);
+
+    /// Returns the error of a task that has [failed](TaskEnd::Failed).
+    fn error(&self, task: TaskKey) -> RpcError<'_> {
+        let _ = task;
+        RpcError::internal("Internal error")
+    }
+
+    /// Writes an open input request: an [`InputRequest`](crate::types::InputRequest). Only tasks
+    /// that [ask](Tasks::ask) have one.
+    fn input_request(&self, task: TaskKey, number: u32, to: &mut Encoder<'_>) {
+        let _ = (task, number);
+        to.raw(RawJson::EMPTY);
+    }
+
+    /// Returns the capabilities that a client needs for an input request. Those that it did not
+    /// declare are not shown to it.
+    fn needs(&self, task: TaskKey, number: u32) -> ClientFeatures {
+        let _ = (task, number);
+        ClientFeatures::NONE
+    }
+}
+
+/// The response to a request about tasks, as plain data: it can be kept until there is room.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskReply(Reply);
+
+#[derive(Clone, Copy, Debug)]
+enum Reply {
+    Error(RpcError<'static>),
+    Empty,
+    Created(TaskInfo),
+    Task(TaskInfo),
+    Details(TaskKey, TaskInfo, ClientFeatures),
+    Result(TaskKey, TaskInfo),
+    Page { owner: TaskOwner, now: TaskTime, from: u16 },
+}
+
+impl TaskReply {
+    pub(super) const EMPTY: Self = Self(Reply::Empty);
+
+    /// The response to a call that has become a task.
+    #[must_use]
+    pub const fn created(info: TaskInfo) -> Self {
+        Self(Reply::Created(info))
+    }
+
+    pub(super) const fn error(error: RpcError<'static>) -> Self {
+        Self(Reply::Error(error))
+    }
+
+    pub(super) const fn task(info: TaskInfo) -> Self {
+        Self(Reply::Task(info))
+    }
+
+    pub(super) const fn details(task: TaskKey, info: TaskInfo, client: ClientFeatures) -> Self {
+        Self(Reply::Details(task, info, client))
+    }
+
+    pub(super) const fn result(task: TaskKey, info: TaskInfo) -> Self {
+        Self(Reply::Result(task, info))
+    }
+
+    /// Returns the task whose content the response has.
+    #[must_use]
+    pub const fn content_of(&self) -> Option<TaskKey> {
+        match self.0 {
+            Reply::Details(task, ..) | Reply::Result(task, _) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// Sends the response. A page of a list is empty here: respond with [`Tasks::list`].
+    ///
+    /// # Errors
+    /// As [`Server::respond`].
+    pub fn send(
+        &self,
+        content: &dyn TaskContent,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match &self.0 {
+            Reply::Error(error) => server.respond_error(request, error, tx),
+            Reply::Created(info) => {
+                let result = With(|to: &mut Encoder<'_>| {
+                    if to.revision().is_modern() {
+                        return info.encode(to);
+                    }
+                    object!(to, { "task": info });
+                });
+                server.respond_with::<dyn Encode>(request, "task", &result, tx)
+            }
+            Reply::Empty | Reply::Page { .. } => {
+                server.respond::<dyn Encode>(request, &RawJson::EMPTY, tx)
+            }
+            Reply::Task(info) => server.respond::<dyn Encode>(request, info, tx),
+            Reply::Details(task, info, client) => {
+                let details = Details { content, task: *task, info, client: *client };
+                server.respond::<dyn Encode>(request, &details, tx)
+            }
+            Reply::Result(task, info) => match info.state {
+                State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) => {
+                    let related = related_task(info.id);
+                    let meta =
+                        [Addition { name: RELATED_TASK, value: &related, is_reserved: false }];
+                    let result = With(|to: &mut Encoder<'_>| content.result(*task, to));
+                    let result = With(|to: &mut Encoder<'_>| {
+                        to.completed(&result, &Additions { members: &[], meta: &meta });
+                    });
+                    server.respond::<dyn Encode>(request, &result, tx)
+                }
+                State::Ended(TaskEnd::Failed) => {
+                    server.respond_error(request, &content.error(*task), tx)
+                }
+                State::Ended(TaskEnd::Cancelled) => {
+                    server.respond_error(request, &RpcError::internal("Cancelled"), tx)
+                }
+                State::Live | State::Expired => {
+                    server.respond_error(request, &RpcError::internal(EXPIRED), tx)
+                }
+            },
+        }
+    }
+}
+
+/// A task with its result, its error or its input requests (2026-07-28).
+struct Details<'x> {
+    content: &'x dyn TaskContent,
+    task: TaskKey,
+    info: &'x TaskInfo,
+    client: ClientFeatures,
+}
+
+impl Encode for Details<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let Self { content, task, info, client } = *self;
+        to.begin_object();
+        info.write_members(to);
+        match info.state {
+            State::Live if !info.inputs().is_empty() && to.key("inputRequests") => {
+                to.begin_object();
+                let shown = |number: &u32| client.contains(content.needs(task, *number));
+                for number in info.inputs().iter().filter(shown) {
+                    if to.key(Decimal::new(number.into(), false).as_str()) {
+                        content.input_request(task, number, to);
+                    }
+                }
+                to.end_object();
+            }
+            State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) if to.key("result") => {
+                content.result(task, to);
+            }
+            State::Ended(TaskEnd::Failed) => to.member("error", &content.error(task)),
+            State::Expired => to.member("error", &RpcError::internal(EXPIRED)),
+            _ => {}
+        }
+        to.end_object();
+    }
+}
+
+impl Tasks<'_> {
+    /// Returns how a task is now, with its result, its error or its input requests: the parameters
+    /// of a notification of 2026-07-28, for clients with these capabilities.
+    pub fn details<'x>(
+        &self,
+        task: TaskKey,
+        info: &'x TaskInfo,
+        content: &'x dyn TaskContent,
+        client: ClientFeatures,
+    ) -> impl Encode + use<'x> {
+        Details { content, task, info, client }
+    }
+
+    /// Returns a page of the list of tasks, for [`Server::respond`]. `reply` is what
+    /// [`TaskStep::List`](super::TaskStep::List) has.
+    pub fn list<'t>(&'t self, reply: &TaskReply) -> TaskList<'t> {
+        let (owner, now, from) = match reply.0 {
+            Reply::Page { owner, now, from } => (owner, now, from),
+            _ => (TaskOwner(0), TaskTime::without_calendar(crate::Instant::NEVER), u16::MAX),
+        };
+        TaskList { tasks: self, owner, now, from }
+    }
+
+    /// Returns the page that a request asks for; `None` if its cursor is invalid.
+    pub(super) fn page(
+        &self,
+        request: &Request<'_>,
+        owner: TaskOwner,
+        now: TaskTime,
+    ) -> Option<TaskReply> {
+        let from = match request.params.get("cursor") {
+            None => 0,
+            Some(cursor) => cursor.as_string().and_then(JsonStr::as_plain)?.parse().ok()?,
+        };
+        let is_valid = from == 0 || usize::from(from) < self.index.table.capacity();
+        is_valid.then_some(TaskReply(Reply::Page { owner, now, from }))
+    }
+}
+
+/// A page of the list of tasks: up to [`PAGE`] tasks of one owner.
+#[derive(Debug)]
+pub struct TaskList<'t> {
+    tasks: &'t Tasks<'t>,
+    owner: TaskOwner,
+    now: TaskTime,
+    from: u16,
+}
+
+/// Number of tasks in a page of a list.
+const PAGE: usize = 16;
+
+impl Encode for TaskList<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let Self { tasks, owner, now, from } = *self;
+        let visible = |slot: &Slot| {
+            slot.index >= from
+                && tasks.is_visible(*slot, owner, now, to.revision() > Revision::V2025_11_25)
+        };
+        let mut slots = tasks.index.table.slots().filter(visible);
+        let page = slots.by_ref().take(PAGE).filter_map(|slot| tasks.info(TaskKey(slot)));
+        let page: heapless::Vec<TaskInfo, PAGE> = page.collect();
+        let next = slots.next().map(|slot| Decimal::new(slot.index.into(), false));
+        let infos = With(|to: &mut Encoder<'_>| to.array(page.iter()));
+        let next = next.as_ref().map(Decimal::as_str);
+        object!(to, { "tasks": infos, "nextCursor"?: next });
+    }
+}
