@@ -74,6 +74,8 @@ pub(crate) struct EntryOptions {
     pub(crate) returns: Option<Type>,
     /// Expression of type `ui::ToolMeta`.
     pub(crate) ui: Option<TokenStream>,
+    /// Variant of `TaskSupport`.
+    pub(crate) task: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
 }
 
@@ -81,10 +83,11 @@ impl EntryOptions {
     pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
-                     `open_world`, `returns = Type`, `ui = ToolMeta`, `flatten`";
+                     `open_world`, `returns = Type`, `ui = ToolMeta`, `task`, `task = \"required\"`, `flatten`";
         each(attributes, "tool", known, |key, meta| match key {
             "returns" => once(&mut options.returns, meta, value),
             "ui" => once(&mut options.ui, meta, tokens),
+            "task" => once(&mut options.task, meta, task_support),
             "read_only" | "destructive" | "idempotent" | "open_world" => {
                 let is_set = !meta.input.peek(Token![=]) || value::<LitBool>(meta)?.value;
                 options.hints.push((format_ident!("{key}_hint", span = meta.path.span()), is_set));
@@ -119,6 +122,20 @@ impl EntryOptions {
             "flatten" => once(&mut self.flatten, meta, flag),
             _ => Ok(false),
         }
+    }
+}
+
+/// Reads `task` or `task = "required"`.
+fn task_support(meta: &ParseNestedMeta<'_>) -> Result<Ident> {
+    let span = meta.path.span();
+    if !meta.input.peek(Token![=]) {
+        return Ok(Ident::new("Optional", span));
+    }
+    let text = string(meta)?;
+    match text.value().as_str() {
+        "optional" => Ok(Ident::new("Optional", span)),
+        "required" => Ok(Ident::new("Required", span)),
+        _ => Err(Error::new(text.span(), "`task`, or `task = \"required\"`")),
     }
 }
 

@@ -267,12 +267,17 @@ fn tool(
             UI
         })))
     });
+    let execution = options.task.iter().map(|support| {
+        quote!(.execution(::mcp_sansio::types::ToolExecution::new()
+            .task_support(::mcp_sansio::types::TaskSupport::#support)))
+    });
     quote! {
         ::mcp_sansio::types::Tool::new(#name, #input::SCHEMA)
             #(.title(#title))*
             .description(#description)
             #(#output)*
             #annotations
+            #(#execution)*
             #(#meta)*
     }
 }

@@ -247,8 +247,8 @@ impl Tasks<'_> {
         time: TaskTime,
         is_modern: bool,
     ) -> bool {
-        // In 2025-11-25 a task whose time is over does not exist any more. In 2026-07-28 clients are
-        // told that it has failed.
+        // In 2025-11-25 a task whose time is over does not exist any more. Clients of 2026-07-28
+        // are told that it has failed.
         let is_over = self.index.table.deadline(slot).is_some_and(|at| at <= time.now);
         self.index.table.get(slot).is_some_and(|entry| {
             let is_told = is_modern || entry.state != State::Expired;
