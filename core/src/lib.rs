@@ -56,6 +56,8 @@ pub use client::{
     CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientMemory,
     ClientState, ConnectError, Connected, InputRequired, InputResponseParams, ServerRequest,
 };
+#[cfg(feature = "tasks")]
+pub use client::{PollStep, TaskGone, TaskPoll};
 pub use connection::{Connection, Machine, Memory, Outcome, Pair, PairStep, Step, Turn};
 #[cfg(feature = "alloc")]
 pub use encode::OwnedJson;

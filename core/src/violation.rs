@@ -152,7 +152,8 @@ table! {
         InputNotAllowed => InvalidRequest, BAD_REQUEST,
             "Input required that the method or the client's capabilities do not allow";
         /// The server has required input more than
-        /// [`max_rounds`](crate::ClientConfig::max_rounds) times (2026-07-28).
+        /// [`max_rounds`](crate::ClientConfig::max_rounds) times, or a task has more input requests
+        /// at once than the client keeps (2026-07-28).
         TooManyRounds => InvalidRequest, BAD_REQUEST, "Input required too many times";
         /// A request from a modern server, which may not send any.
         UnexpectedRequest => InvalidRequest, BAD_REQUEST, "Request from a modern server";

@@ -1,5 +1,8 @@
 //! Calls (requests to the server) and notifications.
 
+#[cfg(feature = "tasks")]
+use core::time::Duration;
+
 use super::Client;
 use super::config::CallOptions;
 use super::inflight::{CallKind, InflightCall};
@@ -186,6 +189,8 @@ impl<'s> Client<'s> {
             }),
             None => new.method.starts_with("notifications/").then_some(NotAllowed::Method),
         };
+        #[cfg(feature = "tasks")]
+        let broken = broken.or_else(|| super::task::broken_rule(new, session));
         // A partly written frame is finished.
         if let Some(rule) = broken
             && !tx.is_open(self.key(new))
@@ -282,11 +287,17 @@ impl<'s> Client<'s> {
         if let Some(replaced) = new.replaces {
             self.abandon_call(replaced);
         }
-        let timeout = new.options.timeout.unwrap_or(self.config.call_timeout);
+        let config = self.config;
+        let (timeout, limit) = (config.call_timeout, config.call_limit);
+        // 2025-11-25, basic/utilities/tasks: this one blocks until the task ends.
+        #[cfg(feature = "tasks")]
+        let (timeout, limit) = match new.method {
+            crate::methods::TASKS_RESULT => (Duration::MAX, Duration::MAX),
+            _ => (timeout, limit),
+        };
+        let timeout = new.options.timeout.unwrap_or(timeout);
         let limit = match new.kind {
-            CallKind::Application => {
-                now.saturating_add(new.options.limit.unwrap_or(self.config.call_limit))
-            }
+            CallKind::Application => now.saturating_add(new.options.limit.unwrap_or(limit)),
             _ => Instant::NEVER,
         };
         let outgoing = InflightCall {
@@ -295,6 +306,8 @@ impl<'s> Client<'s> {
             round: new.round,
             may_require_input: Method::from_name(new.method).is_some_and(Method::may_require_input),
             wants_progress: new.options.progress,
+            #[cfg(feature = "tasks")]
+            task_result: self.task_result(new),
             timeout,
             limit,
         };
@@ -326,6 +339,11 @@ impl<'s> Client<'s> {
         let token = reserved(PROGRESS_TOKEN, &token);
         let tokens = if options.progress { core::slice::from_ref(&token) } else { &[] };
         if !writer.revision().is_modern() {
+            #[cfg(feature = "tasks")]
+            if let Some(task) = super::task::metadata(&options, writer.revision()) {
+                let members = [reserved("task", &task)];
+                return writer.completed(params, &Additions { members: &members, meta: tokens });
+            }
             return writer.completed(params, &Additions { members: &[], meta: tokens });
         }
         let config = self.config;

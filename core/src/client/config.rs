@@ -249,13 +249,28 @@ pub struct CallOptions {
     /// a legacy session has one level, set with `logging/setLevel`. Default:
     /// [`log_level`](super::ClientConfig::log_level).
     pub log_level: Option<LoggingLevel>,
+    /// Whether the server is to run the call as a task. Default: no.
+    #[cfg(feature = "tasks")]
+    pub task: bool,
+    /// Time that the server should keep the task. Default: its own choice.
+    #[cfg(feature = "tasks")]
+    pub task_ttl: Option<Duration>,
 }
 
 impl CallOptions {
     /// The defaults of the configuration, without progress.
     #[must_use]
     pub const fn new() -> Self {
-        Self { timeout: None, limit: None, progress: false, log_level: None }
+        Self {
+            timeout: None,
+            limit: None,
+            progress: false,
+            log_level: None,
+            #[cfg(feature = "tasks")]
+            task: false,
+            #[cfg(feature = "tasks")]
+            task_ttl: None,
+        }
     }
 
     /// Sets [`timeout`](Self::timeout).
@@ -280,5 +295,16 @@ impl CallOptions {
     #[must_use]
     pub const fn log_level(self, level: LoggingLevel) -> Self {
         Self { log_level: Some(level), ..self }
+    }
+
+    /// Asks the server to run a `tools/call` as a task, and to keep the task for this time
+    /// (2025-11-25, basic/utilities/tasks). The call ends with
+    /// [`CallOutcome::Task`](super::CallOutcome::Task) then. No effect in 2026-07-28, where the
+    /// server decides; in other revisions, with other methods, and with a server that did not
+    /// declare `tasks.requests.tools.call`, the request is not allowed.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub const fn task(self, ttl: Option<Duration>) -> Self {
+        Self { task: true, task_ttl: ttl, ..self }
     }
 }

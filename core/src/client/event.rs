@@ -36,6 +36,15 @@ pub enum ClientEvent<'f> {
         /// A [`ProgressParams`](crate::types::ProgressParams).
         params: RawJson<'f>,
     },
+    /// The server reported the progress of a task, with the progress token of the call that created
+    /// it (2025-11-25, basic/utilities/progress).
+    #[cfg(feature = "tasks")]
+    TaskProgress {
+        /// Id of the task.
+        task_id: JsonStr<'f>,
+        /// A [`ProgressParams`](crate::types::ProgressParams).
+        params: RawJson<'f>,
+    },
     /// The server acknowledged a `subscriptions/listen`.
     Listening {
         /// The `subscriptions/listen` call.
@@ -213,6 +222,12 @@ pub enum CallOutcome<'f> {
     /// [`retry`](super::Client::retry) the request with the input, or give it up (2026-07-28,
     /// basic/patterns/mrtr). Clients only.
     InputRequired(InputRequired<'f>),
+    /// The server runs the call as a task: a valid [`Task`](crate::types::Task), whose result comes
+    /// with further requests; [`TaskPoll`](crate::TaskPoll) says which. In 2026-07-28 only if the
+    /// client declared [`TASKS`](crate::ClientFeatures::TASKS), in 2025-11-25 only with
+    /// [`CallOptions::task`](super::CallOptions::task). Clients only.
+    #[cfg(feature = "tasks")]
+    Task(RawJson<'f>),
     /// The response is invalid: unknown `resultType`, longer than the receive buffer, or an input
     /// request that needs a capability that the client did not declare. Clients only.
     Invalid(Violation),
@@ -252,6 +267,9 @@ pub enum Changed<'f> {
         /// Its URI.
         uri: JsonStr<'f>,
     },
+    /// The state of a task: a valid [`Task`](crate::types::Task).
+    #[cfg(feature = "tasks")]
+    Task(RawJson<'f>),
 }
 
 impl Changed<'_> {
@@ -270,6 +288,9 @@ impl Changed<'_> {
                         .and_then(RawJson::as_string)
                         .is_some_and(|read| read == *uri)
             }
+            // The state of a task is never cached.
+            #[cfg(feature = "tasks")]
+            Self::Task(_) => false,
         }
     }
 }

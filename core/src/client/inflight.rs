@@ -17,6 +17,9 @@ pub(super) struct InflightCall {
     pub(super) round: u8,
     pub(super) may_require_input: bool,
     pub(super) wants_progress: bool,
+    /// Whether the result may be a task.
+    #[cfg(feature = "tasks")]
+    pub(super) task_result: super::task::TaskResult,
     /// Time without progress after which the call is cancelled.
     pub(super) timeout: Duration,
     /// Time at which the call is cancelled whatever its progress.
@@ -43,6 +46,8 @@ impl Keyed for InflightCall {
         round: 0,
         may_require_input: false,
         wants_progress: false,
+        #[cfg(feature = "tasks")]
+        task_result: super::task::TaskResult::Never,
         timeout: Duration::ZERO,
         limit: Instant::from_millis(0),
     };

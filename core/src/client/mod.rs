@@ -11,6 +11,10 @@ mod input;
 mod receive;
 mod server_request;
 mod state;
+#[cfg(feature = "tasks")]
+mod task;
+#[cfg(feature = "tasks")]
+mod task_poll;
 mod timeout;
 
 pub use config::{CallOptions, ClientConfig};
@@ -19,6 +23,8 @@ pub use input::{InputRequired, InputResponseParams};
 #[cfg(feature = "alloc")]
 pub use state::GrowingClientState;
 pub use state::{ClientMemory, ClientState};
+#[cfg(feature = "tasks")]
+pub use task_poll::{PollStep, TaskGone, TaskPoll};
 
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Table;

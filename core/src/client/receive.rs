@@ -165,6 +165,10 @@ impl Client<'_> {
         {
             changed(Changed::Resource { uri })
         } else {
+            #[cfg(feature = "tasks")]
+            if let Some(task) = self.task_notification(method, params) {
+                return changed(Changed::Task(task));
+            }
             Ok(Some(ClientEvent::Notification { method, params: *params }))
         }
     }
@@ -177,7 +181,12 @@ impl Client<'_> {
         tx: &Tx<'_>,
     ) -> Option<ClientEvent<'f>> {
         let token = params.get("progressToken").and_then(|token| Id::parse(token.as_str()))?;
-        let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_being_cancelled(*slot, tx))?;
+        let found = self.find(token);
+        #[cfg(feature = "tasks")]
+        if found.is_none() {
+            return self.task_progress(token, params);
+        }
+        let (slot, _) = found.filter(|(slot, _)| !self.is_being_cancelled(*slot, tx))?;
         let outgoing = self.calls.get(slot).filter(|outgoing| outgoing.wants_progress)?;
         if self.config.progress_extends_timeout && outgoing.kind == CallKind::Application {
             let deadline = now.saturating_add(outgoing.timeout).min(outgoing.limit);
@@ -306,6 +315,10 @@ impl Client<'_> {
     ) -> CallOutcome<'f> {
         if !result.is_object() {
             return CallOutcome::Invalid(Violation::InvalidResult);
+        }
+        #[cfg(feature = "tasks")]
+        if let Some(outcome) = self.classify_task(outgoing, result) {
+            return outcome;
         }
         if !self.current_revision().is_modern() {
             return CallOutcome::Result(result);

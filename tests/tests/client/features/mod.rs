@@ -9,3 +9,5 @@ mod kept;
 mod results;
 mod rounds;
 mod schemas;
+mod task_poll;
+mod tasks;

@@ -35,11 +35,23 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(revision: Revision) -> Self {
-        let mut peer = Self { client: new_client::<8>(&CONFIG), ids: 0 };
+        Self::with(&CONFIG, revision, &json!({}))
+    }
+
+    /// Connects with this configuration to a server with these capabilities more.
+    pub(crate) fn with(
+        config: &'static ClientConfig<'static>,
+        revision: Revision,
+        more: &Value,
+    ) -> Self {
+        let mut peer = Self { client: new_client::<8>(config), ids: 0 };
         peer.client.set_era(Some(revision.era()));
         let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
         if revision.era() == Era::Legacy {
-            let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
+            let mut capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
+            for (name, value) in more.as_object().expect("an object") {
+                capabilities[name] = value.clone();
+            }
             let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
             peer.hears(
                 &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}),

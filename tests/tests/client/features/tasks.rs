@@ -1,0 +1,354 @@
+//! Tasks of a server: results that create one, notifications, requests.
+
+use mcp_sansio::types::{
+    CallToolParams, Implementation, SubscriptionFilter, Task, TaskParams, TaskStatus, Text,
+};
+use mcp_sansio::{
+    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ClientFeatures, Instant,
+    NotAllowed, RawJson, Revision, SendError, Tx, TxBuffer, Violation, methods,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use super::support::{EVERYTHING, NOW, Peer, REVISIONS};
+
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), EVERYTHING.with(ClientFeatures::TASKS))
+        .send_client_info(false);
+
+const D: Revision = Revision::V2025_11_25;
+const E: Revision = Revision::V2026_07_28;
+
+fn peer(revision: Revision) -> Peer {
+    Peer::with(&CONFIG, revision, &declared())
+}
+
+fn declared() -> Value {
+    json!({"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}})
+}
+
+fn task(revision: Revision, status: &str) -> Value {
+    let mut task = json!({"taskId": "t-1", "status": status, "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
+    let [ttl, poll] =
+        if revision.is_modern() { ["ttlMs", "pollIntervalMs"] } else { ["ttl", "pollInterval"] };
+    task[ttl] = json!(60_000);
+    task[poll] = json!(500);
+    task
+}
+
+/// The result that creates a task.
+fn created(revision: Revision) -> Value {
+    let mut task = task(revision, "working");
+    if !revision.is_modern() {
+        return json!({ "task": task });
+    }
+    task["resultType"] = json!("task");
+    task
+}
+
+fn call(client: &mut Client<'static>, options: CallOptions, tx: &mut Tx<'_>) {
+    client
+        .request(NOW, methods::TOOLS_CALL, &CallToolParams::new("slow"), options, tx)
+        .expect("the call is sent");
+}
+
+fn refused(peer: &mut Peer, method: &str, options: CallOptions) -> SendError {
+    let mut refused = None;
+    let sent = peer.does(|client, tx| {
+        refused = client.request(NOW, method, &CallToolParams::new("slow"), options, tx).err();
+    });
+    assert_eq!(sent, [] as [Value; 0]);
+    refused.expect("the request is refused")
+}
+
+fn answers(peer: &mut Peer, id: &Value, result: &Value, check: impl Fn(CallOutcome<'_>)) {
+    let mut seen = false;
+    peer.hears(&json!({"jsonrpc": "2.0", "id": id, "result": result}), |_, event, _| {
+        let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
+        check(outcome);
+        seen = true;
+    });
+    assert!(seen, "the call has ended");
+}
+
+fn is_the_task(outcome: CallOutcome<'_>) {
+    let CallOutcome::Task(task) = outcome else { panic!("{outcome:?}") };
+    let task: Task<'_> = task.to().expect("it was checked");
+    assert_eq!((task.task_id == "t-1", task.status), (true, TaskStatus::Working));
+    assert_eq!((task.ttl_ms, task.poll_interval_ms), (Some(60_000), Some(500)));
+}
+
+#[test]
+fn tsk_02_a_call_asks_for_a_task_and_gets_it() {
+    let mut peer = peer(D);
+    let ttl = Some(Duration::from_secs(90));
+    let sent = peer.does(|client, tx| call(client, CallOptions::new().task(ttl), tx));
+    assert_eq!(sent[0]["params"], json!({"name": "slow", "task": {"ttl": 90_000}}));
+    answers(&mut peer, &sent[0]["id"], &created(D), is_the_task);
+    let sent = peer.does(|client, tx| call(client, CallOptions::new().task(None), tx));
+    assert_eq!(sent[0]["params"]["task"], json!({}));
+    // A result without a task is not what was asked for.
+    answers(&mut peer, &sent[0]["id"], &json!({"content": []}), |outcome| {
+        assert!(matches!(outcome, CallOutcome::Invalid(Violation::InvalidResult)), "{outcome:?}");
+    });
+    // Nor is a task that was not asked for one.
+    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
+    assert!(sent[0]["params"].get("task").is_none());
+    answers(&mut peer, &sent[0]["id"], &created(D), |outcome| {
+        assert!(matches!(outcome, CallOutcome::Result(_)), "{outcome:?}");
+    });
+}
+
+#[test]
+fn tsk_03_tsk_04_no_task_is_asked_of_a_server_that_has_none() {
+    let wants = CallOptions::new().task(None);
+    for more in [
+        json!({}),
+        json!({"tasks": {}}),
+        json!({"tasks": {"list": {}, "cancel": {}, "requests": {}}}),
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}),
+    ] {
+        let mut peer = Peer::with(&CONFIG, D, &more);
+        let error = refused(&mut peer, methods::TOOLS_CALL, wants);
+        assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability), "{more}");
+        for method in [methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_LIST] {
+            let error = refused(&mut peer, method, CallOptions::new());
+            assert_eq!(error, SendError::NotAllowed(NotAllowed::Capability), "{method} {more}");
+        }
+    }
+    for revision in [REVISIONS[0], REVISIONS[1], REVISIONS[2]] {
+        let error = refused(&mut peer(revision), methods::TOOLS_CALL, wants);
+        assert_eq!(error, SendError::NotAllowed(NotAllowed::Revision), "{revision}");
+    }
+    let error = refused(&mut peer(D), methods::PROMPTS_GET, wants);
+    assert_eq!(error, SendError::NotAllowed(NotAllowed::Method));
+}
+
+#[test]
+fn tsk_02_each_dialect_has_its_own_requests() {
+    let of = |revision, method| {
+        let mut result = Ok(());
+        peer(revision).does(|client, tx| {
+            let params = TaskParams::new("t-1");
+            let sent = client.request(NOW, method, &params, CallOptions::new(), tx);
+            result = sent.map(|_| ());
+        });
+        result
+    };
+    let no = Err(SendError::NotAllowed(NotAllowed::Revision));
+    for method in [methods::TASKS_GET, methods::TASKS_CANCEL] {
+        assert_eq!((of(D, method), of(E, method)), (Ok(()), Ok(())), "{method}");
+    }
+    for method in [methods::TASKS_RESULT, methods::TASKS_LIST] {
+        assert_eq!((of(D, method), of(E, method)), (Ok(()), no), "{method}");
+    }
+    assert_eq!((of(D, methods::TASKS_UPDATE), of(E, methods::TASKS_UPDATE)), (no, Ok(())));
+}
+
+#[test]
+fn tsk_32_requests_about_a_task_have_no_related_task() {
+    for method in [methods::TASKS_GET, methods::TASKS_RESULT, methods::TASKS_CANCEL] {
+        let sent = peer(D).does(|client, tx| {
+            let params = TaskParams::new("t-1");
+            client.request(NOW, method, &params, CallOptions::new(), tx).expect("it is sent");
+        });
+        assert_eq!(sent[0]["params"], json!({"taskId": "t-1"}), "{method}");
+    }
+}
+
+#[test]
+fn tex_02_a_call_that_declares_tasks_takes_a_task_or_a_result() {
+    let mut peer = peer(E);
+    for options in [CallOptions::new(), CallOptions::new().task(None)] {
+        let sent = peer.does(|client, tx| call(client, options, tx));
+        // The server decides: no member asks for it.
+        assert!(sent[0]["params"].get("task").is_none());
+        let meta = &sent[0]["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        assert_eq!(meta["extensions"], json!({"io.modelcontextprotocol/tasks": {}}));
+        answers(&mut peer, &sent[0]["id"], &created(E), is_the_task);
+    }
+    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
+    answers(
+        &mut peer,
+        &sent[0]["id"],
+        &json!({"resultType": "complete", "content": []}),
+        |outcome| assert!(matches!(outcome, CallOutcome::Result(_)), "{outcome:?}"),
+    );
+    // A task without its members is none.
+    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
+    answers(&mut peer, &sent[0]["id"], &json!({"resultType": "task", "taskId": "t"}), |outcome| {
+        assert!(matches!(outcome, CallOutcome::Invalid(Violation::InvalidResult)), "{outcome:?}");
+    });
+}
+
+#[test]
+fn tex_02_a_task_that_was_not_declared_is_invalid() {
+    let mut peer = Peer::new(E);
+    let sent = peer.does(|client, tx| call(client, CallOptions::new(), tx));
+    answers(&mut peer, &sent[0]["id"], &created(E), |outcome| {
+        assert!(
+            matches!(outcome, CallOutcome::Invalid(Violation::UnknownResultType)),
+            "{outcome:?}"
+        );
+    });
+}
+
+#[test]
+fn tex_03_a_task_as_the_result_of_another_method_is_invalid() {
+    for method in ["prompts/get", "resources/read", "tools/list", "tasks/update", "own/method"] {
+        let mut peer = peer(E);
+        peer.asks(method, json!({}), created(E), |_, event, _| {
+            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
+            assert!(
+                matches!(outcome, CallOutcome::Invalid(Violation::UnknownResultType)),
+                "{method} {outcome:?}"
+            );
+        });
+    }
+    // Servers of the draft give this type to the state of a task.
+    for kind in ["complete", "task"] {
+        let mut state = task(E, "working");
+        state["resultType"] = json!(kind);
+        peer(E).asks("tasks/get", json!({"taskId": "t-1"}), state, |_, event, _| {
+            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
+            assert!(matches!(outcome, CallOutcome::Result(_)), "{kind} {outcome:?}");
+        });
+    }
+}
+
+#[test]
+fn tex_23_tex_62_a_task_asks_only_for_what_the_client_declared() {
+    static NO_SAMPLING: ClientConfig<'static> = ClientConfig::new(
+        Implementation::new("c", "1"),
+        ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS),
+    );
+    let form = json!({"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}});
+    let sampling =
+        json!({"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}});
+    let unknown = json!({"method": "shell/run", "params": {}});
+    for (requests, is_allowed) in [
+        (json!({"1": form}), true),
+        (json!({"1": form, "2": sampling}), false),
+        (json!({"2": unknown}), false),
+    ] {
+        let mut state = task(E, "input_required");
+        state["resultType"] = json!("complete");
+        state["inputRequests"] = requests.clone();
+        let mut peer = Peer::with(&NO_SAMPLING, E, &json!({}));
+        peer.asks("tasks/get", json!({"taskId": "t-1"}), state.clone(), |_, event, _| {
+            let ClientEvent::CallFinished { outcome, .. } = event else { panic!("{event:?}") };
+            match outcome {
+                CallOutcome::Result(_) => assert!(is_allowed, "{requests}"),
+                CallOutcome::Invalid(Violation::InputNotAllowed) => assert!(!is_allowed),
+                other => panic!("{other:?}"),
+            }
+        });
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": state});
+        peer.hears(&told, |_, event, _| match event {
+            ClientEvent::Changed { what: Changed::Task(_), .. } => assert!(is_allowed),
+            ClientEvent::Notification { .. } => assert!(!is_allowed),
+            other => panic!("{other:?}"),
+        });
+    }
+}
+
+#[test]
+fn tsk_48_the_state_of_a_task_is_told_in_the_words_of_the_dialect() {
+    let names = [(D, "notifications/tasks/status"), (E, "notifications/tasks")];
+    for revision in REVISIONS {
+        for (of, method) in names {
+            let told = json!({"jsonrpc": "2.0", "method": method, "params": task(of, "completed")});
+            let mut events = 0;
+            peer(revision).hears(&told, |_, event, _| {
+                events += 1;
+                match event {
+                    ClientEvent::Changed { listen: None, what: Changed::Task(told) } => {
+                        assert_eq!(revision, of);
+                        let told: Task<'_> = told.to().expect("it was checked");
+                        assert_eq!(told.status, TaskStatus::Completed);
+                    }
+                    ClientEvent::Notification { .. } => assert_ne!(revision, of),
+                    other => panic!("{other:?}"),
+                }
+            });
+            assert_eq!(events, 1);
+        }
+    }
+    // What is not the state of a task is any notification.
+    let told = json!({"jsonrpc": "2.0", "method": names[1].1, "params": {"taskId": "t-1"}});
+    peer(E).hears(&told, |_, event, _| {
+        assert!(matches!(event, ClientEvent::Notification { .. }), "{event:?}");
+    });
+}
+
+#[test]
+fn a_listen_tells_about_tasks() {
+    let mut peer = peer(E);
+    let ids = [Text::new("t-1")];
+    let filter = SubscriptionFilter::new().task_ids(&ids);
+    let mut listen = None;
+    let sent = peer.does(|client, tx| {
+        listen = client.listen(NOW, &filter, CallOptions::new(), tx).ok();
+    });
+    assert_eq!(sent[0]["params"]["notifications"], json!({"taskIds": ["t-1"]}));
+    let mut params = task(E, "working");
+    params["_meta"] = json!({"io.modelcontextprotocol/subscriptionId": sent[0]["id"]});
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": params});
+    peer.hears(&told, |_, event, _| {
+        let ClientEvent::Changed { listen: of, what: Changed::Task(_) } = event else {
+            panic!("{event:?}")
+        };
+        assert_eq!(of, listen);
+    });
+}
+
+#[test]
+fn prog_09_the_token_of_a_call_stays_with_its_task() {
+    let mut peer = peer(D);
+    let options = CallOptions::new().progress(true).task(None);
+    let sent = peer.does(|client, tx| call(client, options, tx));
+    let token = sent[0]["params"]["_meta"]["progressToken"].clone();
+    answers(&mut peer, &sent[0]["id"], &created(D), is_the_task);
+    let related = json!({"io.modelcontextprotocol/related-task": {"taskId": "t-1"}});
+    let progress = |token: &Value, meta: &Value| json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 0.5, "_meta": meta}});
+    let mut seen = 0;
+    peer.hears(&progress(&token, &related), |_, event, _| {
+        let ClientEvent::TaskProgress { task_id, params } = event else { panic!("{event:?}") };
+        assert!(task_id == "t-1" && params.get("progress").is_some());
+        seen += 1;
+    });
+    // A late report of a call without a task, and one with a token that was never given.
+    for late in [progress(&token, &json!({})), progress(&json!(99), &related)] {
+        peer.hears(&late, |_, event, _| panic!("{event:?}"));
+    }
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn tsk_28_the_request_for_a_result_has_no_timeout() {
+    let later = Instant::from_millis(u64::MAX / 2);
+    let timed_out = |options| {
+        let mut client = peer(D).client;
+        let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
+        let params = TaskParams::new("t-1");
+        client.request(NOW, methods::TASKS_RESULT, &params, options, &mut tx).expect("it is sent");
+        let due = client.poll_timeout().is_some();
+        let event = client.handle_timeout(later, &mut tx).expect("there is room");
+        assert_eq!(due, event.is_some());
+        due
+    };
+    assert!(!timed_out(CallOptions::new()));
+    assert!(timed_out(CallOptions::new().timeout(Duration::from_secs(9))));
+    assert!(timed_out(CallOptions::new().limit(Duration::from_secs(9))));
+}
+
+#[test]
+fn a_member_that_the_application_wrote_is_not_written_again() {
+    let task = RawJson::from_static(r#"{"name":"slow","task":{}}"#);
+    let mut result = Ok(());
+    peer(D).does(|client, tx| {
+        let options = CallOptions::new().task(None);
+        result = client.request(NOW, methods::TOOLS_CALL, &task, options, tx).map(|_| ());
+    });
+    assert!(matches!(result, Err(SendError::Invalid(_))), "{result:?}");
+}
