@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio_adapters::store::{Lease, Seal, Store, TASK_GRACE, TaskRecord, TaskStore};
+use mcp_sansio_adapters::store::{
+    ENTRY_COST, Lease, Seal, Store, StoreError, TASK_GRACE, TaskRecord, TaskStore,
+};
 
 /// A clock that stands still until it is told otherwise. It begins at a time of today, in
 /// milliseconds since 1970.
@@ -26,9 +28,10 @@ impl Clock {
     }
 }
 
-/// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock.
-pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock) -> S) {
-    let tests: [fn(Arc<dyn Store>, Clock); 9] = [
+/// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock,
+/// and whose limit is this number of bytes.
+pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
+    let tests: [fn(Arc<dyn Store>, Clock); 10] = [
         a_record_is_what_was_put_last,
         keys_and_bytes_may_be_anything,
         a_record_is_gone_when_its_time_is_over,
@@ -36,15 +39,17 @@ pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock) -> S) {
         a_record_is_put_if_it_is_as_expected,
         of_many_threads_one_puts_first,
         keys_are_listed_by_prefix,
+        at_its_limit_it_refuses_and_evicts_only_what_has_ended,
         a_lease_has_one_holder,
         tasks_are_kept_until_their_time_is_over,
     ];
     for test in tests {
         let clock = Clock::new();
-        test(Arc::new(make(clock.clone())), clock);
+        test(Arc::new(make(clock.clone(), LIMIT)), clock);
     }
 }
 
+const LIMIT: usize = 4 << 20;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn a_record_is_what_was_put_last(store: Arc<dyn Store>, _: Clock) {
@@ -134,6 +139,25 @@ fn keys_are_listed_by_prefix(store: Arc<dyn Store>, _: Clock) {
     assert_eq!(store.keys("é").unwrap(), ["é/1"]);
     assert_eq!(store.keys("task/3").unwrap(), [""; 0]);
     assert_eq!(store.keys("").unwrap().len(), 7);
+}
+
+fn at_its_limit_it_refuses_and_evicts_only_what_has_ended(store: Arc<dyn Store>, clock: Clock) {
+    let half = vec![0; LIMIT / 2 - ENTRY_COST - 1];
+    let (more, least) = (vec![0; half.len() + 1], vec![0; 1]);
+    store.put("a", &half, Some(SECOND)).unwrap();
+    store.put("b", &half, None).unwrap();
+    assert!(matches!(store.put("c", &least, None), Err(StoreError::Full)));
+    assert!(matches!(store.put("b", &more, None), Err(StoreError::Full)));
+    assert!(matches!(store.compare_and_put("c", None, &least, None), Err(StoreError::Full)));
+    assert_eq!(store.get("b").unwrap().unwrap(), half, "a put that is refused changes nothing");
+    assert!(!store.compare_and_put("b", None, &more, None).unwrap());
+    store.put("b", &half, None).unwrap();
+    clock.advance(SECOND);
+    store.put("c", &half, None).unwrap();
+    assert_eq!(store.keys("").unwrap(), ["b", "c"]);
+    assert!(matches!(store.put("d", &least, None), Err(StoreError::Full)));
+    store.remove("b").unwrap();
+    store.put("d", &least, None).unwrap();
 }
 
 fn a_lease_has_one_holder(store: Arc<dyn Store>, clock: Clock) {
