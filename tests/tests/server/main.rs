@@ -14,4 +14,5 @@ mod settings;
 mod sockets;
 mod state;
 mod streaming;
+mod tasks;
 mod tx;

@@ -1,0 +1,8 @@
+//! Tasks of a server, in both dialects, under a clock that the test sets.
+
+mod access;
+mod extension;
+mod life;
+mod limits;
+mod rig;
+mod session;
