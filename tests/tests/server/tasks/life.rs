@@ -66,8 +66,7 @@ fn apply(rig: &mut Rig, dialect: Dialect, id: &str, event: Event) -> bool {
 /// Each event in each state: terminal states never change, and others change as the table of both
 /// dialects says.
 #[test]
-fn tsk_15_tsk_16_tsk_17_tsk_18_tsk_21_tsk_39_tsk_42_tsk_55_tex_44_tex_47_a_task_goes_from_state_to_state()
- {
+fn tsk_15_tsk_16_tsk_17_tsk_18_tsk_21_tsk_39_tsk_42_tsk_55_tex_44_tex_47_states_by_event() {
     for dialect in BOTH {
         let end_of_failed_tool = if dialect == Dialect::D { "failed" } else { "completed" };
         let states: [(&[Event], &str); 7] = [
