@@ -5,14 +5,15 @@
 //! them, as [`TaskRecord`]s that a [`Seal`] authenticates.
 //!
 //! ```
-//! use mcp_sansio::types::TaskStatus;
-//! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskRecord, TaskStore};
+//! use mcp_sansio::tasks::TaskId;
+//! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskOutcome, TaskRecord, TaskStore};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let tasks = TaskStore::new(MemoryStore::new(64 << 20), Seal::new([7; 32]));
-//! let mut record = TaskRecord::new(1, "erase", r#"{"sector":3}"#, 1_795_000_000_000);
+//! let (id, now) = (TaskId::new([1; 16]), 1_795_000_000_000);
+//! let mut record = TaskRecord::new(id, "erase", r#"{"sector":3}"#, now, 60_000);
 //! tasks.save(&record)?;
-//! record.status = TaskStatus::Cancelled;
+//! record.outcome = Some(TaskOutcome::Cancelled);
 //! tasks.save(&record)?;
 //!
 //! // At the next start of the process.
@@ -38,7 +39,7 @@ pub use lease::Lease;
 pub use memory::{ENTRY_COST, MemoryStore};
 pub use seal::Seal;
 pub use task::{RecordError, TaskInput, TaskOutcome, TaskRecord};
-pub use task_store::{DamagedRecord, TASK_GRACE, TaskStore};
+pub use task_store::{DamagedRecord, TaskStore};
 
 /// Records under keys, each with a time after which it is gone.
 ///

@@ -4,26 +4,29 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use mcp_sansio::types::TaskStatus;
+use mcp_sansio::tasks::{StoredTask, TaskEnd, TaskId, TaskInfo};
 use serde::{Deserialize, Serialize};
 
 /// First byte of the records that are written. Records of the version before it are read, too.
 const VERSION: u8 = 1;
 
 /// A task as it is stored: one byte with the version of the format, 1, and a JSON object with these
-/// members. Optional members that are absent are left out, and unknown members are ignored, so that
-/// a later program can add some.
+/// members, named in camel case. Members without a value are left out, and unknown ones are
+/// ignored, so that a later program can add some.
 ///
 /// It is plain text: arguments and results can be read by whoever can read the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskRecord {
-    /// The id, 128 random bits. In JSON 32 digits in lower case.
-    #[serde(with = "hex")]
-    pub id: u128,
+    /// The id. In JSON 32 digits in lower case.
+    #[serde(with = "id")]
+    pub id: TaskId,
     /// Whose task it is, for example issuer and subject of a `Principal`; `None` where all clients
-    /// are one. A hash with a key of the process would be worth nothing in the next one.
+    /// are one. It is the text of which a [`TaskOwner`] is made, since that may be another number
+    /// in another process.
+    ///
+    /// [`TaskOwner`]: mcp_sansio::tasks::TaskOwner
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Name of the tool.
@@ -31,23 +34,16 @@ pub struct TaskRecord {
     /// Arguments of the call, a JSON object.
     #[serde(with = "json")]
     pub arguments: String,
-    /// The state, named as on the wire.
-    #[serde(with = "status")]
-    pub status: TaskStatus,
-    /// When it was created, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// When it last changed, in milliseconds since 1970.
-    pub last_updated_ms: u64,
-    /// How long it is kept from its creation, in milliseconds; `None` without a limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl_ms: Option<u64>,
-    /// How long a client should wait between two polls, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poll_interval_ms: Option<u64>,
-    /// Text for people about the state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status_message: Option<String>,
-    /// How it ended.
+    /// [`TaskInfo::created_unix_ms`]
+    pub created_unix_ms: u64,
+    /// [`TaskInfo::updated_unix_ms`]
+    pub updated_unix_ms: u64,
+    /// [`TaskInfo::ttl_ms`]
+    pub ttl_ms: u64,
+    /// [`TaskInfo::message`]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// How it ended; `None` while it is live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TaskOutcome>,
     /// Everything it has asked for, in order. Answers are kept, so that the tool can be run again
@@ -56,21 +52,39 @@ pub struct TaskRecord {
     pub inputs: Vec<TaskInput>,
 }
 
-/// How a task ended: in JSON `{"result":{..}}` or `{"error":{..}}`.
+/// How a task ended: in JSON `{"completed":{..}}`, `{"toolFailed":{..}}`, `{"failed":{..}}` or
+/// `"cancelled"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "camelCase")]
 pub enum TaskOutcome {
-    /// The result of the request as JSON, also one with `isError`.
-    Result(#[serde(with = "json")] String),
-    /// The JSON-RPC error of the request as JSON.
-    Error(#[serde(with = "json")] String),
+    /// [`TaskEnd::Completed`], with the result of the request as JSON.
+    Completed(#[serde(with = "json")] String),
+    /// [`TaskEnd::ToolFailed`], with the result of the request as JSON, which has `isError`.
+    ToolFailed(#[serde(with = "json")] String),
+    /// [`TaskEnd::Failed`], with the JSON-RPC error of the request as JSON.
+    Failed(#[serde(with = "json")] String),
+    /// [`TaskEnd::Cancelled`]
+    Cancelled,
+}
+
+impl TaskOutcome {
+    /// Returns the outcome without its JSON.
+    #[must_use]
+    pub const fn end(&self) -> TaskEnd {
+        match self {
+            Self::Completed(_) => TaskEnd::Completed,
+            Self::ToolFailed(_) => TaskEnd::ToolFailed,
+            Self::Failed(_) => TaskEnd::Failed,
+            Self::Cancelled => TaskEnd::Cancelled,
+        }
+    }
 }
 
 /// Something that a task has asked its client for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskInput {
     /// Number of the input request, unique in its task.
-    pub key: u32,
+    pub number: u32,
     /// The request as JSON: `method` and `params`.
     #[serde(with = "json")]
     pub request: String,
@@ -80,29 +94,45 @@ pub struct TaskInput {
 }
 
 impl TaskRecord {
-    /// Creates the record of a task that has just begun to work, at `created_ms` since 1970.
-    /// `arguments` is a JSON object.
+    /// Creates the record of a live task. `arguments` is a JSON object; the times are those of its
+    /// [`TaskInfo`].
     #[must_use]
     pub fn new(
-        id: u128,
+        id: TaskId,
         tool: impl Into<String>,
         arguments: impl Into<String>,
-        created_ms: u64,
+        created_unix_ms: u64,
+        ttl_ms: u64,
     ) -> Self {
         Self {
             id,
             owner: None,
             tool: tool.into(),
             arguments: arguments.into(),
-            status: TaskStatus::Working,
-            created_ms,
-            last_updated_ms: created_ms,
-            ttl_ms: None,
-            poll_interval_ms: None,
-            status_message: None,
+            created_unix_ms,
+            updated_unix_ms: created_unix_ms,
+            ttl_ms,
+            message: String::new(),
             outcome: None,
             inputs: Vec::new(),
         }
+    }
+
+    /// Takes over the times and the message.
+    pub fn update(&mut self, info: &TaskInfo) {
+        self.created_unix_ms = info.created_unix_ms();
+        self.updated_unix_ms = info.updated_unix_ms();
+        self.ttl_ms = info.ttl_ms();
+        info.message().clone_into(&mut self.message);
+    }
+
+    /// Returns what [`Tasks::restore`](mcp_sansio::tasks::Tasks::restore) takes.
+    #[must_use]
+    pub fn stored(&self) -> StoredTask<'_> {
+        StoredTask::new(self.created_unix_ms, self.updated_unix_ms, self.ttl_ms)
+            .end(self.outcome.as_ref().map(TaskOutcome::end))
+            .message(&self.message)
+            .last_input(self.inputs.iter().map(|input| input.number).max().unwrap_or(0))
     }
 
     /// Returns the bytes of the record, without a seal.
@@ -130,9 +160,9 @@ impl TaskRecord {
     }
 
     /// Returns how long the task is kept from its last change.
-    pub(super) fn remaining(&self) -> Option<Duration> {
-        let until = self.created_ms.saturating_add(self.ttl_ms?);
-        Some(Duration::from_millis(until.saturating_sub(self.last_updated_ms)))
+    pub(super) fn remaining(&self) -> Duration {
+        let until = self.created_unix_ms.saturating_add(self.ttl_ms);
+        Duration::from_millis(until.saturating_sub(self.updated_unix_ms))
     }
 }
 
@@ -166,34 +196,17 @@ impl fmt::Display for RecordError {
 
 impl Error for RecordError {}
 
-/// A number as 32 digits, since many JSON readers have no integers of 128 bits.
-mod hex {
+mod id {
+    use mcp_sansio::tasks::TaskId;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    pub(super) fn serialize<S: Serializer>(id: &u128, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{id:032x}"))
+    pub(super) fn serialize<S: Serializer>(id: &TaskId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(id)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TaskId, D::Error> {
         let text = String::deserialize(from)?;
-        u128::from_str_radix(&text, 16).map_err(D::Error::custom)
-    }
-}
-
-mod status {
-    use mcp_sansio::types::TaskStatus;
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(super) fn serialize<S: Serializer>(
-        status: &TaskStatus,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(status.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<TaskStatus, D::Error> {
-        let text = String::deserialize(from)?;
-        TaskStatus::parse(&text).ok_or_else(|| D::Error::custom("the status is not known"))
+        TaskId::parse(&*text).ok_or_else(|| D::Error::custom("the id is not valid"))
     }
 }
 

@@ -3,13 +3,10 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+
+use mcp_sansio::tasks::TaskId;
 
 use super::{RecordError, Seal, Store, StoreError, TaskRecord};
-
-/// How long a record is kept after the time of its task is over: meanwhile the task is known to
-/// have expired.
-pub const TASK_GRACE: Duration = Duration::from_secs(60);
 
 const PREFIX: &str = "task/";
 
@@ -24,9 +21,10 @@ pub struct TaskStore {
 }
 
 /// A record that cannot be used, for whatever reason. It stays where it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DamagedRecord {
-    /// Its key in the store.
+    /// Its key in the store. Do not log it, since it has the id of a task; `Debug` and `Display`
+    /// show its beginning.
     pub key: String,
     /// The reason.
     pub error: RecordError,
@@ -40,7 +38,7 @@ impl TaskStore {
     }
 
     /// Saves the task, in place of the record that there is of it. The store keeps it until the
-    /// time of the task and [`TASK_GRACE`] are over, counted from [`TaskRecord::last_updated_ms`].
+    /// time of the task is over, counted from [`TaskRecord::updated_unix_ms`].
     ///
     /// # Errors
     ///
@@ -48,8 +46,7 @@ impl TaskStore {
     pub fn save(&self, task: &TaskRecord) -> Result<(), StoreError> {
         let key = key(task.id);
         let record = task.encode().map_err(|error| StoreError::Failed(error.into()))?;
-        let ttl = task.remaining().map(|remaining| remaining.saturating_add(TASK_GRACE));
-        self.store.put(&key, &self.seal.seal(&key, record), ttl)
+        self.store.put(&key, &self.seal.seal(&key, record), Some(task.remaining()))
     }
 
     /// Removes the task.
@@ -57,7 +54,7 @@ impl TaskStore {
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub fn remove(&self, id: u128) -> Result<(), StoreError> {
+    pub fn remove(&self, id: TaskId) -> Result<(), StoreError> {
         self.store.remove(&key(id))
     }
 
@@ -109,12 +106,19 @@ impl fmt::Debug for TaskStore {
 
 impl fmt::Display for DamagedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the record {:?} is skipped: {}", self.key, self.error)
+        let beginning: String = self.key.chars().take(PREFIX.len() + 4).collect();
+        write!(f, "the record \"{}..\" is skipped: {}", beginning.escape_debug(), self.error)
+    }
+}
+
+impl fmt::Debug for DamagedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
 impl Error for DamagedRecord {}
 
-fn key(id: u128) -> String {
-    format!("{PREFIX}{id:032x}")
+fn key(id: TaskId) -> String {
+    format!("{PREFIX}{id}")
 }

@@ -1,8 +1,10 @@
 //! Records of tasks: what is written is read, in the format of the last release, too.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use mcp_sansio::types::TaskStatus;
+use mcp_sansio::Instant;
+use mcp_sansio::tasks::{TaskId, TaskInfo, TaskOwner, TaskTime, TasksConfig, TasksState};
 use mcp_sansio_adapters::store::{
     MemoryStore, RecordError, Seal, Store as _, TaskInput, TaskOutcome, TaskRecord, TaskStore,
 };
@@ -16,21 +18,18 @@ const KEY: &str = "task/0123456789abcdef0123456789abcdef";
 
 fn complete() -> TaskRecord {
     let arguments = r#"{"sector":3,"big":12345678901234567890123,"text":"é\n"}"#;
-    let id = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
-    let mut record = TaskRecord::new(id, "erase", arguments, 1_795_000_000_000);
+    let id = TaskId::parse("0123456789abcdef0123456789abcdef").unwrap();
+    let mut record = TaskRecord::new(id, "erase", arguments, 1_795_000_000_000, 3_600_000);
     record.owner = Some("https://as.example.com alice".to_owned());
-    record.status = TaskStatus::Completed;
-    record.last_updated_ms = 1_795_000_003_500;
-    record.ttl_ms = Some(3_600_000);
-    record.poll_interval_ms = Some(1_000);
-    record.status_message = Some("3 of 3".to_owned());
+    record.updated_unix_ms = 1_795_000_003_500;
+    record.message = "3 of 3".to_owned();
     let result = r#"{"content":[{"type":"text","text":"erased"}],"isError":false}"#;
-    record.outcome = Some(TaskOutcome::Result(result.to_owned()));
+    record.outcome = Some(TaskOutcome::Completed(result.to_owned()));
     let request = r#"{"method":"elicitation/create","params":{"message":"Erase?"}}"#;
     let answer = Some(r#"{"action":"accept"}"#.to_owned());
     record.inputs = vec![
-        TaskInput { key: 1, request: request.to_owned(), answer },
-        TaskInput { key: 2, request: request.to_owned(), answer: None },
+        TaskInput { number: 1, request: request.to_owned(), answer },
+        TaskInput { number: 2, request: request.to_owned(), answer: None },
     ];
     record
 }
@@ -42,6 +41,44 @@ fn the_format_is_that_of_the_last_release() {
     assert_eq!(TaskRecord::decode(seal.open(KEY, VERSION_1).unwrap()).unwrap(), complete());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&written), text(VERSION_1), "the format has changed: it needs a new version");
+}
+
+#[test]
+fn a_task_goes_on_in_the_next_process_as_its_record_says() {
+    let config = TasksConfig::new().ttl(Duration::from_secs(60));
+    let at = |ms| TaskTime::new(Instant::from_millis(ms), 1_795_000_000_000 + ms);
+    let ends = [None, Some(TaskOutcome::ToolFailed("{}".into())), Some(TaskOutcome::Cancelled)];
+    for outcome in ends {
+        let mut state = TasksState::<4>::new();
+        let mut tasks = state.tasks(&config);
+        let task = tasks.create(at(1_000), id(1), TaskOwner(1), None).unwrap();
+        assert_eq!(tasks.ask(task, at(2_000)), Some(1));
+        tasks.set_message(task, &"half", at(3_000));
+        if let Some(outcome) = &outcome {
+            tasks.end(task, outcome.end(), at(4_000));
+        }
+        let before = tasks.info(task).unwrap();
+        let mut record = TaskRecord::new(before.id(), "erase", "{}", 0, 0);
+        record.update(&before);
+        record.outcome = outcome;
+        record.inputs = vec![TaskInput { number: 1, request: "{}".into(), answer: None }];
+        let record = TaskRecord::decode(&record.encode().unwrap()).unwrap();
+
+        // The clock of the next process begins anew, that of the calendar goes on.
+        let mut state = TasksState::<4>::new();
+        let mut tasks = state.tasks(&config);
+        let now = TaskTime::new(Instant::from_millis(5), 1_795_000_010_000);
+        let task = tasks.restore(now, record.id, TaskOwner(2), &record.stored()).unwrap().unwrap();
+        let after = tasks.info(task).unwrap();
+        let shown = |info: &TaskInfo| {
+            let times = (info.created_unix_ms(), info.updated_unix_ms(), info.ttl_ms());
+            (info.id(), info.end(), info.message().to_owned(), times)
+        };
+        assert_eq!(shown(&after), shown(&before));
+        assert_eq!(tasks.next_timeout(), Some(Instant::from_millis(5 + 51_000)));
+        let asked = tasks.ask(task, now);
+        assert_eq!(asked, after.is_live().then_some(2), "no number is used twice");
+    }
 }
 
 #[test]
@@ -57,7 +94,7 @@ fn any_record_is_read_as_it_was_written() {
 #[test]
 fn text_that_is_not_json_is_not_written() {
     for text in ["", "{", "{}}", "nul", "\u{0}"] {
-        let record = TaskRecord::new(1, "a", text, 0);
+        let record = TaskRecord::new(TaskId::new([1; 16]), "a", text, 0, 0);
         assert!(matches!(record.encode(), Err(RecordError::Invalid(_))), "{text:?}");
     }
 }
@@ -103,9 +140,9 @@ fn a_damaged_record_is_reported_and_the_others_are_loaded() {
     let store = Arc::new(MemoryStore::new(1 << 20));
     let seal = Seal::new([7; 32]);
     let tasks = TaskStore::new(Arc::clone(&store), seal.clone());
-    let good = TaskRecord::new(3, "a", "{}", 1_795_000_000_000);
+    let good = TaskRecord::new(id(3), "a", "{}", 1_795_000_000_000, 1_000);
     tasks.save(&good).unwrap();
-    let key = |number: u8| format!("task/{number:032x}");
+    let key = |number: u8| format!("task/{}", id(number));
     // Another secret, another key, a later version, no JSON, and nothing at all.
     let sealed = |record: &[u8], for_key: u8| seal.seal(&key(for_key), record.to_vec());
     let other = Seal::new([8; 32]).seal(&key(0), good.encode().unwrap());
@@ -131,11 +168,16 @@ fn a_damaged_record_is_reported_and_the_others_are_loaded() {
         (5, "the seal is not valid"),
     ];
     for (skipped, (number, reason)) in skipped.iter().zip(reasons) {
-        let expected = format!("the record {:?} is skipped: {reason}", key(number));
+        // Not the whole id, which is a secret.
+        let expected = format!("the record \"task/0{number}0{number}..\" is skipped: {reason}");
         assert!(skipped.starts_with(&expected), "{skipped}");
     }
     assert_eq!(skipped.len(), reasons.len());
     assert_eq!(store.keys("").unwrap().len(), 6, "what cannot be read is left where it is");
+}
+
+fn id(number: u8) -> TaskId {
+    TaskId::new([number; 16])
 }
 
 struct Random(u64);
@@ -171,28 +213,21 @@ impl Random {
     }
 
     fn record(&mut self) -> TaskRecord {
-        let id = u128::from(self.next()) << 64 | u128::from(self.next());
-        let (tool, arguments, created) = (self.text(), self.json(), self.next());
-        let mut record = TaskRecord::new(id >> self.below(128), tool, arguments, created);
-        record.status = [
-            TaskStatus::Working,
-            TaskStatus::InputRequired,
-            TaskStatus::Completed,
-            TaskStatus::Failed,
-            TaskStatus::Cancelled,
-        ][self.below(5)];
+        let id = TaskId::new(std::array::from_fn(|_| self.below(256) as u8));
+        let (tool, arguments, created, ttl) = (self.text(), self.json(), self.next(), self.next());
+        let mut record = TaskRecord::new(id, tool, arguments, created, ttl);
         record.owner = self.maybe(Self::text);
-        record.last_updated_ms = self.next();
-        record.ttl_ms = self.maybe(Self::next);
-        record.poll_interval_ms = self.maybe(Self::next);
-        record.status_message = self.maybe(Self::text);
-        record.outcome = self.maybe(|random| match random.below(2) {
-            0 => TaskOutcome::Result(random.json()),
-            _ => TaskOutcome::Error(random.json()),
+        record.updated_unix_ms = self.next();
+        record.message = self.text();
+        record.outcome = self.maybe(|random| match random.below(4) {
+            0 => TaskOutcome::Completed(random.json()),
+            1 => TaskOutcome::ToolFailed(random.json()),
+            2 => TaskOutcome::Failed(random.json()),
+            _ => TaskOutcome::Cancelled,
         });
         record.inputs = (0..self.below(3))
             .map(|_| TaskInput {
-                key: self.next() as u32,
+                number: self.next() as u32,
                 request: self.json(),
                 answer: self.maybe(Self::json),
             })

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio_adapters::store::{
-    ENTRY_COST, Lease, Seal, Store, StoreError, TASK_GRACE, TaskRecord, TaskStore,
+    ENTRY_COST, Lease, Seal, Store, StoreError, TaskRecord, TaskStore,
 };
 
 /// A clock that stands still until it is told otherwise. It begins at a time of today, in
@@ -179,24 +180,22 @@ fn a_lease_has_one_holder(store: Arc<dyn Store>, clock: Clock) {
 fn tasks_are_kept_until_their_time_is_over(store: Arc<dyn Store>, clock: Clock) {
     let tasks = TaskStore::new(Arc::clone(&store), Seal::new([7; 32]));
     let created = u64::try_from(clock.now().as_millis()).unwrap();
-    let mut long = TaskRecord::new(2, "erase", "{}", created);
-    long.ttl_ms = Some(10_000);
-    let mut short = TaskRecord::new(1, "erase", "{}", created);
-    short.ttl_ms = Some(5_000);
-    let forever = TaskRecord::new(3, "erase", "{}", created);
-    for task in [&long, &short, &forever] {
+    let record =
+        |number, ttl_ms| TaskRecord::new(TaskId::new([number; 16]), "erase", "{}", created, ttl_ms);
+    let (mut short, long, longer) = (record(1, 5_000), record(2, 10_000), record(3, u64::MAX));
+    for task in [&long, &short, &longer] {
         tasks.save(task).unwrap();
     }
     clock.advance(4 * SECOND);
     // A change does not extend the time of a task.
-    short.last_updated_ms += 4_000;
-    short.status_message = Some("half".to_owned());
+    short.updated_unix_ms += 4_000;
+    short.message = "half".to_owned();
     tasks.save(&short).unwrap();
-    assert_eq!(load(&tasks), [short.clone(), long.clone(), forever.clone()]);
-    clock.advance(SECOND + TASK_GRACE);
-    assert_eq!(load(&tasks), [long.clone(), forever.clone()]);
-    tasks.remove(2).unwrap();
-    assert_eq!(load(&tasks), [forever]);
+    assert_eq!(load(&tasks), [short, long.clone(), longer.clone()]);
+    clock.advance(SECOND);
+    assert_eq!(load(&tasks), [long.clone(), longer.clone()]);
+    tasks.remove(long.id).unwrap();
+    assert_eq!(load(&tasks), [longer]);
 }
 
 fn load(tasks: &TaskStore) -> Vec<TaskRecord> {
