@@ -29,13 +29,23 @@ node_for() { # a copy of the scripts next to exactly the locked node_modules
         npm ci --prefix "$dir/typescript" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
         cp "$here/typescript/package-lock.json" "$dir/lock"
     fi
-    cp "$here/wiretap.py" "$here/httptap.py" "$here/expected.json" "$dir/"
-    cp "$here"/typescript/*.mjs "$here"/typescript/package*.json "$dir/typescript/"
-    cp "$here"/servers/*.mjs "$here/servers/offer.json" "$dir/typescript/servers/"
+    # Not what is there already: a program that starts at this moment could read half a file.
+    cp -u "$here/wiretap.py" "$here/httptap.py" "$here/expected.json" "$dir/"
+    cp -u "$here"/typescript/*.mjs "$here"/typescript/package*.json "$dir/typescript/"
+    cp -u "$here"/servers/*.mjs "$here/servers/"{offer,tasks}.json "$dir/typescript/servers/"
     echo "$dir/typescript"
 }
 
 rmcp_for() { # PROGRAM: built from rmcp/, its own workspace
     CARGO_TARGET_DIR=$build/rmcp cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --bin "$1" >&2
     echo "$build/rmcp/debug/$1"
+}
+
+client_for() { # CLIENT: sets `program` to its command
+    case $1 in
+    python-*) program=("$(python_for "${1#python-}")" "$here/python/client_${1#python-}.py") ;;
+    typescript-*) program=(node "${modules:=$(node_for)}/client_${1#typescript-}.mjs") ;;
+    rmcp) program=(env INTEROP_TAP="$here/wiretap.py" "$(rmcp_for rmcp-client)") ;;
+    *) echo "unknown client: $1" >&2 && exit 2 ;;
+    esac
 }

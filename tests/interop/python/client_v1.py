@@ -5,40 +5,27 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from importlib.metadata import version
 from typing import Any
 
 import anyio
-from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl, BaseModel
 
-from harness import Handlers, Json, RpcError, TimedOut, main, transport_to
+from harness import Handlers, Json, RpcError, main, transport_to
+from tasks_v1 import hosting
+from wire_v1 import plain, translated
 
 logging.disable(logging.CRITICAL)
 
 LABEL = f"python mcp {version('mcp')}"
 SLUG = "python-v1"
 MODES = ["legacy"]
-HTTP_TIMEOUT = 408  # the code of timeouts in this SDK
-
-
-def plain(model: BaseModel) -> Json:
-    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-@contextmanager
-def translated():
-    try:
-        yield
-    except McpError as error:
-        if error.error.code == HTTP_TIMEOUT:
-            raise TimedOut(str(error)) from error
-        raise RpcError(error.error.code, error.error.message, error.error.data) from error
 
 
 class Session:
@@ -156,7 +143,9 @@ def server_at(command: list[str]) -> Any:
 
 
 @asynccontextmanager
-async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIterator[Session]:
+async def connect(
+    _mode: str, command: list[str], handlers: Handlers, *, hosts_tasks: bool = False
+) -> AsyncIterator[Session]:
     logs: list[Json] = []
     notifications: list[Json] = []
 
@@ -179,7 +168,7 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
         if isinstance(message, types.ServerNotification):
             notifications.append(plain(message))
 
-    async with server_at(command) as (reader, writer, *_):
+    async with server_at(command) as (reader, writer, *_), anyio.create_task_group() as group:
         async with ClientSession(
             reader,
             writer,
@@ -189,6 +178,7 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
             logging_callback=on_log,
             message_handler=on_message,
             client_info=types.Implementation(name="interop", version="1"),
+            experimental_task_handlers=hosting(handlers, group) if hosts_tasks else None,
         ) as session:
             yield Session(session, await session.initialize(), logs, notifications)
 
@@ -197,5 +187,6 @@ if __name__ == "__main__":
     from cases_common import SUITE as common
     from cases_http import SUITE as http
     from cases_legacy import SUITE as legacy
+    from cases_tasks import SUITE as tasks
 
-    main(sys.modules[__name__], [common, legacy, http])
+    main(sys.modules[__name__], [common, legacy, tasks, http])

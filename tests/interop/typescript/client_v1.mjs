@@ -3,14 +3,16 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { InMemoryTaskMessageQueue, InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks';
 import {
-    CreateMessageRequestSchema, ElicitRequestSchema, ErrorCode, ListRootsRequestSchema, McpError, ResultSchema,
+    CallToolResultSchema, CreateMessageRequestSchema, CreateTaskResultSchema, ElicitRequestSchema, ErrorCode, ListRootsRequestSchema, McpError, ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
 import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
+import { SUITE as tasks } from './cases_tasks.mjs';
 import { main, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
@@ -76,6 +78,21 @@ class Session {
         return translated(() => this.client.callTool({ name, arguments: args }, undefined, options));
     }
 
+    /** The SDK's calls for tasks of 2025-11-25. */
+    get tasks() {
+        const { tasks } = this.client.experimental;
+        return {
+            start: (name, args = {}, ttl = 60_000) =>
+                translated(() => this.client.request({ method: 'tools/call', params: { name, arguments: args } }, CreateTaskResultSchema, { task: { ttl } }))
+                    .then(({ task }) => task),
+            get: ({ taskId }) => translated(() => tasks.getTask(taskId)),
+            result: ({ taskId }, signal) => translated(() => tasks.getTaskResult(taskId, CallToolResultSchema, { signal })),
+            cancel: ({ taskId }) => translated(() => tasks.cancelTask(taskId)),
+            list: (cursor) => translated(() => tasks.listTasks(cursor)),
+            stream: (name, args) => tasks.callToolStream({ name, arguments: args }, undefined, { task: {} }),
+        };
+    }
+
     read(uri) {
         return translated(() => this.client.readResource({ uri }));
     }
@@ -131,10 +148,19 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.sampling) capabilities.sampling = {};
     if (handlers.elicitation) capabilities.elicitation = { form: {} };
     if (handlers.roots) capabilities.roots = { listChanged: true };
-    const client = new Client({ name: 'interop', version: '1' }, { capabilities });
-    const answering = (handler) => async (request) => {
+    const hosting = {};
+    if (handlers.hostsTasks) {
+        const requests = { ...(handlers.sampling && { sampling: { createMessage: {} } }), ...(handlers.elicitation && { elicitation: { create: {} } }) };
+        capabilities.tasks = { list: {}, cancel: {}, requests };
+        Object.assign(hosting, { taskStore: new InMemoryTaskStore(), taskMessageQueue: new InMemoryTaskMessageQueue() });
+    }
+    const client = new Client({ name: 'interop', version: '1' }, { capabilities, ...hosting });
+    const answering = (handler) => async (request, { taskStore }) => {
         try {
-            return await handler(request.params);
+            if (!request.params.task) return await handler(request.params);
+            const task = await taskStore.createTask({ ttl: request.params.task.ttl, pollInterval: 100 });
+            Promise.resolve(handler(request.params)).then((result) => taskStore.storeTaskResult(task.taskId, 'completed', result));
+            return { task };
         } catch (error) {
             throw error instanceof RpcError ? new McpError(error.code, 'refused by the test') : error;
         }
@@ -154,4 +180,4 @@ async function connect(_mode, [command, ...args], handlers) {
     return session;
 }
 
-await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, http]);
+await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, tasks, http]);

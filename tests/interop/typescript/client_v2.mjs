@@ -9,6 +9,7 @@ import { SUITE as common } from './cases_common.mjs';
 import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
 import { SUITE as modern } from './cases_modern.mjs';
+import { SUITE as tasks } from './cases_tasks_ext.mjs';
 import { main, NotOffered, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
@@ -44,8 +45,8 @@ async function translated(call) {
 class Session {
     notifications = [];
 
-    constructor(client, transport) {
-        Object.assign(this, { client, transport });
+    constructor(client, transport, capabilities) {
+        Object.assign(this, { client, transport, capabilities });
         client.fallbackNotificationHandler = async (notification) => {
             this.notifications.push(notification);
         };
@@ -147,7 +148,7 @@ function serverAt([command, ...args]) {
 }
 
 async function connect(mode, [command, ...args], handlers) {
-    const capabilities = {};
+    const capabilities = { ...handlers.capabilities };
     if (handlers.sampling) capabilities.sampling = {};
     if (handlers.elicitation) capabilities.elicitation = { form: {} };
     if (handlers.roots) capabilities.roots = mode === 'legacy' ? { listChanged: true } : {};
@@ -167,12 +168,12 @@ async function connect(mode, [command, ...args], handlers) {
     if (handlers.elicitation) client.setRequestHandler('elicitation/create', answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler('roots/list', answering(handlers.roots));
     const transport = serverAt([command, ...args]);
-    const session = new Session(client, transport);
+    const session = new Session(client, transport, capabilities);
     await translated(() => client.connect(transport));
     return session;
 }
 
 await main(
     { LABEL: `typescript client ${VERSION}`, SLUG: 'typescript-v2', MODES: ['legacy', 'auto', 'pin'], connect },
-    [common, legacy, modern, http],
+    [common, legacy, modern, tasks, http],
 );

@@ -186,7 +186,7 @@ async function runMode(sdk, mode, command, suites) {
 /** `node client_vN.mjs COMMAND [ARGUMENT...]`, or `node client_vN.mjs URL`; an URL that ends with `/sse` is one of 2024-11-05's transport. */
 export async function main(sdk, suites) {
     const command = process.argv.slice(2);
-    const modes = transportTo(command) === 'http+sse' ? ['legacy'] : sdk.MODES;
+    const modes = (transportTo(command) === 'http+sse' ? ['legacy'] : sdk.MODES).filter((mode) => (process.env.INTEROP_MODE ?? mode) === mode);
     let failed = 0;
     if (sdk.MODES.length === 1) {
         console.log(`N/A  ${sdk.LABEL}: every case of 2026-07-28 -- ${new NotOffered('it supports only the handshake era').message}`);

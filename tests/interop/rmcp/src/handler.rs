@@ -76,9 +76,15 @@ impl ClientHandler for Answers {
     fn get_info(&self) -> ClientConfig {
         let modern = self.revision >= ProtocolVersion::V_2026_07_28;
         let roots = if modern { json!({}) } else { json!({ "listChanged": true }) };
+        let extensions = if modern { json!({ TASKS_EXTENSION_ID: {} }) } else { Value::Null };
         typed(json!({
             "protocolVersion": self.revision,
-            "capabilities": { "sampling": {}, "elicitation": { "form": {}, "url": {} }, "roots": roots },
+            "capabilities": {
+                "sampling": {},
+                "elicitation": { "form": {}, "url": {} },
+                "roots": roots,
+                "extensions": extensions,
+            },
             "clientInfo": { "name": "interop", "version": "1" },
         }))
         .expect("a client's configuration")
