@@ -272,6 +272,12 @@ impl<'f> PeerError<'f> {
         Self(error)
     }
 
+    /// Takes an error object that was kept as JSON.
+    #[must_use]
+    pub const fn from_json(error: RawJson<'f>) -> Self {
+        Self(error)
+    }
+
     /// Returns the code; zero when it is missing.
     #[must_use]
     pub fn code(&self) -> i64 {

@@ -93,7 +93,8 @@ pub enum PollStep<'f> {
     Result,
     /// Handle these [`InputRequests`](crate::types::InputRequests), except those whose keys
     /// [are answered](TaskPoll::is_answered), as if they were requests of their own; then tell
-    /// [`answered`](TaskPoll::answered) each key (2026-07-28).
+    /// [`answered`](TaskPoll::answered) each key (2026-07-28). [`next`](TaskPoll::next) can be
+    /// called meanwhile, and may say this again.
     Input(RawJson<'f>),
     /// Send `tasks/update` with the responses that the server has not acknowledged: those of the
     /// latest [`Input`](Self::Input) (2026-07-28).
@@ -126,6 +127,17 @@ pub enum TaskGone {
     Unsupported,
     /// The time for which the server keeps the task is over.
     Expired,
+}
+
+impl core::fmt::Display for TaskGone {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "the server does not know the task",
+            Self::NewSession => "the server does not know the task in its new session",
+            Self::Unsupported => "the server does not support tasks any more",
+            Self::Expired => "the time of the task is over",
+        })
+    }
 }
 
 impl<const K: usize> TaskPoll<K> {
@@ -343,10 +355,9 @@ impl<const K: usize> TaskPoll<K> {
             return PollStep::Invalid(Violation::TooManyRounds);
         }
         // One update at a time.
-        if is_any && !self.is_update_due {
-            return PollStep::Input(requests);
-        }
-        self.sleep(now, random)
+        let asks = is_any && !self.is_update_due;
+        let sleep = self.sleep(now, random);
+        if asks { PollStep::Input(requests) } else { sleep }
     }
 
     fn on_error<'f>(

@@ -5,6 +5,10 @@ mod child;
 mod http_error;
 mod list;
 mod stderr;
+#[cfg(feature = "tasks")]
+mod task;
+#[cfg(feature = "tasks")]
+mod task_ref;
 #[cfg(feature = "derive")]
 mod typed_result;
 
@@ -24,6 +28,12 @@ pub use list::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
 };
 pub use stderr::{LineFn, Stderr, StderrLines};
+#[cfg(feature = "tasks")]
+pub use task::MAX_TASK_INPUTS;
+#[cfg(feature = "tasks")]
+pub(crate) use task::{FollowedTask, ToolSupport, of_task, random, server_name};
+#[cfg(feature = "tasks")]
+pub use task_ref::TaskRef;
 #[cfg(feature = "derive")]
 pub use typed_result::{ToolCallError, TypedResult};
 
@@ -47,6 +57,28 @@ impl From<PeerError<'_>> for ServerError {
     fn from(error: PeerError<'_>) -> Self {
         let message = error.message().map(|message| message.to_string()).unwrap_or_default();
         Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl ServerError {
+    /// Returns the error object.
+    pub(crate) fn to_json(&self) -> OwnedJson {
+        let json = OwnedJson::new(self, mcp_sansio::Revision::LATEST);
+        json.unwrap_or_else(|_| mcp_sansio::RawJson::EMPTY.into())
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl Encode for ServerError {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("code", &self.code);
+        to.member("message", self.message.as_str());
+        if let Some(data) = &self.data {
+            to.member("data", data);
+        }
+        to.end_object();
     }
 }
 

@@ -18,6 +18,8 @@ mod pages;
 mod pipe;
 mod script;
 mod servers;
+#[cfg(feature = "tasks")]
+mod tasks;
 mod typed;
 
 use mcp_sansio::types::Implementation;

@@ -60,6 +60,11 @@ impl Deadline {
         Self(std::time::Instant::now().checked_add(limit))
     }
 
+    #[cfg(feature = "tasks")]
+    pub(super) const fn at(self) -> Option<std::time::Instant> {
+        self.0
+    }
+
     pub(super) fn left(self) -> Duration {
         self.0.map_or(Duration::MAX, |at| at.saturating_duration_since(std::time::Instant::now()))
     }
@@ -82,7 +87,8 @@ impl PendingCall {
         Ok(Self { owner: Arc::clone(owner), number })
     }
 
-    /// Creates an entry without a request, for subscriptions to a legacy server.
+    /// Creates an entry without a request: for subscriptions to a legacy server, and for what is
+    /// told about a task.
     pub(super) fn without_call(
         owner: &Arc<ClientInner>,
         prepare: impl FnOnce(&mut State, usize),

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::task::Waker;
 
 use mcp_sansio::{Call, CallOutcome, ClientEvent, OwnedJson};
+#[cfg(feature = "tasks")]
+use mcp_sansio::{Changed, RawJson};
 
 use super::error::CallError;
 use super::listen::{Change, LegacyFilter};
@@ -25,6 +27,9 @@ struct Entry {
     call: Option<Call>,
     /// Kinds of changes to report, for a subscription to a legacy server.
     legacy_filter: Option<LegacyFilter>,
+    /// The task whose states and progress to report.
+    #[cfg(feature = "tasks")]
+    task_id: Option<String>,
     events: VecDeque<CallEvent>,
     /// Bytes of the progress reports and changes among the events.
     bytes: usize,
@@ -36,6 +41,9 @@ pub(super) enum CallEvent {
     /// A subscription was acknowledged, with this filter.
     Listening(OwnedJson),
     Change(Change),
+    /// The state of a task, from a notification.
+    #[cfg(feature = "tasks")]
+    TaskState(OwnedJson),
     Finished(OwnedOutcome),
 }
 
@@ -46,6 +54,9 @@ pub(super) enum OwnedOutcome {
         result: OwnedJson,
         round: u8,
     },
+    /// The server runs the call as a task.
+    #[cfg(feature = "tasks")]
+    Task(OwnedJson),
     /// The server ended a subscription.
     ByServer,
     Error(CallError),
@@ -81,6 +92,8 @@ impl CallTable {
         entry.bytes = 0;
         entry.waker = None;
         entry.legacy_filter = None;
+        #[cfg(feature = "tasks")]
+        (entry.task_id = None);
         let call = entry.call.take();
         self.free.push(number);
         if let Some(place) = call.and_then(|call| self.by_call.get_mut(call.index())) {
@@ -96,6 +109,33 @@ impl CallTable {
         }
     }
 
+    /// Makes an entry receive the states and the progress of a task.
+    #[cfg(feature = "tasks")]
+    pub(super) fn set_task(&mut self, number: usize, task_id: &str) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.task_id = Some(task_id.to_owned());
+        }
+    }
+
+    /// Hands an event about a task to who follows it.
+    #[cfg(feature = "tasks")]
+    fn deliver_to_task(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) {
+        let (task_id, call_event) = match event {
+            ClientEvent::TaskProgress { task_id, params } => {
+                (*task_id, CallEvent::Progress((*params).into()))
+            }
+            ClientEvent::Changed { what: Changed::Task(task), .. } => {
+                let Some(id) = task.get("taskId").and_then(RawJson::as_string) else { return };
+                (id, CallEvent::TaskState((*task).into()))
+            }
+            _ => return,
+        };
+        let is_it = |entry: &&mut Entry| entry.task_id.as_ref().is_some_and(|id| task_id == **id);
+        if let Some(entry) = self.entries.iter_mut().find(is_it) {
+            wakers.extend(entry.push(call_event));
+        }
+    }
+
     /// Takes the oldest event. If there is none, keeps the waker.
     pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<CallEvent> {
         let entry = self.entries.get_mut(number)?;
@@ -108,6 +148,8 @@ impl CallTable {
 
     /// Hands an event to its call. Returns `false` if it belongs to none.
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
+        #[cfg(feature = "tasks")]
+        self.deliver_to_task(event, wakers);
         let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
                 (*call, CallEvent::Finished(OwnedOutcome::from(*outcome)))
@@ -153,14 +195,24 @@ impl CallTable {
 
     /// Ends the entries without a call when the connection ends.
     pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
-        for entry in self.entries.iter_mut().filter(|entry| entry.legacy_filter.is_some()) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.is_without_call()) {
             entry.legacy_filter = None;
+            #[cfg(feature = "tasks")]
+            (entry.task_id = None);
             wakers.extend(entry.push(CallEvent::Finished(OwnedOutcome::Error(CallError::Closed))));
         }
     }
 }
 
 impl Entry {
+    fn is_without_call(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        if self.task_id.is_some() {
+            return true;
+        }
+        self.legacy_filter.is_some()
+    }
+
     fn pop(&mut self) -> Option<CallEvent> {
         let call_event = self.events.pop_front()?;
         self.bytes -= call_event.bytes();
@@ -177,6 +229,13 @@ impl Entry {
                 {
                     self.pop();
                 }
+            }
+            // The latest state supersedes the others.
+            #[cfg(feature = "tasks")]
+            CallEvent::TaskState(_) => {
+                let is_other = |kept: &CallEvent| !matches!(kept, CallEvent::TaskState(_));
+                self.events.retain(is_other);
+                self.bytes = self.events.iter().map(CallEvent::bytes).sum();
             }
             CallEvent::Change(change) => {
                 let is_told = |kept: &CallEvent| {
@@ -236,6 +295,8 @@ impl From<CallOutcome<'_>> for OwnedOutcome {
                     round: input.round(),
                 };
             }
+            #[cfg(feature = "tasks")]
+            CallOutcome::Task(task) => return Self::Task(task.into()),
             CallOutcome::EndedByServer => return Self::ByServer,
             CallOutcome::Error(error) => CallError::Server(ServerError::from(error)),
             CallOutcome::Invalid(violation) => CallError::Invalid(violation),

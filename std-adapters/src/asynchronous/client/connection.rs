@@ -35,6 +35,9 @@ pub struct Connection<T: Transport> {
     is_new: bool,
     /// Start of closing.
     closing_since: Option<Instant>,
+    /// Number of sessions that the link has begun.
+    #[cfg(feature = "tasks")]
+    sessions: u32,
     end: Option<ConnectionEnd>,
 }
 
@@ -71,6 +74,8 @@ impl<T: Transport> Connection<T> {
             timer: LazyTimer::new(),
             is_new: true,
             closing_since: None,
+            #[cfg(feature = "tasks")]
+            sessions: 0,
             end: None,
         }
     }
@@ -108,14 +113,17 @@ impl<T: Transport> Connection<T> {
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut moved = self.begin();
         moved |= self.link.read(cx)?;
+        #[cfg(feature = "tasks")]
+        self.note_sessions();
         moved |= self.take_events();
         moved |= self.server_requests.poll(cx);
         moved |= self.handle_timeouts();
+        let now = self.inner.now();
         let server_requests = &mut self.server_requests;
         self.inner.with(|state| {
             server_requests.send(state);
             // Without room it is done in a later round.
-            let _ = state.tidy_up();
+            let _ = state.tidy_up(now);
         });
         moved |= self.link.write(&self.inner, cx)?;
         moved |= self.update_end(cx);
@@ -130,6 +138,17 @@ impl<T: Transport> Connection<T> {
             }
         }
         Ok(moved)
+    }
+
+    /// Notes, before the next responses are handled, that a session has begun, in which tasks may
+    /// be unknown.
+    #[cfg(feature = "tasks")]
+    fn note_sessions(&mut self) {
+        let sessions = self.link.sessions();
+        if sessions != self.sessions {
+            self.sessions = sessions;
+            self.inner.with(|state| state.sessions = sessions);
+        }
     }
 
     fn begin(&mut self) -> bool {

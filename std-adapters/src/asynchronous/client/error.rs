@@ -32,6 +32,15 @@ pub enum CallError {
     List(ListError),
     /// The result of [`call`](super::Client::call) has no output.
     ToolCall(ToolCallError),
+    /// The task of the call was cancelled, by the server or by another client.
+    #[cfg(feature = "tasks")]
+    TaskCancelled,
+    /// The server does not have the task of the call any more.
+    #[cfg(feature = "tasks")]
+    TaskGone(mcp_sansio::TaskGone),
+    /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
+    #[cfg(feature = "tasks")]
+    OtherServer,
     /// The connection has ended.
     Closed,
     /// The request failed in HTTP.
@@ -105,6 +114,12 @@ impl fmt::Display for CallError {
             Self::TimedOut => f.write_str("request timed out"),
             Self::List(error) => error.fmt(f),
             Self::ToolCall(error) => error.fmt(f),
+            #[cfg(feature = "tasks")]
+            Self::TaskCancelled => f.write_str("the task was cancelled"),
+            #[cfg(feature = "tasks")]
+            Self::TaskGone(why) => why.fmt(f),
+            #[cfg(feature = "tasks")]
+            Self::OtherServer => f.write_str("the task belongs to another server or revision"),
             Self::Closed => f.write_str("the connection has ended"),
             #[cfg(feature = "http")]
             Self::Http(error) => error.fmt(f),

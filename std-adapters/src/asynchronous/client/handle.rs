@@ -25,6 +25,13 @@ use super::mrtr::RetryInputs;
 /// Dropping the future of a call cancels it, and the server is notified.
 pub struct Client(pub(super) Arc<ClientInner>);
 
+/// The end of a request that did not fail.
+pub(super) enum Answer {
+    Result(OwnedJson),
+    #[cfg(feature = "tasks")]
+    Task(OwnedJson),
+}
+
 /// Shared by all clones; closes the connection when it is dropped.
 pub(super) struct ClientInner {
     pub(super) inner: Arc<ConnectionInner>,
@@ -85,6 +92,25 @@ impl Client {
     where
         P: Encode + ?Sized,
     {
+        #[cfg(feature = "tasks")]
+        return self.request_or_task(method, params, options, &mut on_progress).await;
+        #[cfg(not(feature = "tasks"))]
+        match self.rounds(method, params, options, &mut on_progress).await? {
+            Answer::Result(result) => Ok(result),
+        }
+    }
+
+    /// Makes a request, as often as the server requires input first.
+    pub(super) async fn rounds<P>(
+        &self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        on_progress: &mut impl FnMut(&ProgressParams<'_>),
+    ) -> Result<Answer, CallError>
+    where
+        P: Encode + ?Sized,
+    {
         let mut inputs: Option<RetryInputs> = None;
         let limit = self.limit(options);
         loop {
@@ -111,11 +137,13 @@ impl Client {
                             on_progress(&params);
                         }
                     }
-                    CallEvent::Listening(_) | CallEvent::Change(_) => {}
+                    _ => {}
                 }
             };
             match ended {
-                OwnedOutcome::Result(result) => return Ok(result),
+                OwnedOutcome::Result(result) => return Ok(Answer::Result(result)),
+                #[cfg(feature = "tasks")]
+                OwnedOutcome::Task(task) => return Ok(Answer::Task(task)),
                 OwnedOutcome::Error(error) => return Err(error),
                 OwnedOutcome::ByServer => return Err(CallError::Closed),
                 OwnedOutcome::InputRequired { result, round } => {

@@ -10,6 +10,8 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Post;
 use mcp_sansio::{Call, ClientEvent, Instant, SendError, Tx, TxBuffer};
+#[cfg(feature = "tasks")]
+use mcp_sansio::{CallOptions, methods, types::TaskParams};
 
 use super::calls::CallTable;
 use super::connector::Connected;
@@ -43,6 +45,15 @@ pub(super) struct State {
     /// Calls whose futures were dropped, still in the core's table: up to
     /// [`Connector::max_in_flight`](super::Connector::max_in_flight).
     pub(super) abandoned: Vec<Call>,
+    /// Ids of tasks to be cancelled.
+    #[cfg(feature = "tasks")]
+    abandoned_tasks: Vec<String>,
+    /// Which tools the application has listed as tasks.
+    #[cfg(feature = "tasks")]
+    pub(super) tool_support: crate::client::ToolSupport,
+    /// Number of sessions that the link has begun.
+    #[cfg(feature = "tasks")]
+    pub(super) sessions: u32,
     pub(super) send_queue: SendQueue,
     /// Whether a partly sent request was dropped.
     pub(super) is_cut_off: bool,
@@ -93,6 +104,12 @@ impl ConnectionInner {
             phase: Phase::Connecting,
             calls: CallTable::default(),
             abandoned: Vec::new(),
+            #[cfg(feature = "tasks")]
+            abandoned_tasks: Vec::new(),
+            #[cfg(feature = "tasks")]
+            tool_support: crate::client::ToolSupport::default(),
+            #[cfg(feature = "tasks")]
+            sessions: 0,
             send_queue: SendQueue::default(),
             is_cut_off: false,
             waker: None,
@@ -239,6 +256,8 @@ impl State {
         self.calls.finish_all(&mut self.wakers);
         self.wakers.extend(self.send_queue.all());
         self.abandoned.clear();
+        #[cfg(feature = "tasks")]
+        self.abandoned_tasks.clear();
         self.is_cut_off |= std::mem::take(&mut self.send_queue.is_mid_request);
         self.notify_driver();
     }
@@ -256,7 +275,8 @@ impl State {
     }
 
     /// Cancels calls that were dropped, and ends lines that were cut off, as far as there is room.
-    pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
+    pub(super) fn tidy_up(&mut self, now: Instant) -> Result<(), SendError> {
+        let _ = now;
         if self.is_cut_off {
             self.call(|client, tx| client.abort_frame(tx))?;
             self.is_cut_off = false;
@@ -267,7 +287,34 @@ impl State {
             // An entry of the core's table is free.
             self.wakers.extend(self.send_queue.first());
         }
+        #[cfg(feature = "tasks")]
+        self.cancel_tasks(now);
         Ok(())
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl State {
+    /// Cancels a task that nothing waits for any more: at once if there is room, because the
+    /// connection may close next. Nothing waits for the response.
+    pub(super) fn cancel_task(&mut self, now: Instant, task_id: String) {
+        self.abandoned_tasks.push(task_id);
+        self.cancel_tasks(now);
+        self.notify_driver();
+    }
+
+    fn cancel_tasks(&mut self, now: Instant) {
+        while let Some(id) = self.abandoned_tasks.last().filter(|_| self.has_room()).cloned() {
+            let params = TaskParams::new(&id);
+            let sent = self.call(|client, tx| {
+                client.request(now, methods::TASKS_CANCEL, &params, CallOptions::new(), tx)
+            });
+            match sent {
+                Err(SendError::Full | SendError::TooManyCalls) => return,
+                // A server that cannot cancel tasks ends them by itself.
+                Ok(_) | Err(_) => drop(self.abandoned_tasks.pop()),
+            }
+        }
     }
 }
 

@@ -26,6 +26,9 @@ pub enum Change {
     Resources,
     /// The resource with this URI, or a sub-resource of it.
     Resource(Arc<str>),
+    /// The state of the task with this id.
+    #[cfg(feature = "tasks")]
+    Task(Arc<str>),
     /// Changes were dropped, because more arrived than are kept: anything subscribed to may have
     /// changed.
     Missed,
@@ -38,6 +41,11 @@ impl From<Changed<'_>> for Change {
             Changed::Prompts => Self::Prompts,
             Changed::Resources => Self::Resources,
             Changed::Resource { uri } => Self::Resource(uri.to_string().into()),
+            #[cfg(feature = "tasks")]
+            Changed::Task(task) => match task.get("taskId").and_then(RawJson::as_string) {
+                Some(id) => Self::Task(id.to_string().into()),
+                None => Self::Missed,
+            },
             _ => Self::Missed,
         }
     }
@@ -81,7 +89,7 @@ impl Client {
                     return Ok(Subscription { call, filter: Some(filter), ended: None });
                 }
                 CallEvent::Finished(ended) => return Err(ended.into_error()),
-                CallEvent::Progress(_) | CallEvent::Change(_) => {}
+                _ => {}
             }
         }
     }
@@ -135,7 +143,7 @@ impl Stream for Subscription {
                 CallEvent::Change(change) => return Poll::Ready(Some(change)),
                 CallEvent::Finished(OwnedOutcome::Error(error)) => this.ended = Some(Some(error)),
                 CallEvent::Finished(_) => this.ended = Some(None),
-                CallEvent::Progress(_) | CallEvent::Listening(_) => {}
+                _ => {}
             }
         }
         Poll::Ready(None)
@@ -167,6 +175,8 @@ impl LegacyFilter {
             Change::Prompts => self.prompts,
             Change::Resources => self.list,
             Change::Resource(_) => self.resources,
+            #[cfg(feature = "tasks")]
+            Change::Task(_) => false,
             Change::Missed => true,
         }
     }

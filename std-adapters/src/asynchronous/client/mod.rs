@@ -122,6 +122,10 @@ mod mrtr;
 mod outgoing;
 mod send_queue;
 mod server_requests;
+#[cfg(feature = "tasks")]
+mod task;
+#[cfg(feature = "tasks")]
+mod task_call;
 mod transport;
 
 pub use connection::{Connection, ConnectionEnd};
@@ -130,10 +134,14 @@ pub use error::{CallError, ConnectError};
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
+#[cfg(feature = "tasks")]
+pub use task::ToolTask;
 pub use transport::Transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
+#[cfg(feature = "tasks")]
+pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
 
 pub use crate::client::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,

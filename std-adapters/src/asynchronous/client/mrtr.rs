@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{Encode, Encoder, ErrorCode, OwnedJson, RawJson, Revision, Violation};
+use mcp_sansio::{Encode, Encoder, ErrorCode, JsonStr, OwnedJson, RawJson, Revision, Violation};
 
 use super::error::CallError;
 use super::inner::ConnectionInner;
@@ -31,7 +31,10 @@ impl RetryInputs {
     ) -> Result<Self, CallError> {
         let requests = result.as_raw().get("inputRequests");
         let responses = match requests {
-            Some(requests) => Some(InputResponses(respond_all(inner, requests)?.await?)),
+            Some(requests) => {
+                let responses = respond_all(inner, requests, &|_| true)?;
+                Some(InputResponses(responses.await?))
+            }
             None => None,
         };
         Ok(Self { result, round, responses })
@@ -52,16 +55,17 @@ impl RetryInputs {
     }
 }
 
-/// Starts the handler for each request, and waits for all responses.
-fn respond_all(
+/// Starts the handler for each request whose key is new, and waits for all responses.
+pub(super) fn respond_all(
     inner: &ConnectionInner,
     requests: RawJson<'_>,
+    is_new: &dyn Fn(JsonStr<'_>) -> bool,
 ) -> Result<
     impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<>,
     CallError,
 > {
     let mut open = Vec::new();
-    for (key, request) in requests.members() {
+    for (key, request) in requests.members().filter(|(key, _)| is_new(*key)) {
         if open.len() == MAX_INPUT_REQUESTS {
             return Err(CallError::InputRefused(InputRefusal::error(
                 ErrorCode::InvalidParams,

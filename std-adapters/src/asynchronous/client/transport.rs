@@ -48,6 +48,12 @@ pub trait Link: Unpin {
     /// Closes our side. Returns whether nothing is left to do.
     fn poll_close(&mut self, inner: &ConnectionInner, cx: &mut Context<'_>) -> bool;
 
+    /// Returns how many sessions have begun in place of others.
+    #[cfg(feature = "tasks")]
+    fn sessions(&self) -> u32 {
+        0
+    }
+
     /// Returns the time at which the server counts as unresponsive.
     fn stalls_at(&self, timeout: Duration) -> Option<Instant>;
 }

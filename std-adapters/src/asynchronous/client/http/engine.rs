@@ -36,6 +36,12 @@ enum Closing {
 }
 
 impl HttpEngine {
+    /// Returns how many sessions have begun in place of others.
+    #[cfg(feature = "tasks")]
+    pub(super) fn sessions(&self) -> u32 {
+        self.shared.with(|state| state.generation)
+    }
+
     pub(crate) fn new(http: HttpTransport) -> Self {
         Self {
             shared: Arc::new(TransportState::new(http)),

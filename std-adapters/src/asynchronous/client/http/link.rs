@@ -38,6 +38,11 @@ pub struct HttpLink {
 }
 
 impl Link for HttpLink {
+    #[cfg(feature = "tasks")]
+    fn sessions(&self) -> u32 {
+        self.engine.sessions()
+    }
+
     fn read(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         self.engine.work(cx);
         self.failed.take().map_or(Ok(false), Err)

@@ -1,0 +1,262 @@
+//! Tasks of a server, as both clients follow them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::{Duration, SystemTime};
+
+use mcp_sansio::types::meta::RELATED_TASK;
+use mcp_sansio::types::{SERVER_INFO, Task, TaskStatus, TaskSupport, Text, Tool};
+use mcp_sansio::{Encode, Encoder, Instant, JsonStr, OwnedJson, RawJson, Revision, TaskPoll};
+
+use super::task_ref::TaskRef;
+
+/// A task that a client follows: what says the next step, and what the application knows of it.
+pub(crate) struct FollowedTask {
+    pub(crate) poll: TaskPoll<MAX_TASK_INPUTS>,
+    /// What an application can keep of it.
+    kept: TaskRef,
+    message: Option<String>,
+    /// The latest progress, as a number in JSON.
+    progress: String,
+    responses: TaskResponses,
+}
+
+/// Responses that the server has not acknowledged, by the keys of their requests.
+#[derive(Default)]
+pub(crate) struct TaskResponses(pub(crate) Vec<(String, OwnedJson)>);
+
+impl FollowedTask {
+    /// Follows a task that was just created.
+    pub(crate) fn created(
+        now: Instant,
+        revision: Revision,
+        server: String,
+        tool: String,
+        task: RawJson<'_>,
+    ) -> Option<Self> {
+        let read: Task<'_> = task.to().ok()?;
+        let kept = TaskRef {
+            server,
+            task_id: text(read.task_id),
+            revision,
+            tool,
+            answered: Vec::new(),
+            created: SystemTime::now(),
+            ttl: None,
+        };
+        let poll = TaskPoll::new(now, random(), revision, &read);
+        let mut this = Self::of(poll, kept);
+        this.note_state(task);
+        Some(this)
+    }
+
+    /// Follows a task of an earlier connection.
+    pub(crate) fn resumed(now: Instant, kept: TaskRef) -> Self {
+        let age = kept.created.elapsed().unwrap_or_default();
+        let mut poll = TaskPoll::resume(now, kept.revision, age);
+        for key in &kept.answered {
+            if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
+                key.as_raw().as_string().into_iter().for_each(|key| poll.restore(key));
+            }
+        }
+        Self::of(poll, kept)
+    }
+
+    fn of(poll: TaskPoll<MAX_TASK_INPUTS>, kept: TaskRef) -> Self {
+        let responses = TaskResponses::default();
+        Self { poll, kept, message: None, progress: "0".to_owned(), responses }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.kept.task_id
+    }
+
+    pub(crate) const fn status(&self) -> TaskStatus {
+        self.poll.status()
+    }
+
+    pub(crate) fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    pub(crate) const fn kept(&self) -> &TaskRef {
+        &self.kept
+    }
+
+    /// Takes what people read from the state of the task. Returns the parameters of a progress
+    /// notification if the status message is new.
+    pub(crate) fn note_state(&mut self, state: RawJson<'_>) -> Option<OwnedJson> {
+        let task: Task<'_> = state.to().ok()?;
+        self.kept.ttl = task.ttl_ms.map(Duration::from_millis);
+        let message = task.status_message.map(text);
+        if message == self.message {
+            return None;
+        }
+        self.message = message;
+        let message = OwnedJson::new(self.message.as_deref()?, Revision::LATEST).ok()?;
+        let progress = &self.progress;
+        let message = message.as_raw();
+        let params = format!(r#"{{"progressToken":0,"progress":{progress},"message":{message}}}"#);
+        RawJson::parse(&params).ok().map(OwnedJson::from)
+    }
+
+    /// Takes the progress of the task, below which no further report of ours may be.
+    pub(crate) fn note_progress(&mut self, params: RawJson<'_>) {
+        if let Some(progress) = params.get("progress").filter(|progress| progress.is_number()) {
+            self.progress = progress.as_str().to_owned();
+        }
+    }
+
+    /// Takes the responses to input requests, to be sent with `tasks/update`.
+    pub(crate) fn answer(&mut self, responses: Vec<(String, OwnedJson)>) {
+        for (key, _) in &responses {
+            if let Ok(key) = OwnedJson::new(key.as_str(), Revision::LATEST) {
+                key.as_raw().as_string().into_iter().for_each(|key| self.poll.answered(key));
+            }
+        }
+        self.responses.0.extend(responses);
+    }
+
+    /// Returns the parameters of `tasks/update`.
+    pub(crate) const fn update(&self) -> impl Encode + use<'_> {
+        Update(self)
+    }
+
+    /// Notes that the server has acknowledged the responses.
+    pub(crate) fn acknowledge(&mut self) {
+        let keys = self.responses.0.drain(..).map(|(key, _)| key);
+        self.kept.answered.extend(keys);
+        // Keys are never used again; a server that lists more than these at once is refused.
+        let old = self.kept.answered.len().saturating_sub(MAX_TASK_INPUTS);
+        self.kept.answered.drain(..old);
+    }
+}
+
+struct Update<'a>(&'a FollowedTask);
+
+impl Encode for Update<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("taskId", self.0.id());
+        to.member("inputResponses", &self.0.responses);
+        to.end_object();
+    }
+}
+
+impl Encode for TaskResponses {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (key, response) in &self.0 {
+            to.member(key, response);
+        }
+        to.end_object();
+    }
+}
+
+/// Returns a random number, for the time between two requests.
+pub(crate) fn random() -> u32 {
+    RandomState::new().hash_one(0) as u32
+}
+
+fn text(text: Text<'_>) -> String {
+    text.chars().collect()
+}
+
+/// Returns the name that the server reports in its result of connecting.
+pub(crate) fn server_name(result: Option<&OwnedJson>) -> String {
+    let result = result.map(OwnedJson::as_raw);
+    let info = result.and_then(|result| {
+        result.get("serverInfo").or_else(|| result.get("_meta")?.get(SERVER_INFO))
+    });
+    let name = info.and_then(|info| info.get("name")).and_then(RawJson::as_string);
+    name.map(|name| name.to_string()).unwrap_or_default()
+}
+
+/// Which tools can or must be called as tasks (2025-11-25, basic/utilities/tasks), as far as the
+/// application has listed them.
+#[derive(Default)]
+pub(crate) struct ToolSupport(HashMap<String, TaskSupport>);
+
+impl ToolSupport {
+    /// Takes a page of the list of tools.
+    pub(crate) fn note(&mut self, page: RawJson<'_>) {
+        for tool in page.get("tools").unwrap_or(RawJson::EMPTY).elements() {
+            let Ok(tool) = tool.to::<Tool<'_>>() else { continue };
+            let support = tool.execution.and_then(|execution| execution.task_support);
+            let name = text(tool.name);
+            if self.0.len() < MAX_TOOLS || self.0.contains_key(&name) {
+                self.0.insert(name, support.unwrap_or(TaskSupport::Forbidden));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn of(&self, tool: &str) -> Option<TaskSupport> {
+        self.0.get(tool).copied()
+    }
+}
+
+impl fmt::Debug for FollowedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("tool", &self.kept.tool)
+            .field("status", &self.status())
+            .field("message", &self.message)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the result of a request of a server with these parameters. If the request belongs to a
+/// task, so does the result (2025-11-25): it has the id of the task in its `_meta`.
+pub(crate) fn of_task(result: OwnedJson, params: RawJson<'_>, revision: Revision) -> OwnedJson {
+    let task = params.get("_meta").and_then(|meta| meta.get(RELATED_TASK));
+    let Some(task) = task.filter(|task| task.is_object() && !revision.is_modern()) else {
+        return result;
+    };
+    let whole = OwnedJson::new(&OfTask { result: result.as_raw(), task }, revision);
+    whole.unwrap_or(result)
+}
+
+struct OfTask<'a> {
+    result: RawJson<'a>,
+    task: RawJson<'a>,
+}
+
+impl Encode for OfTask<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let is_meta = |key: JsonStr<'_>| key == "_meta";
+        to.begin_object();
+        for (key, value) in self.result.members().filter(|(key, _)| !is_meta(*key)) {
+            to.member(&key.to_string(), &value);
+        }
+        let meta = self.result.get("_meta").unwrap_or(RawJson::EMPTY);
+        to.member("_meta", &Meta { meta, task: self.task });
+        to.end_object();
+    }
+}
+
+struct Meta<'a> {
+    meta: RawJson<'a>,
+    task: RawJson<'a>,
+}
+
+impl Encode for Meta<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for (key, value) in self.meta.members().filter(|(key, _)| *key != *RELATED_TASK) {
+            to.member(&key.to_string(), &value);
+        }
+        to.member(RELATED_TASK, &self.task);
+        to.end_object();
+    }
+}
+
+/// Maximum number of input requests that a task may have at once (2026-07-28). A task with more is
+/// given up.
+pub const MAX_TASK_INPUTS: usize = 64;
+/// Maximum number of tools whose support of tasks is kept. Others are called plainly at first.
+const MAX_TOOLS: usize = 10_000;

@@ -1,0 +1,555 @@
+//! Calls that the server runs as tasks, in both dialects, against a server that is a script.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use mcp_sansio::types::{ElicitResult, Implementation, TaskStatus};
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientFeatures, OwnedJson, RawJson, Revision, Revisions, TaskGone,
+};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, TaskRef,
+};
+use serde_json::{Value, json};
+
+use crate::pipe::{Pipe, pipe};
+use crate::script::run;
+
+const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
+const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
+static OLD: ClientConfig<'_> = CLIENT.revisions(Revisions::only(D));
+static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
+
+const D: Revision = Revision::V2025_11_25;
+const E: Revision = Revision::V2026_07_28;
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// What the client has sent, by method and parameters; `-` for responses.
+type Seen = Rc<RefCell<Vec<(String, Value)>>>;
+/// Says what the server sends when it gets a message.
+type Script<'s> = Box<dyn FnMut(&Value) -> Vec<Value> + 's>;
+
+/// Reads lines and responds to them. What opens a connection is responded to here.
+async fn serve(mut pipe: Pipe, revision: Revision, seen: Seen, mut script: Script<'_>) {
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let read = pipe.read(&mut buffer).await.unwrap();
+        if read == 0 {
+            return;
+        }
+        text.extend_from_slice(&buffer[..read]);
+        while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = text.drain(..=end).collect();
+            let message: Value = serde_json::from_slice(&line).unwrap();
+            let name = message["method"].as_str().unwrap_or("-").to_owned();
+            let info = json!({"name": "lab", "version": "1"});
+            let said = match name.as_str() {
+                "server/discover" | "initialize" => {
+                    vec![ok(&message, opening(revision, &info))]
+                }
+                "notifications/initialized" => Vec::new(),
+                _ => {
+                    seen.borrow_mut().push((name, message["params"].clone()));
+                    script(&message)
+                }
+            };
+            for message in said {
+                let line = format!("{message}\n");
+                if pipe.write_all(line.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn opening(revision: Revision, info: &Value) -> Value {
+    if revision.is_modern() {
+        let capabilities =
+            json!({"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
+        return json!({"resultType": "complete", "supportedVersions": [revision.as_str()], "capabilities": capabilities, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"});
+    }
+    let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
+    json!({"protocolVersion": revision.as_str(), "capabilities": {"tools": {}, "tasks": tasks}, "serverInfo": info})
+}
+
+fn ok(request: &Value, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
+}
+
+fn error(request: &Value, code: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": "no"}})
+}
+
+/// A task in the words of the dialect, which suggests the shortest interval.
+fn task(revision: Revision, status: &str, more: Value) -> Value {
+    let mut task = json!({"taskId": "t-1", "status": status, "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
+    let [ttl, poll] =
+        if revision.is_modern() { ["ttlMs", "pollIntervalMs"] } else { ["ttl", "pollInterval"] };
+    (task[ttl], task[poll]) = (json!(60_000), json!(100));
+    for (name, value) in more.as_object().unwrap() {
+        task[name] = value.clone();
+    }
+    task
+}
+
+fn created(revision: Revision) -> Value {
+    if !revision.is_modern() {
+        return json!({"task": task(revision, "working", json!({}))});
+    }
+    task(revision, "working", json!({"resultType": "task"}))
+}
+
+fn state(revision: Revision, status: &str, more: Value) -> Value {
+    let mut state = task(revision, status, more);
+    if revision.is_modern() {
+        state["resultType"] = json!("complete");
+    }
+    state
+}
+
+fn content(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// Runs a client against a script. Returns what it did, and what the server has seen.
+fn play<R>(
+    revision: Revision,
+    script: impl FnMut(&Value) -> Vec<Value>,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> (R, Vec<(String, Value)>) {
+    let (ours, theirs) = pipe(1 << 20, 1 << 20);
+    let seen = Seen::default();
+    let config = if revision.is_modern() { &NEW } else { &OLD };
+    let (client, connection) = Connector::new(config).on_input_request(answer).connect(ours);
+    let server = serve(theirs, revision, Rc::clone(&seen), Box::new(script));
+    let all = future::zip(future::zip(work(client), connection), server);
+    let ((result, _), ()) = run(all);
+    (result, Rc::try_unwrap(seen).unwrap().into_inner())
+}
+
+async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+    if question.as_raw().to_string().contains("refuse me") {
+        return Err(InputRefusal::new("no"));
+    }
+    question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+}
+
+fn methods(seen: &[(String, Value)]) -> Vec<&str> {
+    seen.iter().map(|(method, _)| method.as_str()).collect()
+}
+
+fn text(result: &OwnedJson) -> String {
+    crate::script::text(result)
+}
+
+/// A server whose task works for two polls, then has this result.
+fn slow(revision: Revision) -> impl FnMut(&Value) -> Vec<Value> {
+    let mut polls = 0;
+    move |message| {
+        let method = message["method"].as_str().unwrap_or_default();
+        vec![match method {
+            "tools/call" if !revision.is_modern() && message["params"].get("task").is_none() => {
+                error(message, -32601)
+            }
+            "tools/call" => ok(message, created(revision)),
+            "tasks/get" => {
+                polls += 1;
+                let step = json!({ "statusMessage": format!("step {polls}") });
+                match polls {
+                    1 | 2 => ok(message, state(revision, "working", step)),
+                    _ if revision.is_modern() => ok(
+                        message,
+                        state(revision, "completed", json!({"result": content("done")})),
+                    ),
+                    _ => ok(message, state(revision, "completed", json!({}))),
+                }
+            }
+            "tasks/result" => {
+                let mut result = content("done");
+                result["_meta"] = json!({RELATED: {"taskId": "t-1"}});
+                ok(message, result)
+            }
+            "tasks/cancel" if revision.is_modern() => {
+                ok(message, json!({"resultType": "complete"}))
+            }
+            "tasks/cancel" => ok(message, state(revision, "cancelled", json!({}))),
+            "notifications/cancelled" => return Vec::new(),
+            other => panic!("{other}"),
+        }]
+    }
+}
+
+#[test]
+fn tex_02_tex_12_a_call_waits_for_the_end_of_its_task() {
+    for revision in [D, E] {
+        let (reports, seen) = play(revision, slow(revision), async |client| {
+            let mut reports = Vec::new();
+            let params = OwnedJson::new(&RawJson::from_static(r#"{"name":"slow"}"#), E).unwrap();
+            let result = client
+                .request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
+                    reports.extend(progress.message.map(|text| text.chars().collect::<String>()));
+                })
+                .await
+                .unwrap();
+            assert_eq!(text(&result), "done");
+            reports
+        });
+        assert_eq!(reports[..2], ["step 1", "step 2"], "{revision}");
+        let calls = methods(&seen);
+        let polls = ["tasks/get"; 3];
+        if revision.is_modern() {
+            assert_eq!(calls, [&["tools/call"], &polls[..]].concat());
+        } else {
+            // The tool needs a task, which the client learns from the refusal.
+            assert_eq!(calls, [&["tools/call"; 2], &polls[..], &["tasks/result"]].concat());
+            assert_eq!(seen[1].1["task"], json!({}));
+        }
+    }
+}
+
+#[test]
+fn tsk_05_tsk_07_a_listed_tool_is_called_as_it_must_be() {
+    let listed = json!({"tools": [
+        {"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}},
+        {"name": "either", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
+        {"name": "quick", "inputSchema": {"type": "object"}},
+    ]});
+    let mut slow = slow(D);
+    let script = |message: &Value| match message["method"].as_str() {
+        Some("tools/list") => vec![ok(message, listed.clone())],
+        Some("tools/call") if message["params"].get("task").is_none() => {
+            vec![ok(message, content("plain"))]
+        }
+        _ => slow(message),
+    };
+    let ((), seen) = play(D, script, async |client| {
+        client.list_tools().await.unwrap();
+        let call = async |name: &str| text(&client.call_tool(name, &RawJson::EMPTY).await.unwrap());
+        assert_eq!(call("slow").await, "done");
+        assert_eq!((call("either").await, call("quick").await), ("plain".into(), "plain".into()));
+        let ttl = Some(Duration::from_secs(9));
+        let mut quick = client.call_tool_as_task("quick", &RawJson::EMPTY, ttl).await.unwrap();
+        assert_eq!((text(&quick.wait().await.unwrap()), quick.status()), ("plain".into(), None));
+        assert_eq!(quick.detach(), None);
+        let either = client.call_tool_as_task("either", &RawJson::EMPTY, ttl).await.unwrap();
+        assert_eq!(either.status(), Some(TaskStatus::Working));
+        either.cancel().await.unwrap();
+    });
+    let asks: Vec<Value> = seen
+        .iter()
+        .filter(|(method, _)| method == "tools/call")
+        .map(|(_, params)| params.get("task").cloned().unwrap_or_default())
+        .collect();
+    let null = Value::Null;
+    assert_eq!(asks, [json!({}), null.clone(), null.clone(), null, json!({"ttl": 9000})]);
+}
+
+#[test]
+fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
+    for revision in [D, E] {
+        let ((), seen) = play(revision, slow(revision), async |client| {
+            let call = client.call_tool("slow", &RawJson::EMPTY);
+            let call = async { Some(call.await) };
+            let late = async {
+                Timer::after(Duration::from_millis(150)).await;
+                None
+            };
+            assert!(future::or(call, late).await.is_none());
+        });
+        // The connection closes right after, and the server is told all the same.
+        let calls = methods(&seen);
+        assert_eq!(calls.iter().filter(|call| **call == "tasks/cancel").count(), 1, "{calls:?}");
+        assert_eq!(calls.last(), Some(&"tasks/cancel"));
+        let (_, params) = seen.last().unwrap();
+        assert_eq!(params["taskId"], "t-1");
+    }
+}
+
+#[test]
+fn canc_10_a_call_that_times_out_cancels_its_task() {
+    let ((), seen) = play(E, slow(E), async |client| {
+        let options = CallOptions::new().limit(Duration::from_millis(150));
+        let params = OwnedJson::new(&RawJson::from_static(r#"{"name":"slow"}"#), E).unwrap();
+        let result = client.request("tools/call", &params, options).await;
+        assert!(matches!(result, Err(CallError::TimedOut)), "{result:?}");
+    });
+    assert_eq!(methods(&seen).last(), Some(&"tasks/cancel"));
+}
+
+#[test]
+fn tex_13_a_task_is_resumed_by_another_connection() {
+    for revision in [D, E] {
+        let script = |seen_states: &'static [&str]| {
+            let mut states = seen_states.iter();
+            let mut slow = slow(revision);
+            move |message: &Value| match message["method"].as_str() {
+                Some("tasks/get") => {
+                    let status = states.next().copied().unwrap_or("completed");
+                    let result = match status {
+                        "completed" => json!({"result": content("late")}),
+                        _ => json!({}),
+                    };
+                    vec![ok(message, state(revision, status, result))]
+                }
+                Some("tasks/result") => vec![ok(message, content("late"))],
+                _ => slow(message),
+            }
+        };
+        let (kept, seen) = play(revision, script(&["working"]), async |client| {
+            let task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+            task.detach().unwrap()
+        });
+        assert_eq!(methods(&seen), ["tools/call"], "nothing is cancelled");
+        assert_eq!((kept.server(), kept.tool(), kept.task_id()), ("lab", "slow", "t-1"));
+        assert!(kept.expires().unwrap() > std::time::SystemTime::now());
+        let stored = kept.to_json();
+        assert!(!format!("{kept:?}").contains("t-1"));
+        let (done, seen) = play(revision, script(&["working"]), async |client| {
+            let kept = TaskRef::from_json(&stored).unwrap();
+            let mut task = client.resume(&kept).await.unwrap();
+            task.wait().await.unwrap()
+        });
+        assert_eq!(text(&done), "late");
+        assert_eq!(methods(&seen)[..2], ["tasks/get"; 2]);
+        // Not by a connection of another revision.
+        let other = if revision == D { E } else { D };
+        play(other, script(&[]), async |client| {
+            let resumed = client.resume(&TaskRef::from_json(&stored).unwrap()).await;
+            assert!(matches!(resumed, Err(CallError::OtherServer)), "{resumed:?}");
+        });
+    }
+}
+
+#[test]
+fn stored_tasks_are_read_or_refused() {
+    let good = r#"{"version":1,"server":"lab","taskId":"t","revision":"2026-07-28","tool":"slow","answered":["1","\u00e9"],"created":1700000000000,"ttl":1000}"#;
+    let kept = TaskRef::from_json(good).unwrap();
+    assert_eq!(TaskRef::from_json(&kept.to_json()), Some(kept));
+    for (from, to) in [
+        ("\"version\":1", "\"version\":2"),
+        ("\"version\":1,", ""),
+        ("2026-07-28", "2027-01-01"),
+        ("\"1\"", "1"),
+        ("1700000000000", "-1"),
+        ("1000}", "\"x\"}"),
+        ("}", ""),
+    ] {
+        assert_eq!(TaskRef::from_json(&good.replacen(from, to, 1)), None, "{from} {to}");
+    }
+}
+
+fn form(message: &str) -> Value {
+    json!({"method": "elicitation/create", "params": {"message": message, "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
+}
+
+#[test]
+fn tex_21_tex_24_tex_25_tex_28_the_handler_answers_what_a_task_asks_once() {
+    let mut polls = 0;
+    let script = move |message: &Value| {
+        let asks = |keys: &[&str]| {
+            let requests: serde_json::Map<String, Value> =
+                keys.iter().map(|key| ((*key).to_owned(), form(key))).collect();
+            json!({ "inputRequests": requests })
+        };
+        vec![match message["method"].as_str().unwrap() {
+            "tools/call" => ok(message, created(E)),
+            "tasks/get" => {
+                polls += 1;
+                match polls {
+                    // The state shows the answered key still after the update.
+                    1 => ok(message, state(E, "input_required", asks(&["1"]))),
+                    2 => ok(message, state(E, "input_required", asks(&["1", "2", "3"]))),
+                    3 => ok(message, state(E, "input_required", asks(&["3"]))),
+                    4 => ok(message, state(E, "working", json!({}))),
+                    _ => ok(message, state(E, "completed", json!({"result": content("done")}))),
+                }
+            }
+            "tasks/update" => ok(message, json!({"resultType": "complete"})),
+            other => panic!("{other}"),
+        }]
+    };
+    let ((), seen) = play(E, script, async |client| {
+        let result = client.call_tool("ask", &RawJson::EMPTY).await.unwrap();
+        assert_eq!(text(&result), "done");
+    });
+    let updates: Vec<&Value> = seen
+        .iter()
+        .filter(|(method, _)| method == "tasks/update")
+        .map(|(_, params)| &params["inputResponses"])
+        .collect();
+    let ada = json!({"action": "accept", "content": {"name": "Ada"}});
+    assert_eq!(updates, [&json!({"1": ada}), &json!({"2": ada, "3": ada})]);
+}
+
+#[test]
+fn tex_23_input_that_the_handler_refuses_ends_the_call() {
+    let script = move |message: &Value| {
+        vec![match message["method"].as_str().unwrap() {
+            "tools/call" => ok(message, created(E)),
+            "tasks/get" => {
+                let asks = json!({"inputRequests": {"1": form("refuse me")}});
+                ok(message, state(E, "input_required", asks))
+            }
+            "tasks/cancel" => ok(message, json!({"resultType": "complete"})),
+            other => panic!("{other}"),
+        }]
+    };
+    let ((), seen) = play(E, script, async |client| {
+        let result = client.call_tool("ask", &RawJson::EMPTY).await;
+        assert!(matches!(result, Err(CallError::InputRefused(_))), "{result:?}");
+    });
+    assert_eq!(methods(&seen), ["tools/call", "tasks/get", "tasks/cancel"]);
+}
+
+#[test]
+fn tsk_19_tsk_20_tsk_30_a_request_of_a_task_is_answered_with_its_id() {
+    let mut waiting = Value::Null;
+    let script = move |message: &Value| match message["method"].as_str() {
+        Some("tools/call") if message["params"].get("task").is_none() => {
+            vec![error(message, -32601)]
+        }
+        Some("tools/call") => vec![ok(message, created(D))],
+        Some("tasks/get") => vec![ok(message, state(D, "input_required", json!({})))],
+        Some("tasks/result") => {
+            waiting = message.clone();
+            let mut asks = form("Who?");
+            asks["params"]["_meta"] = json!({RELATED: {"taskId": "t-1"}});
+            (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!("q"));
+            vec![asks]
+        }
+        None => {
+            assert_eq!(message["result"]["_meta"], json!({RELATED: {"taskId": "t-1"}}));
+            assert_eq!(message["result"]["content"], json!({"name": "Ada"}));
+            vec![ok(&waiting, content("done"))]
+        }
+        other => panic!("{other:?}"),
+    };
+    let ((), seen) = play(D, script, async |client| {
+        let result = client.call_tool("ask", &RawJson::EMPTY).await.unwrap();
+        assert_eq!(text(&result), "done");
+    });
+    assert_eq!(methods(&seen)[2..], ["tasks/get", "tasks/result", "-"]);
+}
+
+#[test]
+fn prog_09_progress_of_a_task_goes_to_its_call() {
+    let script = move |message: &Value| match message["method"].as_str().unwrap() {
+        "tools/call" => vec![ok(message, created(D))],
+        "tasks/get" => {
+            let report = |token: u32, progress: f64| {
+                let meta = json!({RELATED: {"taskId": "t-1"}});
+                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": progress, "_meta": meta}})
+            };
+            vec![report(2, 0.5), report(2, 0.75), ok(message, state(D, "completed", json!({})))]
+        }
+        "tasks/result" => vec![ok(message, content("done"))],
+        other => panic!("{other}"),
+    };
+    let (reports, _) = play(D, script, async |client| {
+        let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+        let mut reports = Vec::new();
+        let result = task.wait_with_progress(|step| reports.push(step.progress.as_f64())).await;
+        assert_eq!(text(&result.unwrap()), "done");
+        reports
+    });
+    assert_eq!(reports, [0.5, 0.75]);
+}
+
+#[test]
+fn tsk_33_a_notification_ends_the_wait_at_once() {
+    // The server suggests an interval of an hour.
+    for revision in [D, E] {
+        let slowly = |mut task: Value| {
+            let names = ["pollInterval", "pollIntervalMs"];
+            for name in names {
+                if task.get(name).is_some() {
+                    task[name] = json!(3_600_000);
+                }
+            }
+            task
+        };
+        let script = move |message: &Value| match message["method"].as_str().unwrap() {
+            "tools/call" => {
+                let mut created = created(revision);
+                if revision.is_modern() {
+                    created = slowly(created);
+                } else {
+                    created["task"] = slowly(created["task"].take());
+                }
+                vec![ok(message, created)]
+            }
+            // Something that the test sends when it waits.
+            "own/poke" => {
+                let (method, more) = match revision.is_modern() {
+                    true => ("notifications/tasks", json!({"result": content("told")})),
+                    false => ("notifications/tasks/status", json!({})),
+                };
+                let task = task(revision, "completed", more);
+                let told = json!({"jsonrpc": "2.0", "method": method, "params": task});
+                vec![told, ok(message, json!({"resultType": "complete"}))]
+            }
+            "tasks/result" => vec![ok(message, content("told"))],
+            other => panic!("{other}"),
+        };
+        let ((), seen) = play(revision, script, async |client| {
+            let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+            let poke = async {
+                client.request("own/poke", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+            };
+            let (result, _) = future::zip(task.wait(), poke).await;
+            assert_eq!(text(&result.unwrap()), "told");
+        });
+        assert!(!methods(&seen).contains(&"tasks/get"));
+    }
+}
+
+#[test]
+fn tsk_43_tex_66_a_task_that_is_gone_is_an_error_of_its_own() {
+    for revision in [D, E] {
+        let mut slow = slow(revision);
+        let script = move |message: &Value| match message["method"].as_str().unwrap() {
+            "tasks/get" => vec![error(message, -32602)],
+            _ => slow(message),
+        };
+        let (result, seen) =
+            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
+        assert!(matches!(result, Err(CallError::TaskGone(TaskGone::Unknown))), "{result:?}");
+        assert!(!methods(&seen).contains(&"tasks/cancel"), "there is nothing to cancel");
+    }
+}
+
+#[test]
+fn tsk_57_a_task_that_others_have_cancelled_is_an_error_of_its_own() {
+    for revision in [D, E] {
+        let mut slow = slow(revision);
+        let script = move |message: &Value| match message["method"].as_str().unwrap() {
+            "tasks/get" => vec![ok(message, state(revision, "cancelled", json!({})))],
+            _ => slow(message),
+        };
+        let (result, seen) =
+            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
+        assert!(matches!(result, Err(CallError::TaskCancelled)), "{result:?}");
+        assert_eq!(methods(&seen).last(), Some(&"tasks/get"));
+    }
+}
+
+#[test]
+fn a_wait_that_is_dropped_can_be_repeated() {
+    let ((), seen) = play(E, slow(E), async |client| {
+        let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
+        for _ in 0..3 {
+            let wait = async { Some(task.wait().await) };
+            let late = async {
+                Timer::after(Duration::from_millis(60)).await;
+                None
+            };
+            assert!(future::or(wait, late).await.is_none());
+        }
+        assert_eq!(text(&task.wait().await.unwrap()), "done");
+    });
+    assert!(!methods(&seen).contains(&"tasks/cancel"));
+}
