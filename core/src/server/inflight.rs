@@ -34,6 +34,9 @@ pub(super) enum RequestKind {
     Request,
     /// A `subscriptions/listen`, and the kinds of changes that it reports.
     Listen(super::subscriptions::Kinds),
+    /// A `subscriptions/listen` that names tasks, whose acknowledgement is partly written.
+    #[cfg(feature = "tasks")]
+    Granting(super::subscriptions::Kinds),
     /// A `subscriptions/listen` that has been cancelled by the server; its result is not written
     /// yet.
     Ending,

@@ -22,8 +22,9 @@ impl Server<'_> {
     #[cfg(feature = "alloc")]
     pub(crate) fn next_listen(&self) -> Option<RequestHandle> {
         let is_listen = |slot: &Slot| {
-            self.requests.get(*slot).is_some_and(|pending| pending.kind != RequestKind::Request)
-                && self.peer.acknowledging != Some(*slot)
+            self.requests.get(*slot).is_some_and(|pending| {
+                matches!(pending.kind, RequestKind::Listen(_) | RequestKind::Ending)
+            }) && self.peer.acknowledging != Some(*slot)
         };
         self.requests.slots().find(is_listen).map(RequestHandle)
     }
@@ -42,6 +43,8 @@ impl Server<'_> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Remaining::Done) };
         match pending.kind {
             RequestKind::Request => Err(SendError::NotAllowed(NotAllowed::RequestKind)),
+            #[cfg(feature = "tasks")]
+            RequestKind::Granting(_) => Err(SendError::Full),
             // Over HTTP the result ends the stream, and the stream identifies the request.
             RequestKind::Listen(_) if !pending.exchange.is_session() => {
                 pending.kind = RequestKind::Ending;
@@ -102,6 +105,7 @@ impl Server<'_> {
             },
         };
         let sent = self.acknowledge(slot, id.as_str(), kinds, filter, tx);
+        self.peer.acknowledging = tx.is_open(subscription_key(slot)).then_some(slot);
         if sent.is_err() && self.peer.acknowledging.is_none() {
             self.remove_request(slot);
         }
@@ -129,11 +133,9 @@ impl Server<'_> {
         });
         let meta = SubscriptionMeta(RawJson::scanned(id));
         let params = object!({ "notifications": notifications, "_meta": meta });
-        let sent = tx.frame(subscription_key(slot), Revision::LATEST, &mut |writer| {
+        tx.frame(subscription_key(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params);
-        });
-        self.peer.acknowledging = tx.is_open(subscription_key(slot)).then_some(slot);
-        sent
+        })
     }
 
     /// Whether there is room for one more `subscriptions/listen`.

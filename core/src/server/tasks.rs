@@ -44,8 +44,8 @@ impl Server<'_> {
         };
         let Some(pending) = self.requests.get(handle.0) else { return Ok(()) };
         let mut kinds = match pending.kind {
-            RequestKind::Listen(kinds) => kinds,
-            RequestKind::Ending => return Ok(()),
+            RequestKind::Granting(kinds) => kinds,
+            RequestKind::Listen(_) | RequestKind::Ending => return Ok(()),
             RequestKind::Request => Kinds::read(filter, self.config.capabilities()),
         };
         let mut id = [0; crate::message::MAX_ID];
@@ -76,14 +76,19 @@ impl Server<'_> {
             }
             self.subscribe_to(handle.0, kinds, filter);
             if let Some(pending) = self.requests.get_mut(handle.0) {
-                pending.kind = RequestKind::Listen(kinds);
+                pending.kind = RequestKind::Granting(kinds);
             }
         }
         let sent = self.acknowledge(handle.0, id, kinds, filter, tx);
-        if sent.is_err() && !tx.is_open(subscription_key(handle.0)) {
-            self.subscriptions.drop_owner(Owner::listen(handle.0));
-            if let Some(pending) = self.requests.get_mut(handle.0) {
-                pending.kind = RequestKind::Request;
+        let is_open = tx.is_open(subscription_key(handle.0));
+        if let Some(pending) = self.requests.get_mut(handle.0) {
+            match sent {
+                Ok(()) => pending.kind = RequestKind::Listen(kinds),
+                Err(_) if is_open => {}
+                Err(_) => {
+                    pending.kind = RequestKind::Request;
+                    self.subscriptions.drop_owner(Owner::listen(handle.0));
+                }
             }
         }
         sent

@@ -88,6 +88,21 @@ impl Application {
         self.calls.retain(|call| server.is_call_open(*call));
     }
 
+    /// A request has become a subscription.
+    pub(super) fn listens(&mut self, request: RequestHandle) {
+        if let Some(at) = self.jobs.iter().position(|job| job.handle == request) {
+            self.jobs.remove(at);
+            self.listening.push(request);
+        }
+    }
+
+    /// A request has been answered, or has ended before.
+    pub(super) fn answered(&mut self, request: RequestHandle) {
+        if self.jobs.iter().any(|job| job.handle == request) {
+            self.forget(request);
+        }
+    }
+
     /// Removes a request that has ended.
     fn forget(&mut self, request: RequestHandle) -> Option<Job> {
         self.gone.push(request);
@@ -121,7 +136,8 @@ impl World<'_> {
             11 if self.script.once_in(3) => self.cancel(None),
             12 => self.end_listen(),
             13 => self.input_required(),
-            14 => self.notify(),
+            14 if self.script.once_in(2) => self.notify(),
+            14 => self.work_on_tasks(),
             _ => self.use_ended_handles(),
         }
     }
@@ -311,7 +327,7 @@ impl World<'_> {
     }
 
     /// Updates the state after a response.
-    fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
+    pub(super) fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
         if answered != Delivery::Sent {
             // The request may have been cancelled while its response was written; the line was
             // finished then.

@@ -108,7 +108,7 @@ const IDS: [&str; 14] = [
 
 const META: &str = concat!(
     r#""_meta":{"progressToken":%,"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-    r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{}},"io.modelcontextprotocol/logLevel":"info"}"#,
+    r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"io.modelcontextprotocol/logLevel":"info"}"#,
 );
 
 const CALLS: [&str; 4] = [
@@ -119,7 +119,7 @@ const CALLS: [&str; 4] = [
 ];
 
 /// `#` is the id of the message, `%` another one, `@` the id of a call of the server.
-const TEMPLATES: [&str; 46] = [
+const TEMPLATES: [&str; 57] = [
     r#"{"jsonrpc":"2.0","id":#,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":#,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"sampling":{},"roots":{"listChanged":true}},"clientInfo":{"name":"c","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":#,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -165,5 +165,16 @@ const TEMPLATES: [&str; 46] = [
     r#"{"jsonrpc":"2.0","id":#,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},META}}"#,
     r#"{"jsonrpc":"2.0","id":#,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
     r#"{"jsonrpc":"2.0","id":#,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"t","task":{"ttl":30000}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/get","params":{"taskId":"01010101010101010101010101010101"}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/result","params":{"taskId":"02020202020202020202020202020202"}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/cancel","params":{"taskId":"02020202020202020202020202020202"}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/list","params":{"cursor":"2"}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/list"}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/get","params":{"taskId":"01010101010101010101010101010101",META}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/update","params":{"taskId":"01010101010101010101010101010101","inputResponses":{"1":{},"2":{"action":"accept"},"03":{}},META}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tasks/cancel","params":{"taskId":"02020202020202020202020202020202",META}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"taskIds":["01010101010101010101010101010101","04040404040404040404040404040404","02020202020202020202020202020202"]},META}}"#,
     "Listening on stdio",
 ];

@@ -3,6 +3,7 @@
 mod application;
 mod corpus;
 mod ledger;
+mod tasks;
 mod world;
 
 use super::script::Script;

@@ -13,6 +13,7 @@ use super::super::script::Script;
 use super::application::{Application, Job};
 use super::corpus;
 use super::ledger::{Heard, Ledger};
+use super::tasks;
 use crate::memory::new_server;
 
 pub(super) type Machine = Server<'static>;
@@ -24,6 +25,7 @@ pub(super) struct World<'d> {
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) ledger: Ledger,
     pub(super) application: Application,
+    pub(super) tasks: tasks::State,
     pub(super) now: u64,
     /// Whether to print the lines.
     shows: bool,
@@ -82,6 +84,7 @@ impl<'d> World<'d> {
             tx,
             ledger: Ledger::default(),
             application: Application::default(),
+            tasks: tasks::State::new(),
             now: 0,
             shows: std::env::var_os("CHAOS_DATA").is_some(),
             intruding: false,
@@ -440,6 +443,8 @@ impl<'d> World<'d> {
                 && self.script.once_in(5)
             {
                 self.echo(&request);
+            } else if let ServerEvent::Request(request) = event {
+                self.task_request(&request);
             }
             if let Some((heard, ..)) = &mut self.frame {
                 heard.line = line;
@@ -494,7 +499,9 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
     .with(Can::RESOURCES_SUBSCRIBE)
     .with(Can::PROMPTS_LIST_CHANGED)
     .with(Can::COMPLETIONS)
-    .with(Can::LOGGING);
+    .with(Can::LOGGING)
+    .with(Can::TASKS_LIST)
+    .with(Can::TASKS_CANCEL);
 const FULL: ServerConfig =
     ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 
