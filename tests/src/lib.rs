@@ -9,4 +9,5 @@ pub mod endpoint;
 mod guide;
 pub mod memory;
 pub mod pair;
+pub mod stored;
 pub mod transcript;

@@ -33,9 +33,9 @@ const NEVER: u64 = u64::MAX;
 
 /// A [`Store`] in a file, with a limit in bytes.
 ///
-/// A call that changes something returns when the change is on the disk, after two `fsync`. One
-/// that changes nothing (a comparison that fails, a removal of nothing) writes nothing. Calls that
-/// change something wait for each other.
+/// A call that changes something returns when the change is on the disk, after at most three
+/// `fsync`. One that changes nothing (a comparison that fails, a removal of nothing) writes
+/// nothing. Calls that change something wait for each other.
 ///
 /// A record costs its key, its bytes and [`ENTRY_COST`]. A change first removes the records whose
 /// time is over; at the limit, `put` is [`StoreError::Full`].

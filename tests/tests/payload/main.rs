@@ -3,6 +3,7 @@
 mod foreign_values;
 mod oracle;
 mod rendered;
+mod stored;
 mod tables;
 mod types;
 mod values;

@@ -21,6 +21,7 @@ struct State {
     writes: Vec<Write>,
     /// The number of writes and syncs before power is lost.
     left: usize,
+    syncs: usize,
 }
 
 #[derive(Debug)]
@@ -33,11 +34,16 @@ impl Disk {
     /// A disk with this content, which loses power after `left` writes and syncs.
     pub(super) fn new(content: Vec<u8>, left: usize) -> Self {
         let (cached, synced) = (content.clone(), content);
-        Self(Arc::new(Mutex::new(State { cached, synced, writes: Vec::new(), left })))
+        Self(Arc::new(Mutex::new(State { cached, synced, writes: Vec::new(), left, syncs: 0 })))
     }
 
-    pub(super) fn has_power(&self) -> bool {
-        self.lock().left > 0
+    /// Returns the number of writes and syncs before power is lost.
+    pub(super) fn left(&self) -> usize {
+        self.lock().left
+    }
+
+    pub(super) fn syncs(&self) -> usize {
+        self.lock().syncs
     }
 
     /// Returns what is there after the loss of power. `random` decides which sectors of the writes
@@ -98,6 +104,7 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.operate()?;
+        state.syncs += 1;
         state.synced = state.cached.clone();
         state.writes.clear();
         Ok(())

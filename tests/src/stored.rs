@@ -1,0 +1,47 @@
+//! Any bytes in a store of tasks: they are a record or are refused, and nothing panics.
+
+use std::sync::Arc;
+
+use mcp_sansio::Instant;
+use mcp_sansio::tasks::{TaskOwner, TaskTime, TasksConfig, TasksState};
+use mcp_sansio_adapters::store::{
+    MemoryStore, RecordError, Seal, Store as _, TaskRecord, TaskStore,
+};
+
+/// A record of the last release, with its seal.
+const RECORD: &[u8] = include_bytes!("../../std-adapters/tests/store/task-record-1.bin");
+
+/// Reads the bytes as a record, and as changes of a valid one.
+pub fn survives(data: &[u8]) {
+    read(data);
+    let mut changed = RECORD[..RECORD.len() - 32].to_vec();
+    for change in data.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]]) >> 2) % changed.len();
+        match change[0] & 3 {
+            0 => changed.insert(at, change[2]),
+            1 if changed.len() > 1 => drop(changed.remove(at)),
+            _ => changed[at] = change[2],
+        }
+    }
+    read(&changed);
+}
+
+fn read(record: &[u8]) {
+    let decoded = TaskRecord::decode(record);
+    if let Ok(decoded) = &decoded {
+        assert_eq!(TaskRecord::decode(&decoded.encode().unwrap()).as_ref(), Ok(decoded));
+        let now = TaskTime::new(Instant::from_millis(1), 1_795_000_010_000);
+        let (config, mut state) = (TasksConfig::new(), TasksState::<1>::new());
+        let restored =
+            state.tasks(&config).restore(now, decoded.id, TaskOwner(0), &decoded.stored());
+        assert!(restored.is_ok(), "there is room");
+    }
+
+    let (store, seal) = (Arc::new(MemoryStore::new(1 << 20)), Seal::new([7; 32]));
+    store.put("task/a", record, None).unwrap();
+    store.put("task/b", &seal.seal("task/b", record.to_vec()), None).unwrap();
+    let mut loaded = Vec::new();
+    let tasks = TaskStore::new(store, seal);
+    tasks.load(|task| loaded.push(task.map_err(|damaged| damaged.error))).unwrap();
+    assert_eq!(loaded, [Err(RecordError::Seal), decoded]);
+}
