@@ -8,6 +8,8 @@ use crate::lifecycle::Revision;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;
 use crate::tx::Tx;
+#[cfg(feature = "tasks")]
+use core::fmt;
 use core::time::Duration;
 
 /// Progress of a request.
@@ -37,6 +39,24 @@ impl<'a> Progress<'a> {
     #[must_use]
     pub const fn message(self, message: &'a str) -> Self {
         Self { message: Some(message), ..self }
+    }
+
+    /// Returns the value.
+    #[must_use]
+    pub const fn done(&self) -> Amount {
+        self.done
+    }
+}
+
+/// Writes the message, or for example `3 of 10`.
+#[cfg(feature = "tasks")]
+impl fmt::Display for Progress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.message, self.total) {
+            (Some(message), _) => f.write_str(message),
+            (None, Some(total)) => write!(f, "{} of {total}", self.done),
+            (None, None) => self.done.fmt(f),
+        }
     }
 }
 
@@ -108,6 +128,21 @@ impl From<f64> for Amount {
         } else {
             Self { whole, millionths }
         }
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.whole)?;
+        if self.millionths == 0 {
+            return Ok(());
+        }
+        let (mut digits, mut width) = (self.millionths, 6);
+        while digits % 10 == 0 {
+            (digits, width) = (digits / 10, width - 1);
+        }
+        write!(f, ".{digits:0width$}")
     }
 }
 

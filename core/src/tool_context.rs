@@ -19,6 +19,8 @@ use crate::http::{RequestHead, site::Principal};
 use crate::progress::Progress;
 use crate::rx::Spare;
 use crate::server::{Change, LogMessage, Request, Server};
+#[cfg(feature = "tasks")]
+use crate::tasks::TaskId;
 use crate::time::Instant;
 use crate::tool_result::ToolError;
 use crate::tx::Tx;
@@ -75,6 +77,26 @@ pub trait Link {
     /// Closes the connection on which the client waits, if it can ask for the response later.
     fn release_connection(&self, request: RequestHandle) -> bool {
         let _ = request;
+        false
+    }
+
+    /// Returns the task that the call has become, if it has.
+    #[cfg(feature = "tasks")]
+    fn task(&self) -> Option<TaskId> {
+        None
+    }
+
+    /// Sets the status message of the task.
+    #[cfg(feature = "tasks")]
+    fn set_status(&self, message: &dyn fmt::Display) {
+        let _ = message;
+    }
+
+    /// Sets the status message of the task to this progress. Returns whether a notification is to
+    /// be sent, too (2025-11-25).
+    #[cfg(feature = "tasks")]
+    fn set_progress(&self, progress: &Progress<'_>) -> bool {
+        let _ = progress;
         false
     }
 
@@ -166,19 +188,49 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
         self.link.now()
     }
 
+    /// Returns the task that the call has become, if it has. Whoever knows its id may have the
+    /// result, unless tasks have owners: do not log it.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        self.link.task()
+    }
+
+    /// Sets the message that describes to people how the task goes, up to
+    /// [`MAX_STATUS_MESSAGE`](crate::tasks::MAX_STATUS_MESSAGE) bytes. Without effect while the
+    /// call is not a task.
+    #[cfg(feature = "tasks")]
+    pub fn set_status(&self, message: impl fmt::Display) {
+        self.link.set_status(&message);
+    }
+
     /// Reports progress, if the client asked for it: [`Server::progress`]. A notification longer
     /// than the output buffer is dropped.
+    ///
+    /// In a task it sets the status message: the message, or for example `3 of 10`. In 2025-11-25
+    /// it is sent as well, while the session lives.
     ///
     /// # Errors
     /// If the response is no longer awaited, or the notification cannot be sent. Use `?`: both end
     /// the tool.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), ToolError<'static>> {
+        #[cfg(feature = "tasks")]
+        if let Some(task) = self.link.task() {
+            let is_sent = self.link.set_progress(progress);
+            let meta = self.request.params.get("_meta").filter(|_| is_sent);
+            let Some(token) = meta.and_then(|meta| meta.get("progressToken")) else {
+                return Ok(());
+            };
+            return self
+                .notify_session(|server, tx| server.task_progress(task, token, progress, tx))
+                .await;
+        }
         let request = self.request.handle;
         self.notify(|server, tx| server.progress(self.now(), request, progress, tx)).await
     }
 
     /// Sends a log message, if the client asked for its level: [`Server::log`]. One longer than the
-    /// output buffer is dropped.
+    /// output buffer is dropped, and in 2026-07-28 one of a task.
     ///
     /// # Errors
     /// As [`progress`](Self::progress); also if the capability `logging` is not declared.
@@ -186,6 +238,13 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
         &self,
         message: &LogMessage<'_, T>,
     ) -> Result<(), ToolError<'static>> {
+        #[cfg(feature = "tasks")]
+        if let Some(task) = self.link.task() {
+            if self.request.revision.is_modern() {
+                return Ok(());
+            }
+            return self.notify_session(|server, tx| server.task_log(task, message, tx)).await;
+        }
         let request = self.request.handle;
         self.notify(|server, tx| server.log(request, message, tx)).await
     }
@@ -251,9 +310,24 @@ impl<'a, L: Link + ?Sized> ToolContext<'a, L> {
             Ok(())
         });
         match (sent.await, delivery) {
+            // It has become a task while it waited for room.
+            #[cfg(feature = "tasks")]
+            (Ok(()), Delivery::Gone) if self.link.task().is_some() => Ok(()),
             (Ok(()), Delivery::Gone) => Err(ToolError::GONE),
             (Ok(()) | Err(SendError::TooLarge), _) => Ok(()),
             (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    /// As [`notify`](Self::notify), for a task, which outlives the session.
+    #[cfg(feature = "tasks")]
+    async fn notify_session(
+        &self,
+        mut call: impl FnMut(&mut Server<'_>, &mut Tx<'_>) -> Result<Delivery, SendError>,
+    ) -> Result<(), ToolError<'static>> {
+        match self.send(|server, tx| call(server, tx).map(|_| ())).await {
+            Ok(()) | Err(SendError::TooLarge) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -2,11 +2,17 @@
 //! (2026-07-28, basic/patterns/mrtr), and the same in the memory of the server for older clients.
 
 use std::collections::HashSet;
+#[cfg(feature = "tasks")]
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll};
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::Progress;
 #[cfg(feature = "http")]
 use mcp_sansio::http::{RequestHead, site::Principal};
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, RawJson,
@@ -79,14 +85,13 @@ impl Round {
         Ok(Self { carried, ..Self::default() })
     }
 
-    /// Returns the next round of a call of an older client, with its responses.
+    /// Returns the next round of a call whose rounds the server makes, with the responses.
     pub(crate) fn next_round(
-        self,
+        &self,
         responses: impl IntoIterator<Item = (String, Response)>,
     ) -> Self {
-        let Self { carried, mut failed, next } = self;
-        let kept = next.into_inner().unwrap_or_else(PoisonError::into_inner).kept;
-        let carried = carried.as_ref().and_then(Carried::answers);
+        let (kept, mut failed) = (self.next().kept.take(), self.failed.clone());
+        let carried = self.carried.as_ref().and_then(Carried::answers);
         let mut answers: Vec<(String, String)> = carried
             .into_iter()
             .flat_map(RawJson::members)
@@ -138,11 +143,17 @@ impl Round {
 
     /// Returns the input response of this or an earlier round. A handler that keeps state accepts
     /// no response that comes without it.
-    fn input_response(&self, key: &str, request: &Request<'_>) -> Option<OwnedJson> {
+    pub(crate) fn input_response(&self, key: &str, request: &Request<'_>) -> Option<OwnedJson> {
         let carried = self.carried.as_ref().and_then(|carried| carried.answers()?.get(key));
         let alone = self.carried.is_none() && self.next().kept.is_some();
         let fresh = || fresh_responses(request)?.get(key).filter(|_| !alone);
         carried.or_else(fresh).map(OwnedJson::from)
+    }
+
+    /// Returns whether input requests are missing, so that the attempt is about to end.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn is_asking(&self) -> bool {
+        !self.next().missing.is_empty()
     }
 
     /// Returns the missing input requests.
@@ -287,6 +298,21 @@ impl Link for RoundLink<'_> {
 
     fn release_connection(&self, request: RequestHandle) -> bool {
         self.link.release_connection(request)
+    }
+
+    #[cfg(feature = "tasks")]
+    fn task(&self) -> Option<TaskId> {
+        self.link.task()
+    }
+
+    #[cfg(feature = "tasks")]
+    fn set_status(&self, message: &dyn fmt::Display) {
+        self.link.set_status(message);
+    }
+
+    #[cfg(feature = "tasks")]
+    fn set_progress(&self, progress: &Progress<'_>) -> bool {
+        self.link.set_progress(progress)
     }
 
     #[cfg(feature = "http")]

@@ -85,7 +85,7 @@ impl<'a> Change<'a> {
     }
 
     /// This task has changed: for each `subscriptions/listen` that names it (2026-07-28).
-    /// `details` is the task as of [`Tasks::details`](crate::tasks::Tasks::details).
+    /// `details` is the task as of [`TaskInfo::details`](crate::tasks::TaskInfo::details).
     #[cfg(feature = "tasks")]
     #[must_use]
     pub fn task(id: &'a str, details: RawJson<'a>) -> Self {

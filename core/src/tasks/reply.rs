@@ -8,8 +8,8 @@ use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision};
-use crate::rpc::RpcError;
-use crate::server::{Request, Server, related_task};
+use crate::rpc::{ErrorCode, RpcError};
+use crate::server::{Request, ResponseKind, Server, related_task};
 use crate::tx::Tx;
 use crate::types::meta::RELATED_TASK;
 
@@ -87,6 +87,22 @@ impl TaskReply {
         match self.0 {
             Reply::Details(task, ..) | Reply::Result(task, _) => Some(task),
             _ => None,
+        }
+    }
+
+    /// Returns the kind of the response, for a log.
+    #[must_use]
+    pub fn kind(&self, revision: Revision) -> ResponseKind {
+        match &self.0 {
+            Reply::Error(error) => ResponseKind::Error(error.code.number(revision)),
+            Reply::Result(_, TaskInfo { state: State::Ended(TaskEnd::ToolFailed), .. }) => {
+                ResponseKind::ToolFailed
+            }
+            // The code of a failed task is with its content.
+            Reply::Result(_, info) if info.end() != Some(TaskEnd::Completed) => {
+                ResponseKind::Error(ErrorCode::InternalError.number(revision))
+            }
+            _ => ResponseKind::Result,
         }
     }
 
@@ -180,19 +196,20 @@ impl Encode for Details<'_> {
     }
 }
 
-impl Tasks<'_> {
-    /// Returns how a task is now, with its result, its error or its input requests: the parameters
+impl TaskInfo {
+    /// Returns how the task is, with its result, its error or its input requests: the parameters
     /// of a notification of 2026-07-28, for clients with these capabilities.
     pub fn details<'x>(
-        &self,
+        &'x self,
         task: TaskKey,
-        info: &'x TaskInfo,
         content: &'x dyn TaskContent,
         client: ClientFeatures,
     ) -> impl Encode + use<'x> {
-        Details { content, task, info, client }
+        Details { content, task, info: self, client }
     }
+}
 
+impl Tasks<'_> {
     /// Returns a page of the list of tasks, for [`Server::respond`]. `reply` is what
     /// [`TaskStep::List`](super::TaskStep::List) has.
     pub fn list<'t>(&'t self, reply: &TaskReply) -> TaskList<'t> {

@@ -50,6 +50,8 @@ pub(super) enum Call<'a> {
     #[tool(flatten)]
     Slow(SlowCall),
     #[tool(flatten)]
+    Task(TaskCall<'a>),
+    #[tool(flatten)]
     Question(Question<'a>),
     #[tool(flatten)]
     Schema(SchemaCall<'a>),
@@ -97,6 +99,35 @@ pub(super) struct Slow {
     /// Name of the call in slow_cancelled
     #[arg(length = ..=100)]
     pub(super) name: Option<String>,
+}
+
+/// They may go on as tasks, as the suite expects it of them.
+#[derive(Tools)]
+pub(super) enum TaskCall<'a> {
+    /// Greets at once, never as a task
+    Greet { name: Text<'a> },
+    /// Takes the given time, as a task if the client supports it
+    #[tool(task)]
+    SlowCompute {
+        #[arg(range = 0.0..=3600.0)]
+        seconds: f64,
+        label: Option<Text<'a>>,
+    },
+    /// Fails after a second: a result with isError
+    #[tool(task = "required")]
+    FailingJob,
+    /// Ends with a JSON-RPC error
+    #[tool(task = "required")]
+    ProtocolErrorJob,
+    /// Asks for a confirmation
+    #[tool(task)]
+    ConfirmDelete { filename: Text<'a> },
+    /// Asks two questions at once
+    #[tool(task)]
+    MultiInput,
+    /// Asks for a name, and goes on as a task after that
+    #[tool(task = "required")]
+    TestToolWithTask,
 }
 
 /// They request input from the client.

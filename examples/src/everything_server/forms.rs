@@ -21,6 +21,12 @@ pub(super) struct Confirm {
 }
 
 #[derive(Input)]
+pub(super) struct Confirmation {
+    /// Delete it?
+    confirm: bool,
+}
+
+#[derive(Input)]
 pub(super) struct Colour {
     /// A colour
     color: String,

@@ -13,6 +13,7 @@ mod questions;
 mod resources;
 mod seal;
 mod slow;
+mod tasks;
 mod tools;
 mod transports;
 
@@ -44,7 +45,10 @@ type Answer = Result<String, ToolError<'static>>;
 pub fn app() -> App<BoxedHandler> {
     let server = Arc::new(Everything::default());
     let handler = boxed(move |ctx| handle(ctx, Arc::clone(&server)));
-    App::new(&CONFIG, handler).catalog(&CATALOG).state_protector(Signature::default())
+    App::new(&CONFIG, handler)
+        .catalog(&CATALOG)
+        .tasks(tasks::options())
+        .state_protector(Signature::default())
 }
 
 /// Responds to the requests that the catalog does not: lists, unknown names and missing arguments
@@ -74,7 +78,10 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
         .with(ServerFeatures::RESOURCES_SUBSCRIBE)
         .with(ServerFeatures::PROMPTS_LIST_CHANGED)
         .with(ServerFeatures::COMPLETIONS)
-        .with(ServerFeatures::LOGGING),
+        .with(ServerFeatures::LOGGING)
+        .with(ServerFeatures::TASKS)
+        .with(ServerFeatures::TASKS_CANCEL)
+        .with(ServerFeatures::TASKS_LIST),
 )
 .instructions("Tools whose names begin with test_ do what the conformance suite expects; begin with test_simple_text.")
 // Filling in a form may take a person this long.

@@ -128,7 +128,7 @@ async fn ask_model(ctx: ToolContext<'_>, key: &str, prompt: &str) -> Answer {
 }
 
 /// Checks and describes the response to a form.
-fn filled_in<'f, T: InputObject<'f>>(answer: &'f OwnedInputResponse) -> Answer {
+pub(super) fn filled_in<'f, T: InputObject<'f>>(answer: &'f OwnedInputResponse) -> Answer {
     answer.to_form::<T>()?;
     Ok(describe(&answer.to()?))
 }

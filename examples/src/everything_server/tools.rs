@@ -53,6 +53,7 @@ impl AsyncToolHandler for Everything {
                 "The watched resource has changed".into()
             }
             Call::Slow(call) => call.run(ctx).await?.into(),
+            Call::Task(call) => call.run(ctx).await?.into(),
             Call::Question(call) => call.run(ctx).await?.into(),
             Call::Schema(SchemaCall::JsonSchema202012(_)) => {
                 ctx.request().arguments().raw().as_str().into()

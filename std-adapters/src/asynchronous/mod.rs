@@ -148,6 +148,8 @@ pub use server::{
     Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
     Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };
+#[cfg(feature = "tasks")]
+pub use server::{MAX_TASK_RESULTS, MAX_TASKS, TaskOptions};
 #[cfg(feature = "smol")]
 pub use smol_streams::Socket;
 #[cfg(feature = "tokio")]

@@ -24,7 +24,7 @@ struct Task<K, F> {
 }
 
 /// The place of a future until it has ended or is removed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Place(usize);
 
 /// A future that has ended: its name, and its output or its panic.

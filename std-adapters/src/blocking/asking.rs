@@ -57,7 +57,7 @@ impl Asking {
             false => Finished::Waiting,
             true => {
                 let AskingCall { request, round, inputs } = self.calls.remove(at);
-                self.again = Some((request.as_request().handle, next_round(round, inputs)));
+                self.again = Some((request.as_request().handle, next_round(&round, inputs)));
                 Finished::Again(request)
             }
         }
@@ -78,7 +78,7 @@ impl Asking {
     }
 }
 
-fn next_round(round: Round, inputs: Vec<(String, Input)>) -> Round {
+fn next_round(round: &Round, inputs: Vec<(String, Input)>) -> Round {
     round.next_round(inputs.into_iter().filter_map(|(key, input)| match input {
         Input::Open(_) => None,
         Input::Done(response) => Some((key, response)),
@@ -114,7 +114,7 @@ impl Context<'_> {
             inputs.push((key, input));
         }
         if inputs.iter().all(|(_, input)| matches!(input, Input::Done(_))) {
-            return Ok(Some(next_round(round, inputs)));
+            return Ok(Some(next_round(&round, inputs)));
         }
         self.asking.calls.push(AskingCall { request: request.into(), round, inputs });
         Ok(None)

@@ -11,6 +11,8 @@ use super::context::{ActiveRequest, Origin};
 use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
+#[cfg(feature = "tasks")]
+use super::task_hub::TaskWork;
 use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -37,6 +39,11 @@ impl Settings {
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
+        #[cfg(feature = "tasks")]
+        if let Some(response) = self.tasks.respond(request, self.tasks.owner(&origin)) {
+            let telling = told(observed, response.kind(request.revision));
+            return Admission::Response(response, telling);
+        }
         let mut found = None;
         if let Some(catalog) = &self.catalog {
             let snapshot = catalog.snapshot();
@@ -59,6 +66,15 @@ impl Settings {
                 }
             }
         }
+        #[cfg(feature = "tasks")]
+        let task = match self.may_be_task(request, found.as_ref(), &origin, server) {
+            Ok(task) => task,
+            Err(error) => {
+                let response = PendingResponse::Refused(error);
+                let telling = told(observed, response.kind(request.revision));
+                return Admission::Response(response, telling);
+            }
+        };
         let round = match caught(|| Round::of(request, self.state_protector_ref())) {
             Ok(Ok(round)) => round,
             Ok(Err(why)) => {
@@ -85,7 +101,26 @@ impl Settings {
             kept: Kept::default(),
             origin,
             observed,
+            #[cfg(feature = "tasks")]
+            task,
             _params: params,
         }))
+    }
+
+    /// Returns the work of a call that may become a task.
+    #[cfg(feature = "tasks")]
+    fn may_be_task(
+        &self,
+        request: &Request<'_>,
+        found: Option<&Found>,
+        origin: &Origin,
+        server: &Server<'_>,
+    ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
+        let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
+        let mode = server.task_mode(request, tool.task_support())?;
+        let name = tool.key().as_plain().unwrap_or_default();
+        let owner = self.tasks.owner(origin);
+        let client = request.capabilities;
+        Ok(TaskWork::new(&self.tasks, mode, tool.task_support(), name, client, owner))
     }
 }

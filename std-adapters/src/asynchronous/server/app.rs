@@ -10,6 +10,8 @@ use super::broadcast::Broadcaster;
 use super::catalog::CatalogSource;
 use super::context::Context;
 use super::reply::IntoReply;
+#[cfg(feature = "tasks")]
+use super::task_hub::{TaskHub, TaskOptions};
 use crate::asynchronous::panics::Panic;
 use crate::observer::{Hooks, Observer, Watching};
 use crate::rounds::StateProtector;
@@ -43,6 +45,8 @@ pub(super) struct Settings {
     pub(super) idle_timeout: Option<Duration>,
     pub(super) shutdown_timeout: Option<Duration>,
     pub(super) broadcaster: Broadcaster,
+    #[cfg(feature = "tasks")]
+    pub(super) tasks: Arc<TaskHub>,
 }
 
 impl<H> App<H> {
@@ -69,6 +73,8 @@ impl<H> App<H> {
             idle_timeout: None,
             shutdown_timeout: None,
             broadcaster: Broadcaster::new(),
+            #[cfg(feature = "tasks")]
+            tasks: Arc::new(TaskHub::new(TaskOptions::new())),
         };
         Self { settings: Arc::new(settings), handler }
     }
@@ -206,6 +212,15 @@ impl<H> App<H> {
     #[must_use]
     pub fn shutdown_timeout(self, timeout: Duration) -> Self {
         self.with(|settings| settings.shutdown_timeout = Some(timeout))
+    }
+
+    /// Sets the limits and times of tasks. Calls become tasks where the configuration has
+    /// [`ServerFeatures::TASKS`](mcp_sansio::ServerFeatures::TASKS), the catalog says that the tool
+    /// supports it, and the client does, too.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn tasks(self, options: TaskOptions) -> Self {
+        self.with(|settings| settings.tasks = Arc::new(TaskHub::new(options)))
     }
 
     /// Returns the broadcaster, which reaches all connections.

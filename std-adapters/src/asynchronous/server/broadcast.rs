@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
 use mcp_sansio::Change;
+#[cfg(feature = "tasks")]
+use mcp_sansio::OwnedJson;
 
 use crate::shared_catalog::Listener;
 
@@ -38,12 +40,15 @@ pub(super) trait Receiver: Send + Sync {
 }
 
 /// An owned [`Change`].
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub(super) enum OwnedChange {
     Tools,
     Prompts,
     Resources,
     Resource(Arc<str>),
+    /// A task, for all that listen to it: its id, and its state as JSON.
+    #[cfg(feature = "tasks")]
+    Task(Arc<str>, Arc<OwnedJson>),
 }
 
 impl Broadcaster {
@@ -195,6 +200,8 @@ impl OwnedChange {
             Self::Prompts => Change::prompts(),
             Self::Resources => Change::resources(),
             Self::Resource(uri) => Change::resource(uri),
+            #[cfg(feature = "tasks")]
+            Self::Task(id, details) => Change::task(id, details.as_raw()),
         }
     }
 }

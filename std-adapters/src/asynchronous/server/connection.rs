@@ -85,8 +85,8 @@ impl<A, T, F> Connection<A, T, F> {
             observed: None,
             transport: Transport::Stream,
             _registration: settings.broadcaster.register(receiver),
+            runner: Runner::new(&settings, &shared.driver),
             shared,
-            runner: Runner::new(),
             timer: LazyTimer::new(),
             until: None,
             idle_timeout: settings.idle_timeout,
@@ -204,7 +204,8 @@ where
         if moved {
             return Ok(Round::Moved);
         }
-        let until = [self.until, self.ends_at].into_iter().flatten().min();
+        let until = [self.until, self.ends_at, self.runner.due()];
+        let until = until.into_iter().flatten().min();
         match until.filter(|_| self.end.is_none()).into_iter().chain(self.idle_at()).min() {
             Some(due) if self.timer.poll(cx, due) => Ok(Round::Moved),
             _ => Ok(Round::Still),

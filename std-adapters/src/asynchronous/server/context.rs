@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use mcp_sansio::http::RequestHead;
 #[cfg(feature = "http")]
 use mcp_sansio::http::site::{OwnedHead, Principal, ServerKey};
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::typed::{InputObject, OutputObject, Tools};
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
@@ -23,6 +25,8 @@ use super::parameters::method_not_found;
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
 use super::source::RequestSource;
+#[cfg(feature = "tasks")]
+use super::task_hub::TaskWork;
 use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::{Ended, ObservedRequest};
 use crate::rounds::Round;
@@ -48,6 +52,9 @@ pub(super) struct ActiveRequest {
     #[cfg_attr(not(feature = "http"), expect(dead_code))] // only HTTP requests have one
     pub(super) origin: Origin,
     pub(super) observed: Option<Box<ObservedRequest<'static>>>,
+    /// Of a call that may become a task.
+    #[cfg(feature = "tasks")]
+    pub(super) task: Option<Box<TaskWork>>,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
 }
@@ -120,6 +127,13 @@ impl ActiveRequest {
         let call = call.map_err(|faults| ToolError::from(faults).into_owned())?;
         self.is_valid.store(true, Relaxed);
         Ok(call)
+    }
+
+    /// Returns the task, once the call is one.
+    #[cfg(feature = "tasks")]
+    pub(super) fn task(&self) -> Option<(&TaskWork, TaskKey)> {
+        let task = self.task.as_deref()?;
+        Some((task, task.key()?))
     }
 
     /// Checks the result of a tool in debug builds.
@@ -198,6 +212,21 @@ impl Context {
     /// As [`reply`](Self::reply).
     pub fn structured<T: Encode + ?Sized>(&self, data: &T) -> HandlerResult {
         self.reply(&ToolOutput::Structured(data))
+    }
+
+    /// Returns the task that the call has become, if it has. Whoever knows its id may have the
+    /// result, unless tasks have owners: do not log it.
+    #[cfg(feature = "tasks")]
+    #[must_use]
+    pub fn task(&self) -> Option<TaskId> {
+        self.active.task.as_ref()?.id()
+    }
+
+    /// Sets the message that describes to people how the task goes: see
+    /// [`ToolContext::set_status`].
+    #[cfg(feature = "tasks")]
+    pub fn set_status(&self, message: impl fmt::Display) {
+        ToolContext::new(&self.unread_request(), self).set_status(message);
     }
 
     /// Reports progress to the client, if it asked for it (`progressToken`). Waits while the client
@@ -371,6 +400,10 @@ impl Context {
     /// case; this is for work that it has moved elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        if let Some((task, _)) = self.active.task() {
+            return !task.is_live();
+        }
         !self.source.is_open(&self.active)
     }
 

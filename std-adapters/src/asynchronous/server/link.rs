@@ -1,11 +1,18 @@
 //! The way of handlers to their connection.
 
+#[cfg(feature = "tasks")]
+use std::fmt;
 use std::task::{self, Poll};
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::{RequestHead, site::Principal};
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
+
+#[cfg(feature = "tasks")]
+use mcp_sansio::Progress;
 
 use super::broadcast::OwnedChange;
 use super::context::Context;
@@ -39,6 +46,23 @@ impl Link for Context {
         self.source.release_connection(&self.active)
     }
 
+    #[cfg(feature = "tasks")]
+    fn task(&self) -> Option<TaskId> {
+        self.task()
+    }
+
+    #[cfg(feature = "tasks")]
+    fn set_status(&self, message: &dyn fmt::Display) {
+        if let Some((task, _)) = self.active.task() {
+            task.set_message(message);
+        }
+    }
+
+    #[cfg(feature = "tasks")]
+    fn set_progress(&self, progress: &Progress<'_>) -> bool {
+        self.active.task().is_some_and(|(task, _)| task.set_progress(progress))
+    }
+
     #[cfg(feature = "http")]
     fn principal(&self) -> Option<&Principal> {
         self.principal()
@@ -66,6 +90,13 @@ impl Link for Context {
         input_request: &InputRequest<'_>,
         place: &mut Option<u64>,
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
+        #[cfg(feature = "tasks")]
+        if let Some((task, key_of_task)) = self.active.task() {
+            if let Some(response) = self.active.round.input_response(key, request) {
+                return Poll::Ready(Ok(response));
+            }
+            return task.poll_input(cx, key_of_task, input_request, request.revision, place);
+        }
         if request.revision.is_modern() {
             return Poll::Ready(self.active.round.input(request, key, input_request));
         }
@@ -77,6 +108,10 @@ impl Link for Context {
     }
 
     fn leave_input(&self, place: u64) {
+        #[cfg(feature = "tasks")]
+        if let Some((task, key)) = self.active.task() {
+            return task.leave_input(key, place);
+        }
         self.source.leave_input(&self.active, place);
     }
 }

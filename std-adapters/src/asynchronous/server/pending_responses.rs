@@ -9,6 +9,8 @@ use super::catalog::Snapshot;
 use super::context::ActiveRequest;
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
+#[cfg(feature = "tasks")]
+use super::task_hub::TaskResponse;
 use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
 
@@ -25,6 +27,9 @@ pub(super) enum PendingResponse {
         snapshot: Snapshot,
         _params: ParamsReservation,
     },
+    /// A response about a task.
+    #[cfg(feature = "tasks")]
+    Task(Box<TaskResponse>),
     /// An error before a handler has seen the request.
     Refused(RpcError<'static>),
 }
@@ -58,6 +63,8 @@ impl PendingResponse {
             Self::Reply(_) | Self::FromCatalog { .. } => ResponseKind::Result,
             Self::Failed(error) => error.response_kind(revision),
             Self::Input(..) => ResponseKind::InputRequired,
+            #[cfg(feature = "tasks")]
+            Self::Task(response) => response.kind(revision),
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
     }
@@ -73,6 +80,8 @@ impl Outcome<Server<'_>> for PendingResponse {
         match self {
             Self::Reply(json) => server.respond_raw(handle, json.as_raw(), tx),
             Self::Refused(error) => server.respond_error(handle, error, tx),
+            #[cfg(feature = "tasks")]
+            Self::Task(response) => response.send(server, handle, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
             }

@@ -5,13 +5,17 @@ use std::future::Future;
 use std::mem::take;
 use std::sync::Arc;
 use std::task::{self, Poll};
+use std::time::Instant;
 
 use mcp_sansio::{RequestHandle, RpcError};
 
 use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
+use super::driver_waker::DriverWaker;
 use super::pending_responses::PendingResponse;
-use super::reply::IntoReply;
+use super::reply::{HandlerResult, IntoReply};
+#[cfg(feature = "tasks")]
+use super::runner_tasks::RunningTasks;
 use super::source::RequestSource;
 use super::tasks::{Place, Tasks};
 use crate::asynchronous::panics::caught;
@@ -20,15 +24,17 @@ use crate::observer::Ended;
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request. A panic ends its own handler only.
 pub(super) struct Runner<K, F> {
-    handlers: Tasks<(K, Arc<ActiveRequest>), F>,
+    pub(super) handlers: Tasks<(K, Arc<ActiveRequest>), F>,
     servers: BTreeMap<K, Handlers>,
-    /// Responses of handlers that panicked before they had a future.
-    panicked: VecDeque<(K, RequestHandle)>,
+    /// Responses that no handler makes.
+    responses: VecDeque<(K, RequestHandle, PendingResponse)>,
     /// For the next server.
     unused: Handlers,
+    #[cfg(feature = "tasks")]
+    pub(super) tasks: RunningTasks<K>,
 }
 
-/// The handlers of one server.
+/// The handlers of one server. Those of tasks do not belong to it.
 #[derive(Default)]
 struct Handlers {
     running: Vec<(RequestHandle, Place)>,
@@ -42,17 +48,30 @@ pub(super) struct Job {
     pub(super) source: Arc<dyn RequestSource>,
 }
 
-impl<K: Ord, F> Runner<K, F> {
-    pub(super) fn new() -> Self {
+impl<K: Clone + Ord, F> Runner<K, F> {
+    pub(super) fn new(settings: &Settings, driver: &Arc<DriverWaker>) -> Self {
+        #[cfg(not(feature = "tasks"))]
+        let _ = (settings, driver);
         Self {
             handlers: Tasks::new(),
             servers: BTreeMap::new(),
-            panicked: VecDeque::new(),
+            responses: VecDeque::new(),
             unused: Handlers::default(),
+            #[cfg(feature = "tasks")]
+            tasks: RunningTasks::new(settings, driver),
         }
     }
 
-    /// Drops all handlers of a server.
+    /// Returns the time at which [`run`](Self::run) has something to do that wakes no task.
+    #[cfg_attr(not(feature = "tasks"), expect(clippy::unused_self))]
+    pub(super) fn due(&self) -> Option<Instant> {
+        #[cfg(feature = "tasks")]
+        return self.tasks.due();
+        #[cfg(not(feature = "tasks"))]
+        None
+    }
+
+    /// Drops all handlers of a server, except those of tasks.
     pub(super) fn end(&mut self, server: &K) {
         let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };
         for (_, place) in running {
@@ -61,12 +80,34 @@ impl<K: Ord, F> Runner<K, F> {
         waiting.iter().for_each(|job| job.request.ended(Ended::Gone));
     }
 
-    fn drop_handler(&mut self, place: Place, how: Ended) {
+    pub(super) fn drop_handler(&mut self, place: Place, how: Ended) {
+        #[cfg(feature = "tasks")]
+        self.tasks.forget(place);
         match self.handlers.remove(place) {
             Some(((_, request), Err(panic))) => request.panicked(&panic),
             Some(((_, request), Ok(()))) => request.ended(how),
             None => {}
         }
+    }
+
+    /// The handler of a request is not one of its server any more. Returns its place.
+    pub(super) fn release(&mut self, server: &K, request: RequestHandle) -> Option<Place> {
+        let running = &mut self.servers.get_mut(server)?.running;
+        let at = running.iter().position(|(running, _)| *running == request)?;
+        let (_, place) = running.swap_remove(at);
+        #[cfg(feature = "tasks")]
+        self.tasks.forget(place);
+        Some(place)
+    }
+
+    /// Responds to a request.
+    pub(super) fn respond(
+        &mut self,
+        server: &K,
+        request: RequestHandle,
+        response: PendingResponse,
+    ) {
+        self.responses.push_back((server.clone(), request, response));
     }
 }
 
@@ -80,6 +121,8 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         if let Some(observed) = &job.request.observed {
             observed.began();
         }
+        #[cfg(feature = "tasks")]
+        let Some(job) = self.begin_task(app, server, job) else { return };
         if !self.servers.contains_key(server) {
             self.servers.insert(server.clone(), take(&mut self.unused));
         }
@@ -90,35 +133,54 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Starts as many handlers of a server as may run.
-    fn start<H>(&mut self, app: &App<H>, server: &K)
+    pub(super) fn start<H>(&mut self, app: &App<H>, server: &K)
     where
         H: Fn(Context) -> F,
     {
-        let Some(handlers) = self.servers.get_mut(server) else { return };
-        while handlers.running.len() < app.settings.max_running
-            && let Some(Job { request, source }) = handlers.waiting.pop_front()
+        while let Some(handlers) = self.servers.get_mut(server)
+            && handlers.running.len() < app.settings.max_running
+            && let Some(job) = handlers.waiting.pop_front()
         {
-            let context = Context {
-                active: Arc::clone(&request),
-                source,
-                broadcaster: app.broadcaster().clone(),
-            };
-            let handle = request.handle;
-            match request.run(|| (app.handler)(context)) {
-                Ok(future) => {
-                    let place = self.handlers.insert((server.clone(), request), future);
+            let handle = job.request.handle;
+            #[cfg(feature = "tasks")]
+            let later = (Arc::downgrade(&job.request), Arc::clone(&job.source));
+            if let Some(place) = self.start_handler(app, server, job) {
+                #[cfg(feature = "tasks")]
+                self.tasks.plan(server, place, later);
+                if let Some(handlers) = self.servers.get_mut(server) {
                     handlers.running.push((handle, place));
-                }
-                Err(panic) => {
-                    request.panicked(&panic);
-                    self.panicked.push_back((server.clone(), handle));
                 }
             }
         }
-        if handlers.running.is_empty()
+        if self.servers.get(server).is_some_and(|handlers| handlers.running.is_empty())
             && let Some(handlers) = self.servers.remove(server)
         {
             self.unused = handlers;
+        }
+    }
+
+    /// Calls a handler. Returns the place of its future.
+    pub(super) fn start_handler<H>(
+        &mut self,
+        app: &App<H>,
+        server: &K,
+        Job { request, source }: Job,
+    ) -> Option<Place>
+    where
+        H: Fn(Context) -> F,
+    {
+        let context = Context {
+            active: Arc::clone(&request),
+            source,
+            broadcaster: app.broadcaster().clone(),
+        };
+        match request.run(|| (app.handler)(context)) {
+            Ok(future) => Some(self.handlers.insert((server.clone(), request), future)),
+            Err(panic) => {
+                request.panicked(&panic);
+                self.respond(server, request.handle, PendingResponse::PANICKED);
+                None
+            }
         }
     }
 
@@ -133,8 +195,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         {
             job.request.ended(how);
         }
-        if let Some(at) = handlers.running.iter().position(|(running, _)| *running == request) {
-            let (_, place) = handlers.running.swap_remove(at);
+        if let Some(place) = self.release(server, request) {
             self.drop_handler(place, how);
         }
         self.start(app, server);
@@ -154,8 +215,10 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         let mut moved = false;
         // Bounded, so that a handler that always wakes itself does not starve the others.
         for _ in 0..=2 * self.handlers.len() {
-            while let Some((server, request)) = self.panicked.pop_front() {
-                ended(&server, request, PendingResponse::PANICKED);
+            #[cfg(feature = "tasks")]
+            self.run_tasks(app);
+            while let Some((server, request, response)) = self.responses.pop_front() {
+                ended(&server, request, response);
             }
             let run = |(_, request): &(K, Arc<ActiveRequest>), poll: &mut dyn FnMut() -> _| {
                 request.run(poll)
@@ -163,13 +226,21 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             let Poll::Ready(done) = self.handlers.poll_next_with(cx, run) else { return moved };
             moved = true;
             let Some(((server, request), result)) = done else { continue };
-            if let Some(handlers) = self.servers.get_mut(&server) {
-                handlers.running.retain(|(running, _)| *running != request.handle);
-            }
-            let response = match result {
-                Ok(result) => caught(|| response(&app.settings, &request, result)),
+            let result = match result {
+                Ok(result) => caught(|| checked(&request, result)),
                 Err(panic) => Err(panic),
             };
+            #[cfg(feature = "tasks")]
+            if let Some((work, task)) = request.task() {
+                self.tasks.ended(task);
+                work.finish(&request, result);
+                continue;
+            }
+            self.release(&server, request.handle);
+            let response = result.and_then(|result| {
+                let protector = app.settings.state_protector_ref();
+                caught(|| PendingResponse::new(&request, result, protector))
+            });
             let response = response.unwrap_or_else(|panic| {
                 request.panicked(&panic);
                 PendingResponse::PANICKED
@@ -187,20 +258,19 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 }
 
-fn response(
-    settings: &Settings,
-    request: &ActiveRequest,
-    result: impl IntoReply,
-) -> PendingResponse {
+/// Returns the result of a handler, of which the observer is told if it is an error.
+fn checked(request: &ActiveRequest, result: impl IntoReply) -> HandlerResult {
     let result = result.into_reply(&request.request.as_request());
     let result = result.and_then(|reply| request.checked(reply));
     if let (Some(observed), Err(error)) = (&request.observed, &result) {
         observed.failed(error);
     }
-    PendingResponse::new(request, result, settings.state_protector_ref())
+    result
 }
 
 impl PendingResponse {
     /// The error that a client gets for a panic. Its text is for the log of the server only.
-    pub(super) const PANICKED: Self = Self::Refused(RpcError::internal("The handler panicked"));
+    pub(super) const PANICKED: Self = Self::Refused(RpcError::internal(PANICKED));
 }
+
+pub(super) const PANICKED: &str = "The handler panicked";

@@ -71,8 +71,7 @@ impl Context {
     /// [`target`](Self::target).
     pub async fn call_tool<H: ToolHandler>(self, handler: &Mutex<H>) -> HandlerResult {
         let request = self.unread_request();
-        // Of an older client: the server makes the rounds itself.
-        let mut own_round = (!request.revision.is_modern()).then(Round::default);
+        let mut own_round: Option<Round> = None;
         loop {
             let round = own_round.as_ref().unwrap_or(&self.active.round);
             let result = {
@@ -82,8 +81,8 @@ impl Context {
                 let mut handler = handler.lock().unwrap_or_else(PoisonError::into_inner);
                 handler.call(call, ToolContext::new(&request, &link)).into_reply(&request)
             };
-            match (own_round, result) {
-                (Some(round), Err(error)) if error.is_input_required() => {
+            match result {
+                Err(error) if error.is_input_required() && self.makes_rounds() => {
                     let missing = round.take_missing();
                     if missing.is_empty() {
                         return Err(error);
@@ -91,7 +90,7 @@ impl Context {
                     let responses = self.responses(&request, missing).await;
                     own_round = Some(round.next_round(responses));
                 }
-                (_, result) => return result,
+                result => return result,
             }
         }
     }
@@ -111,6 +110,16 @@ impl Context {
 }
 
 impl Context {
+    /// Whether input requests go to the client one by one: those to an older client, and those of a
+    /// task.
+    fn makes_rounds(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        if self.task().is_some() {
+            return true;
+        }
+        !self.unread_request().revision.is_modern()
+    }
+
     /// Sends input requests to an older client, and waits for its responses.
     async fn responses(
         &self,

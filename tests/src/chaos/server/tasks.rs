@@ -144,7 +144,7 @@ impl World<'_> {
             5 => assert_eq!(tasks.end(task, *self.script.pick(&ends), time), was_live),
             _ => {
                 let info = tasks.info(task).unwrap();
-                let details = tasks.details(task, &info, &Content, ClientFeatures::ROOTS);
+                let details = info.details(task, &Content, ClientFeatures::ROOTS);
                 let details = OwnedJson::new(&details, Revision::LATEST).unwrap();
                 let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
                 let id = which.to_string();

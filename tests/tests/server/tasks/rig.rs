@@ -323,7 +323,7 @@ impl Rig {
         let tasks = self.state.tasks(&self.config);
         let info = tasks.info(task).unwrap();
         let all = ClientFeatures::SAMPLING.with(ClientFeatures::ELICITATION_FORM);
-        let details = tasks.details(task, &info, &self.content, all);
+        let details = info.details(task, &self.content, all);
         let details = OwnedJson::new(&details, Revision::LATEST).unwrap();
         let status = OwnedJson::new(&info, Revision::V2025_11_25).unwrap();
         for mut change in

@@ -139,7 +139,7 @@ impl HttpServer {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let mut runner = Runner::new();
+        let mut runner = Runner::new(&self.0.settings, &self.0.driver);
         let mut work = VecDeque::new();
         let mut timer = LazyTimer::new();
         poll_fn(|cx| {
@@ -196,7 +196,8 @@ impl HttpServer {
             let request = SiteRequest { server: *server, request };
             self.with(|site, _| site.answer(request, response));
         });
-        if let Some(due) = until.map(|until| self.0.real_time(until))
+        let until = until.map(|until| self.0.real_time(until));
+        if let Some(due) = until.into_iter().chain(runner.due()).min()
             && timer.poll(cx, due)
         {
             self.with(|_, _| ());

@@ -1,0 +1,37 @@
+//! Messages about tasks to the runner of their handlers.
+
+use std::mem::take;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_sansio::tasks::TaskKey;
+
+use super::super::driver_waker::DriverWaker;
+
+/// What has happened to a task while its handler runs.
+pub(in super::super) enum Message {
+    /// It is over: drop the handler.
+    Over(TaskKey),
+    /// Clients are to be told of a change.
+    Changed(TaskKey),
+}
+
+/// The messages for one runner, which handles them where no mutex is locked.
+pub(in super::super) struct Mailbox {
+    driver: Arc<DriverWaker>,
+    messages: Mutex<Vec<Message>>,
+}
+
+impl Mailbox {
+    pub(in super::super) fn new(driver: Arc<DriverWaker>) -> Self {
+        Self { driver, messages: Mutex::default() }
+    }
+
+    pub(super) fn post(&self, message: Message) {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+        self.driver.notify();
+    }
+
+    pub(in super::super) fn take(&self) -> Vec<Message> {
+        take(&mut *self.messages.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

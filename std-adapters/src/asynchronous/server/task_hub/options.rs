@@ -1,0 +1,84 @@
+//! Options of tasks.
+
+use std::time::Duration;
+
+use mcp_sansio::tasks::TasksConfig;
+
+/// Limits and times of the tasks of an [`App`](super::super::App).
+#[derive(Clone, Debug)]
+pub struct TaskOptions {
+    pub(super) config: TasksConfig,
+    pub(super) max_tasks: u16,
+    pub(super) max_results: usize,
+    after: Duration,
+    after_of: Vec<(String, Duration)>,
+}
+
+impl TaskOptions {
+    /// Creates the default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            config: TasksConfig::new(),
+            max_tasks: MAX_TASKS,
+            max_results: MAX_TASK_RESULTS,
+            after: Duration::ZERO,
+            after_of: Vec::new(),
+        }
+    }
+
+    /// Sets how long tasks are kept, how often they should be polled, and how many of them one
+    /// owner can have.
+    #[must_use]
+    pub fn config(self, config: TasksConfig) -> Self {
+        Self { config, ..self }
+    }
+
+    /// Limits the tasks of all clients, ended ones included until their time is over. At the limit
+    /// a tool that needs no task runs as a call, and one that does is refused (-32603). A task
+    /// takes about 500 bytes and its result, and until it has ended its arguments and the future of
+    /// its handler. Default: [`MAX_TASKS`]; at most 65,534.
+    #[must_use]
+    pub fn max_tasks(self, max_tasks: u16) -> Self {
+        Self { max_tasks: max_tasks.min(u16::MAX - 1), ..self }
+    }
+
+    /// Limits the bytes of the results of all tasks. A task whose result has no room fails
+    /// (-32603).
+    /// Default: [`MAX_TASK_RESULTS`].
+    #[must_use]
+    pub fn max_results(self, max_results: usize) -> Self {
+        Self { max_results, ..self }
+    }
+
+    /// Sets the time that a call of a tool takes before it becomes a task, if the client supports
+    /// that (2026-07-28). Until then the tool can ask in rounds, and what ends earlier is an
+    /// ordinary result. Default: zero, which makes each call of such a tool a task.
+    #[must_use]
+    pub fn after(self, after: Duration) -> Self {
+        Self { after, ..self }
+    }
+
+    /// Sets [`after`](Self::after) of one tool.
+    #[must_use]
+    pub fn tool_after(mut self, tool: impl Into<String>, after: Duration) -> Self {
+        self.after_of.push((tool.into(), after));
+        self
+    }
+
+    pub(super) fn after_of(&self, tool: &str) -> Duration {
+        let found = self.after_of.iter().rfind(|(name, _)| name == tool);
+        found.map_or(self.after, |(_, after)| *after)
+    }
+}
+
+impl Default for TaskOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Default of [`TaskOptions::max_tasks`].
+pub const MAX_TASKS: u16 = 1024;
+/// Default of [`TaskOptions::max_results`], in bytes: 64 MiB.
+pub const MAX_TASK_RESULTS: usize = 64 << 20;
