@@ -264,12 +264,14 @@ impl ServerFeatures {
         false
     }
 
-    /// Reads a `ServerCapabilities` object by the rules of `revision`.
+    /// Reads a `ServerCapabilities` object. Only those for tasks depend on `revision`: methods
+    /// that are older than their capability are offered by declaring it.
+    #[cfg_attr(not(feature = "tasks"), expect(unused_variables))]
     pub(crate) fn read(declared: RawJson<'_>, revision: Revision) -> Self {
         let set = Self(read_rows(&Self::ROWS, declared));
         #[cfg(feature = "tasks")]
         let set = set.with(tasks::of_server(declared, revision));
-        set.known_in(revision)
+        set
     }
 
     /// Writes the members of a `ServerCapabilities` object, but `extensions`.

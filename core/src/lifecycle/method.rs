@@ -201,6 +201,6 @@ impl Rule {
 
     /// Whether a server with these capabilities has the method in this revision.
     pub(crate) fn allows(self, revision: Revision, declared: ServerFeatures) -> bool {
-        self.exists_in(revision) && declared.contains(self.needs.known_in(revision))
+        self.exists_in(revision) && declared.contains(self.needs)
     }
 }
