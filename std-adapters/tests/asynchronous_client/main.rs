@@ -19,6 +19,8 @@ mod pipe;
 mod script;
 mod servers;
 #[cfg(feature = "tasks")]
+mod task_script;
+#[cfg(feature = "tasks")]
 mod tasks;
 mod typed;
 

@@ -17,15 +17,14 @@ use serde_json::{Value, json};
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::run;
+use crate::task_script::{
+    D, E, RELATED, content, created, error, form, methods, ok, open, slow, state, task,
+};
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
 static OLD: ClientConfig<'_> = CLIENT.revisions(Revisions::only(D));
 static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
-
-const D: Revision = Revision::V2025_11_25;
-const E: Revision = Revision::V2026_07_28;
-const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// What the client has sent, by method and parameters; `-` for responses.
 type Seen = Rc<RefCell<Vec<(String, Value)>>>;
@@ -45,17 +44,10 @@ async fn serve(mut pipe: Pipe, revision: Revision, seen: Seen, mut script: Scrip
             let line: Vec<u8> = text.drain(..=end).collect();
             let message: Value = serde_json::from_slice(&line).unwrap();
             let name = message["method"].as_str().unwrap_or("-").to_owned();
-            let info = json!({"name": "lab", "version": "1"});
-            let said = match name.as_str() {
-                "server/discover" | "initialize" => {
-                    vec![ok(&message, opening(revision, &info))]
-                }
-                "notifications/initialized" => Vec::new(),
-                _ => {
-                    seen.borrow_mut().push((name, message["params"].clone()));
-                    script(&message)
-                }
-            };
+            let said = open(revision, &message).unwrap_or_else(|| {
+                seen.borrow_mut().push((name, message["params"].clone()));
+                script(&message)
+            });
             for message in said {
                 let line = format!("{message}\n");
                 if pipe.write_all(line.as_bytes()).await.is_err() {
@@ -64,55 +56,6 @@ async fn serve(mut pipe: Pipe, revision: Revision, seen: Seen, mut script: Scrip
             }
         }
     }
-}
-
-fn opening(revision: Revision, info: &Value) -> Value {
-    if revision.is_modern() {
-        let capabilities =
-            json!({"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}});
-        return json!({"resultType": "complete", "supportedVersions": [revision.as_str()], "capabilities": capabilities, "serverInfo": info, "ttlMs": 0, "cacheScope": "private"});
-    }
-    let tasks = json!({"cancel": {}, "requests": {"tools": {"call": {}}}});
-    json!({"protocolVersion": revision.as_str(), "capabilities": {"tools": {}, "tasks": tasks}, "serverInfo": info})
-}
-
-fn ok(request: &Value, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
-}
-
-fn error(request: &Value, code: i64) -> Value {
-    json!({"jsonrpc": "2.0", "id": request["id"], "error": {"code": code, "message": "no"}})
-}
-
-/// A task in the words of the dialect, which suggests the shortest interval.
-fn task(revision: Revision, status: &str, more: Value) -> Value {
-    let mut task = json!({"taskId": "t-1", "status": status, "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"});
-    let [ttl, poll] =
-        if revision.is_modern() { ["ttlMs", "pollIntervalMs"] } else { ["ttl", "pollInterval"] };
-    (task[ttl], task[poll]) = (json!(60_000), json!(100));
-    for (name, value) in more.as_object().unwrap() {
-        task[name] = value.clone();
-    }
-    task
-}
-
-fn created(revision: Revision) -> Value {
-    if !revision.is_modern() {
-        return json!({"task": task(revision, "working", json!({}))});
-    }
-    task(revision, "working", json!({"resultType": "task"}))
-}
-
-fn state(revision: Revision, status: &str, more: Value) -> Value {
-    let mut state = task(revision, status, more);
-    if revision.is_modern() {
-        state["resultType"] = json!("complete");
-    }
-    state
-}
-
-fn content(text: &str) -> Value {
-    json!({"content": [{"type": "text", "text": text}]})
 }
 
 /// Runs a client against a script. Returns what it did, and what the server has seen.
@@ -138,49 +81,8 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }
 
-fn methods(seen: &[(String, Value)]) -> Vec<&str> {
-    seen.iter().map(|(method, _)| method.as_str()).collect()
-}
-
 fn text(result: &OwnedJson) -> String {
     crate::script::text(result)
-}
-
-/// A server whose task works for two polls, then has this result.
-fn slow(revision: Revision) -> impl FnMut(&Value) -> Vec<Value> {
-    let mut polls = 0;
-    move |message| {
-        let method = message["method"].as_str().unwrap_or_default();
-        vec![match method {
-            "tools/call" if !revision.is_modern() && message["params"].get("task").is_none() => {
-                error(message, -32601)
-            }
-            "tools/call" => ok(message, created(revision)),
-            "tasks/get" => {
-                polls += 1;
-                let step = json!({ "statusMessage": format!("step {polls}") });
-                match polls {
-                    1 | 2 => ok(message, state(revision, "working", step)),
-                    _ if revision.is_modern() => ok(
-                        message,
-                        state(revision, "completed", json!({"result": content("done")})),
-                    ),
-                    _ => ok(message, state(revision, "completed", json!({}))),
-                }
-            }
-            "tasks/result" => {
-                let mut result = content("done");
-                result["_meta"] = json!({RELATED: {"taskId": "t-1"}});
-                ok(message, result)
-            }
-            "tasks/cancel" if revision.is_modern() => {
-                ok(message, json!({"resultType": "complete"}))
-            }
-            "tasks/cancel" => ok(message, state(revision, "cancelled", json!({}))),
-            "notifications/cancelled" => return Vec::new(),
-            other => panic!("{other}"),
-        }]
-    }
 }
 
 #[test]
@@ -340,10 +242,6 @@ fn stored_tasks_are_read_or_refused() {
     ] {
         assert_eq!(TaskRef::from_json(&good.replacen(from, to, 1)), None, "{from} {to}");
     }
-}
-
-fn form(message: &str) -> Value {
-    json!({"method": "elicitation/create", "params": {"message": message, "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The application's side of a client: its handler, its pending calls, its clock and its trace.
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::Changed;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, CallOptions, CallOutcome, Client, ClientEvent, Encode, Encoder, ErrorCode, InputRequired,
-    InputResponseParams, Instant, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest,
-    Turn, Tx,
+    InputResponseParams, Instant, OwnedJson, RawJson, ReadError, Revision, RpcError, SendError,
+    ServerRequest, Turn, Tx,
 };
 
 use super::connector::Clock;
@@ -31,6 +33,8 @@ pub(super) struct Application<'c> {
     input_time: u64,
     /// Number of further input requests whose time does not count.
     free_input_requests: u32,
+    #[cfg(feature = "tasks")]
+    pub(super) tasks: super::task::TaskFacts,
 }
 
 pub(super) type ClientTurn<'p> = Turn<'p, Client<'p>>;
@@ -60,6 +64,8 @@ impl<'c> Application<'c> {
             clock,
             input_time: 0,
             free_input_requests: FREE_INPUT_REQUESTS,
+            #[cfg(feature = "tasks")]
+            tasks: super::task::TaskFacts::default(),
         }
     }
 
@@ -111,13 +117,22 @@ impl<'c> Application<'c> {
     ) -> Result<CallId, Error> {
         match sent {
             Err(SendError::NotAllowed(_)) => Err(Error::Unsupported { method: method.to_owned() }),
-            call => Ok(self.calls.add(call?, method, params, options)),
+            call => {
+                let id = self.calls.add(call?, method, params, options);
+                #[cfg(feature = "tasks")]
+                if let (now, Some(pending)) = (self.now(), self.calls.get_mut(id)) {
+                    pending.started = now;
+                }
+                Ok(id)
+            }
         }
     }
 
     pub(super) fn handle_event(&mut self, event: &ClientEvent<'_>, turn: &mut ClientTurn<'_>) {
         match event {
             ClientEvent::Connected(opened) => {
+                #[cfg(feature = "tasks")]
+                self.tasks.connected(opened);
                 self.connect_state = ConnectState::Connected(Some(opened.result.into()))
             }
             ClientEvent::ConnectFailed(error) => {
@@ -125,7 +140,15 @@ impl<'c> Application<'c> {
             }
             ClientEvent::CallFinished { call, outcome } => self.handle_result(*call, outcome, turn),
             ClientEvent::Request(request) => self.handle_request(request, turn),
+            #[cfg(feature = "tasks")]
+            ClientEvent::TaskProgress { task_id, params } => {
+                self.handle_task_progress(*task_id, *params, event)
+            }
             event => {
+                #[cfg(feature = "tasks")]
+                if let ClientEvent::Changed { what: Changed::Task(task), .. } = event {
+                    self.handle_task_state(*task, turn);
+                }
                 self.unresponsive |= matches!(event, ClientEvent::Unresponsive);
                 let call = match event {
                     ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
@@ -138,15 +161,24 @@ impl<'c> Application<'c> {
                     pending.acknowledged |= matches!(event, ClientEvent::Listening { .. });
                     pending.id
                 });
-                if caught(|| self.handler.on_event(about, event)).is_err() {
-                    self.panicked(about);
-                }
+                self.report(about, event);
             }
+        }
+    }
+
+    /// Hands an event to the handler.
+    pub(super) fn report(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        if caught(|| self.handler.on_event(about, event)).is_err() {
+            self.panicked(about);
         }
     }
 
     fn handle_result(&mut self, call: Call, outcome: &CallOutcome<'_>, turn: &mut ClientTurn<'_>) {
         let Some((at, mut pending)) = self.calls.take_out(call) else { return };
+        #[cfg(feature = "tasks")]
+        if self.handle_task_result(&mut pending, outcome, turn) {
+            return self.calls.put_back(at, pending);
+        }
         let method = pending.method.clone();
         pending.result = match outcome {
             CallOutcome::Result(result) => Some(Ok((*result).into())),
@@ -176,22 +208,12 @@ impl<'c> Application<'c> {
         input: &InputRequired<'_>,
         turn: &mut ClientTurn<'_>,
     ) -> Result<(), Error> {
-        let mut responses = InputResponses(Vec::new());
         if input.requests().iter().nth(MAX_INPUT_REQUESTS).is_some() {
             return Err(Error::InputRequired(input.as_json().into()));
         }
-        for (key, request) in input.requests().iter() {
-            match self.call_handler(Some(pending.id), request?, turn) {
-                Ok(response) => responses.0.push((key.to_string(), response)),
-                Err(InputRefusal::Panicked) => {
-                    return Err(Error::HandlerPanicked { method: pending.method.clone() });
-                }
-                Err(InputRefusal::Refused) => {
-                    return Err(Error::InputRequired(input.as_json().into()));
-                }
-                Err(InputRefusal::NotSerializable(error)) => return Err(error.into()),
-            }
-        }
+        let requests = input.requests();
+        let responses = self.find_input(pending, requests.iter(), input.as_json(), turn)?;
+        let responses = InputResponses(responses);
         let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
         let inputs = InputResponseParams::new(input.round()).state(input.state().map(Into::into));
         let inputs =
@@ -202,9 +224,36 @@ impl<'c> Application<'c> {
         Ok(())
     }
 
+    /// Calls the handler for each input request of this result.
+    pub(super) fn find_input<'r, K: std::fmt::Display>(
+        &mut self,
+        pending: &PendingCall,
+        requests: impl Iterator<Item = (K, Result<InputRequest<'r>, ReadError>)>,
+        result: RawJson<'_>,
+        turn: &mut ClientTurn<'_>,
+    ) -> Result<Vec<(String, OwnedJson)>, Error> {
+        let mut responses = Vec::new();
+        for (key, request) in requests {
+            match self.call_handler(Some(pending.id), request?, turn) {
+                Ok(response) => responses.push((key.to_string(), response)),
+                Err(InputRefusal::Panicked) => {
+                    return Err(Error::HandlerPanicked { method: pending.method.clone() });
+                }
+                Err(InputRefusal::Refused) => return Err(Error::InputRequired(result.into())),
+                Err(InputRefusal::NotSerializable(error)) => return Err(error.into()),
+            }
+        }
+        Ok(responses)
+    }
+
     /// Responds to a request of a legacy server.
     fn handle_request(&mut self, request: &ServerRequest<'_>, turn: &mut ClientTurn<'_>) {
         let response = request.input_request().map(|input| self.call_handler(None, input, turn));
+        #[cfg(feature = "tasks")]
+        let response = response.map(|response| {
+            let revision = revision(turn.parts().0);
+            response.map(|json| crate::client::of_task(json, request.params.raw(), revision))
+        });
         let handle = request.handle;
         // An error means that the request is over.
         let _ = self.send(turn, |core, _, tx| match &response {

@@ -165,7 +165,13 @@ impl<'c> Client<'c> {
         options.log_level = options.log_level.or(self.log_level);
         // Only modern servers respond with `InputRequiredResult`, and only to these methods.
         let may_repeat = self.is_modern() && WITH_INPUT.contains(&method);
+        // A call that a server refuses without a task, or with one, is sent again.
+        #[cfg(feature = "tasks")]
+        let may_repeat =
+            may_repeat || self.app.tasks.has_old && method == mcp_sansio::methods::TOOLS_CALL;
         let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
+        #[cfg(feature = "tasks")]
+        let options = self.app.tasks.options(method, kept.as_ref(), options);
         let sent = self.send(|core, now, tx| core.request(now, method, params, options, tx));
         self.app.add_call(sent, method, kept, options)
     }
@@ -204,13 +210,20 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Cancels a call, or a [`listen`](Self::listen), and notifies the server. Returns `false` if
-    /// it was over already; its result is dropped then.
+    /// Cancels a call, the task that the server runs it as, or a [`listen`](Self::listen), and
+    /// notifies the server. Returns `false` if it was over already; its result is dropped then.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Io`].
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(pending) = self.app.calls.forget(call) else { return Ok(false) };
+        #[cfg(feature = "tasks")]
+        if let Some(task) = pending.task.as_ref().filter(|_| pending.result.is_none()) {
+            self.cancel_task(task.followed.id())?;
+            self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
+            self.flush()?;
+            return Ok(true);
+        }
         let was_open = self.core().is_call_open(pending.call);
         self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
         self.flush()?;

@@ -67,6 +67,15 @@ pub enum Error {
         /// The method.
         method: String,
     },
+    /// The task of the call was cancelled, by the server or by another client.
+    #[cfg(feature = "tasks")]
+    TaskCancelled,
+    /// The server does not have the task of the call any more.
+    #[cfg(feature = "tasks")]
+    TaskGone(mcp_sansio::TaskGone),
+    /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
+    #[cfg(feature = "tasks")]
+    OtherServer,
     /// A list was not read to its end.
     List {
         /// The method.
@@ -129,6 +138,12 @@ impl fmt::Display for Error {
             Self::HandlerPanicked { method } => {
                 write!(f, "the handler panicked on an input request for `{method}`")
             }
+            #[cfg(feature = "tasks")]
+            Self::TaskCancelled => f.write_str("the task was cancelled"),
+            #[cfg(feature = "tasks")]
+            Self::TaskGone(why) => why.fmt(f),
+            #[cfg(feature = "tasks")]
+            Self::OtherServer => f.write_str("the task belongs to another server or revision"),
             Self::List { method, error } => write!(f, "`{method}`: {error}"),
             Self::UnknownCall => {
                 f.write_str("unknown call: its result was returned already, or it was cancelled")

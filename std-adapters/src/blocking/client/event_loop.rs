@@ -70,7 +70,7 @@ impl Client<'_> {
 
     /// Handles what has come since the last call before any timeout: the response may be in it.
     pub(super) fn catch_up(&mut self) {
-        let due = self.core().poll_timeout();
+        let due = self.next_timeout();
         self.catch_up_steps =
             if due.is_some_and(|due| due <= self.app.now()) { CATCH_UP_STEPS } else { 0 };
         self.app.free_input_requests();
@@ -108,7 +108,7 @@ impl Client<'_> {
         let due = if self.catch_up_steps > 0 {
             Some(Instant::from_millis(0))
         } else {
-            self.core().poll_timeout()
+            self.next_timeout()
         };
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(self.app.now()));
@@ -129,6 +129,13 @@ impl Client<'_> {
             self.end();
         }
         Ok(moved)
+    }
+
+    fn next_timeout(&mut self) -> Option<Instant> {
+        let due = self.core().poll_timeout();
+        #[cfg(feature = "tasks")]
+        let due = [due, self.app.calls.next_task()].into_iter().flatten().min();
+        due
     }
 
     fn read_peer(&mut self) {
@@ -221,6 +228,8 @@ impl Client<'_> {
         self.most_pending = self.most_pending.max(self.pending());
         let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
         let (done, received) = http.exchange(&mut self.app.posts, reads, timeout)?;
+        #[cfg(feature = "tasks")]
+        (self.app.tasks.sessions = http.sessions());
         // Frees the memory that a long message needed.
         if self.most_pending > MAX_KEPT {
             (*self.connection.tx(), self.most_pending) = (empty_tx(&mut *self.transport), 0);
@@ -302,6 +311,8 @@ impl Client<'_> {
         {
             self.app.handle_event(&event, &mut turn);
         }
+        #[cfg(feature = "tasks")]
+        self.app.handle_task_timeouts(&mut turn);
         Ok(())
     }
 }

@@ -13,7 +13,8 @@ use mcp_sansio::http::client::Post;
 use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{HttpEngine, HttpTransport, Received};
 
-/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
+/// Streamable HTTP or HTTP+SSE, for a client that blocks:
+/// `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
 pub struct BlockingHttpTransport {
     http: HttpTransport,
@@ -25,6 +26,12 @@ impl BlockingHttpTransport {
     #[must_use]
     pub const fn new(http: HttpTransport) -> Self {
         Self { http, engine: None }
+    }
+
+    /// Returns how many sessions have begun in place of others.
+    #[cfg(feature = "tasks")]
+    pub(super) fn sessions(&self) -> u32 {
+        self.engine.as_ref().map_or(0, HttpEngine::sessions)
     }
 
     /// Takes messages and waits for one, for at most `timeout`.

@@ -86,6 +86,8 @@ mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
+#[cfg(feature = "tasks")]
+mod task;
 mod threaded;
 mod transport;
 
@@ -107,6 +109,8 @@ pub use crate::client::{
     LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
     ServerError, Stderr, StderrLines, Tools,
 };
+#[cfg(feature = "tasks")]
+pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
 #[cfg(feature = "derive")]
 pub use crate::client::{ToolCallError, TypedResult};
 

@@ -38,7 +38,7 @@ enum Closing {
 impl HttpEngine {
     /// Returns how many sessions have begun in place of others.
     #[cfg(feature = "tasks")]
-    pub(super) fn sessions(&self) -> u32 {
+    pub(crate) fn sessions(&self) -> u32 {
         self.shared.with(|state| state.generation)
     }
 
