@@ -21,8 +21,9 @@ use crate::tx::Tx;
 impl<'c> Catalog<'c> {
     /// Sends the response to a list request, or the error for an unknown name, URI or argument or
     /// for arguments that the schema of a tool does not allow, and returns
-    /// [`Target::Responded`]. For any other request it sends nothing and returns the entry
-    /// that the application has to respond for.
+    /// [`Target::Responded`]; with the feature `tasks` also the error for a tool that must be a
+    /// task or cannot be one (`Server::task_mode`). For any other request it sends nothing and
+    /// returns the entry that the application has to respond for.
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
@@ -70,6 +71,12 @@ impl<'c> Catalog<'c> {
             && (typed.respond)(prompt, server, request, tx)?
         {
             return Ok(Target::Responded);
+        }
+        #[cfg(feature = "tasks")]
+        if let Ok(Target::Tool(tool) | Target::InvalidArguments(tool)) = &target
+            && let Err(error) = server.task_mode(request, tool.task_support())
+        {
+            return server.respond_error(handle, &error, tx).map(|_| Target::Responded);
         }
         match target {
             Ok(Target::InvalidArguments(tool)) => {

@@ -458,17 +458,24 @@ impl Server<'_> {
     }
 }
 
+/// An input request, as [`InputRequest`] writes it.
+impl Encode for ClientRequest<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let params = match self.params {
+            Params::Input(params) => params,
+            Params::Other(_) => None,
+        };
+        object!(to, { "method": self.method, "params"?: params });
+    }
+}
+
 struct InputRequests<'x>(&'x [(&'x str, ClientRequest<'x>)]);
 
 impl Encode for InputRequests<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_object();
-        for (key, ClientRequest { method, params, .. }) in self.0 {
-            let params = match params {
-                Params::Input(params) => *params,
-                _ => None,
-            };
-            to.member(key, &object!({ "method": method, "params"?: params }));
+        for (key, request) in self.0 {
+            to.member(key, request);
         }
         to.end_object();
     }

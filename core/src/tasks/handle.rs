@@ -1,7 +1,5 @@
 //! Requests about tasks.
 
-use core::time::Duration;
-
 use super::entry::{Inputs, State, TaskEnd, TaskId, TaskInfo, TaskOwner, number};
 use super::reply::TaskReply;
 use super::{TaskKey, TaskTime, Tasks};
@@ -21,14 +19,16 @@ pub enum TaskMode {
     Either,
     /// As a task: the client asked for it (2025-11-25).
     Task {
-        /// The time that it asked for.
-        ttl: Option<Duration>,
+        /// The time that it asked for, in milliseconds. One that is not an integer of 64 bits is
+        /// the longest there is.
+        ttl_ms: Option<u64>,
     },
 }
 
 impl Server<'_> {
-    /// Returns whether a call is executed as a task. `support` is what the
-    /// [entry](crate::Entry::task_support) of the tool says.
+    /// Returns whether a call is executed as a task: always as an ordinary call by a server without
+    /// [`ServerFeatures::TASKS`]. `support` is what the [entry](crate::Entry::task_support) of the
+    /// tool says. A [`Catalog`](crate::Catalog) has sent the error for its tools.
     ///
     /// # Errors
     /// The error to respond with: -32601 if the tool needs a task and the client did not ask for
@@ -39,9 +39,12 @@ impl Server<'_> {
         request: &Request<'_>,
         support: TaskSupport,
     ) -> Result<TaskMode, RpcError<'static>> {
+        // A server without the capability ignores the member (basic/utilities/tasks).
+        if !self.config().capabilities().contains(ServerFeatures::TASKS) {
+            return Ok(TaskMode::Call);
+        }
         let needs_task = support == TaskSupport::Required;
-        let can_be_task = support != TaskSupport::Forbidden
-            && self.config().capabilities().contains(ServerFeatures::TASKS);
+        let can_be_task = support != TaskSupport::Forbidden;
         if request.revision.is_modern() {
             return match request.capabilities.contains(ClientFeatures::TASKS) {
                 true if can_be_task => Ok(TaskMode::Either),
@@ -49,25 +52,24 @@ impl Server<'_> {
                 _ => Ok(TaskMode::Call),
             };
         }
-        // A server without the capability ignores the member (basic/utilities/tasks).
-        let has_tasks = request.revision == Revision::V2025_11_25
-            && self.config().capabilities().contains(ServerFeatures::TASKS);
+        let has_tasks = request.revision == Revision::V2025_11_25;
         let not_found = |message| RpcError::new(ErrorCode::MethodNotFound, message);
         match request.params.get("task").filter(|_| has_tasks) {
             None if needs_task => Err(not_found("The tool must be called as a task")),
             None => Ok(TaskMode::Call),
             Some(_) if !can_be_task => Err(not_found("The tool cannot be called as a task")),
             Some(task) => {
-                let ttl = match task.get("ttl").filter(|ttl| !ttl.is_null()) {
-                    None => None,
-                    Some(ttl) => Some(ttl.as_f64().filter(|ttl| *ttl >= 0.0).ok_or(
-                        RpcError::invalid_params("params.task.ttl must be a number, not negative"),
-                    )?),
-                };
                 if !task.is_object() {
                     return Err(RpcError::invalid_params("params.task must be an object"));
                 }
-                Ok(TaskMode::Task { ttl: ttl.map(|ttl| Duration::from_millis(ttl as u64)) })
+                let ttl = task.get("ttl").filter(|ttl| !ttl.is_null());
+                let ttl_ms = ttl.map(|ttl| match ttl.as_u64() {
+                    None if ttl.is_number() && !ttl.as_str().starts_with('-') => Ok(u64::MAX),
+                    ttl_ms => ttl_ms.ok_or(RpcError::invalid_params(
+                        "params.task.ttl must be a number, not negative",
+                    )),
+                });
+                Ok(TaskMode::Task { ttl_ms: ttl_ms.transpose()? })
             }
         }
     }
@@ -145,7 +147,6 @@ impl Tasks<'_> {
         request: &Request<'f>,
         owner: TaskOwner,
     ) -> Option<TaskStep<'f>> {
-        let is_modern = request.revision.is_modern();
         match request.method {
             Method::TasksGet
             | Method::TasksResult
@@ -154,55 +155,62 @@ impl Tasks<'_> {
             | Method::TasksList => {}
             _ => return None,
         }
-        let refuse = |error| Some(TaskStep::Respond(TaskReply::error(error)));
-        if is_modern && !request.capabilities.contains(ClientFeatures::TASKS) {
-            return refuse(RpcError::missing_capability(ClientFeatures::TASKS));
-        }
-        if request.method == Method::TasksList {
-            return match self.page(request, owner, time) {
-                Some(reply) => Some(TaskStep::List(reply)),
-                None => refuse(RpcError::invalid_params("Invalid cursor")),
-            };
-        }
-        let Some(id) = request.params.get("taskId").and_then(RawJson::as_string) else {
-            return refuse(RpcError::invalid_params("params.taskId must be a string"));
-        };
-        let Some(task) = self.visible(id, owner, time, is_modern) else {
-            return refuse(RpcError::invalid_params("Unknown task"));
-        };
-        let info = self.info(task)?;
-        Some(match request.method {
-            Method::TasksUpdate => {
-                let responses = request.params.get("inputResponses");
-                let is_valid = |responses: &RawJson<'_>| {
-                    responses.is_object()
-                        && responses.members().all(|(_, response)| response.is_object())
-                };
-                let Some(responses) = responses.filter(is_valid) else {
-                    return refuse(RpcError::invalid_params(
-                        "params.inputResponses must be an object of objects",
-                    ));
-                };
-                let responses = TaskResponses { open: info.inputs, members: responses.members() };
-                self.close_inputs(task, responses.clone(), time);
-                TaskStep::Update(task, responses, TaskReply::EMPTY)
-            }
-            Method::TasksCancel if is_modern => match info.is_live() {
-                true => TaskStep::Cancel(task, TaskReply::EMPTY),
-                false => TaskStep::Respond(TaskReply::EMPTY),
+        let is_declared = request.capabilities.contains(ClientFeatures::TASKS);
+        let error = match request.revision.is_modern() && !is_declared {
+            true => RpcError::missing_capability(ClientFeatures::TASKS),
+            false => match self.step(time, request, owner) {
+                Ok(step) => return Some(step),
+                Err(invalid) => RpcError::invalid_params(invalid),
             },
-            Method::TasksCancel => {
-                if !self.end(task, TaskEnd::Cancelled, time) {
-                    return refuse(RpcError::invalid_params("The task has ended"));
-                }
-                TaskStep::Cancel(task, TaskReply::task(self.info(task)?))
-            }
-            Method::TasksResult if info.is_live() => TaskStep::Wait(task),
-            Method::TasksResult => TaskStep::Respond(TaskReply::result(task, info)),
-            _ if is_modern => {
-                TaskStep::Respond(TaskReply::details(task, info, request.capabilities))
-            }
-            _ => TaskStep::Respond(TaskReply::task(info)),
+        };
+        Some(TaskStep::Respond(TaskReply::error(error)))
+    }
+
+    /// Returns what to do, or why the parameters are invalid.
+    fn step<'f>(
+        &mut self,
+        time: TaskTime,
+        request: &Request<'f>,
+        owner: TaskOwner,
+    ) -> Result<TaskStep<'f>, &'static str> {
+        let is_modern = request.revision.is_modern();
+        if request.method == Method::TasksList {
+            return self.page(request, owner, time).map(TaskStep::List).ok_or("Invalid cursor");
+        }
+        let id = request.params.get("taskId").and_then(RawJson::as_string);
+        let id = id.ok_or("params.taskId must be a string")?;
+        let task = self.visible(id, owner, time, is_modern).ok_or(UNKNOWN)?;
+        if request.method == Method::TasksUpdate {
+            let responses = request.params.get("inputResponses");
+            let is_valid = |responses: &RawJson<'_>| {
+                responses.is_object()
+                    && responses.members().all(|(_, response)| response.is_object())
+            };
+            let responses = responses
+                .filter(is_valid)
+                .ok_or("params.inputResponses must be an object of objects")?;
+            let open = self.live(task).map_or(Inputs::NONE, |entry| entry.inputs);
+            let responses = TaskResponses { open, members: responses.members() };
+            self.close_inputs(task, responses.clone(), time);
+            return Ok(TaskStep::Update(task, responses, TaskReply::EMPTY));
+        }
+        if request.method == Method::TasksCancel
+            && !is_modern
+            && !self.end(task, TaskEnd::Cancelled, time)
+        {
+            return Err("The task has ended");
+        }
+        let info = self.info(task).ok_or(UNKNOWN)?;
+        let is_live = info.is_live();
+        let reply = match request.method {
+            Method::TasksCancel if is_modern => TaskReply::EMPTY,
+            Method::TasksResult => TaskReply::result(task, info),
+            _ => TaskReply::state(task, info, request.capabilities),
+        };
+        Ok(match request.method {
+            Method::TasksResult if is_live => TaskStep::Wait(task),
+            Method::TasksCancel if is_live || !is_modern => TaskStep::Cancel(task, reply),
+            _ => TaskStep::Respond(reply),
         })
     }
 
@@ -212,7 +220,7 @@ impl Tasks<'_> {
     pub fn result(&self, task: TaskKey) -> TaskReply {
         match self.info(task) {
             Some(info) => TaskReply::result(task, info),
-            None => TaskReply::error(RpcError::invalid_params("Unknown task")),
+            None => TaskReply::error(RpcError::invalid_params(UNKNOWN)),
         }
     }
 
@@ -264,6 +272,8 @@ impl Tasks<'_> {
         }
     }
 }
+
+const UNKNOWN: &str = "Unknown task";
 
 impl TaskInfo {
     pub(super) const fn inputs(&self) -> Inputs {

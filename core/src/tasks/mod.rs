@@ -170,7 +170,7 @@ impl Tasks<'_> {
         self.len() == 0
     }
 
-    /// Creates a task. `ttl` is what the client asks for ([`TaskMode::Task`]), up to the
+    /// Creates a task. `ttl_ms` is what the client asks for ([`TaskMode::Task`]), up to the
     /// [limit](TasksConfig::max_ttl).
     ///
     /// # Errors
@@ -181,11 +181,12 @@ impl Tasks<'_> {
         time: TaskTime,
         id: TaskId,
         owner: TaskOwner,
-        ttl: Option<Duration>,
+        ttl_ms: Option<u64>,
     ) -> Result<TaskKey, TaskError> {
-        let ttl = ttl.unwrap_or(self.config.ttl).min(self.config.max_ttl);
-        let expires = time.now.saturating_add(ttl);
-        let ttl_ms = expires.as_millis().saturating_sub(time.now.as_millis());
+        let after = |ttl| time.now.saturating_add(ttl).as_millis() - time.now.as_millis();
+        let ttl_ms =
+            ttl_ms.unwrap_or_else(|| after(self.config.ttl)).min(after(self.config.max_ttl));
+        let expires = Instant::from_millis(time.now.as_millis() + ttl_ms);
         self.insert(id, owner, expires, time.unix_ms, ttl_ms)
     }
 
@@ -248,7 +249,7 @@ impl Tasks<'_> {
     #[must_use]
     pub fn info(&self, task: TaskKey) -> Option<TaskInfo> {
         let entry = self.index.table.get(task.0)?;
-        let poll_ms = self.config.poll_interval.as_millis();
+        let poll = Instant::from_millis(0).saturating_add(self.config.poll_interval);
         Some(TaskInfo {
             id: entry.id,
             state: entry.state,
@@ -256,7 +257,7 @@ impl Tasks<'_> {
             created: entry.created,
             updated: entry.updated,
             ttl_ms: entry.ttl_ms,
-            poll_ms: u64::try_from(poll_ms).unwrap_or(u64::MAX),
+            poll_ms: poll.as_millis(),
             message: entry.message,
         })
     }

@@ -50,10 +50,16 @@ enum Reply {
     Error(RpcError<'static>),
     Empty,
     Created(TaskInfo),
-    Task(TaskInfo),
-    Details(TaskKey, TaskInfo, ClientFeatures),
-    Result(TaskKey, TaskInfo),
+    Task(TaskKey, TaskInfo, Shows),
     Page { owner: TaskOwner, now: TaskTime, from: u16 },
+}
+
+/// The part of a task that a response has.
+#[derive(Clone, Copy, Debug)]
+enum Shows {
+    /// How it goes; from 2026-07-28 on with its result, or what it asks these clients.
+    State(ClientFeatures),
+    Result,
 }
 
 impl TaskReply {
@@ -69,23 +75,19 @@ impl TaskReply {
         Self(Reply::Error(error))
     }
 
-    pub(super) const fn task(info: TaskInfo) -> Self {
-        Self(Reply::Task(info))
-    }
-
-    pub(super) const fn details(task: TaskKey, info: TaskInfo, client: ClientFeatures) -> Self {
-        Self(Reply::Details(task, info, client))
+    pub(super) const fn state(task: TaskKey, info: TaskInfo, client: ClientFeatures) -> Self {
+        Self(Reply::Task(task, info, Shows::State(client)))
     }
 
     pub(super) const fn result(task: TaskKey, info: TaskInfo) -> Self {
-        Self(Reply::Result(task, info))
+        Self(Reply::Task(task, info, Shows::Result))
     }
 
     /// Returns the task whose content the response has.
     #[must_use]
     pub const fn content_of(&self) -> Option<TaskKey> {
         match self.0 {
-            Reply::Details(task, ..) | Reply::Result(task, _) => Some(task),
+            Reply::Task(task, ..) => Some(task),
             _ => None,
         }
     }
@@ -95,13 +97,12 @@ impl TaskReply {
     pub fn kind(&self, revision: Revision) -> ResponseKind {
         match &self.0 {
             Reply::Error(error) => ResponseKind::Error(error.code.number(revision)),
-            Reply::Result(_, TaskInfo { state: State::Ended(TaskEnd::ToolFailed), .. }) => {
-                ResponseKind::ToolFailed
-            }
-            // The code of a failed task is with its content.
-            Reply::Result(_, info) if info.end() != Some(TaskEnd::Completed) => {
-                ResponseKind::Error(ErrorCode::InternalError.number(revision))
-            }
+            Reply::Task(_, info, Shows::Result) => match info.end() {
+                Some(TaskEnd::Completed) => ResponseKind::Result,
+                Some(TaskEnd::ToolFailed) => ResponseKind::ToolFailed,
+                // The code of a failed task is with its content.
+                _ => ResponseKind::Error(ErrorCode::InternalError.number(revision)),
+            },
             _ => ResponseKind::Result,
         }
     }
@@ -131,12 +132,11 @@ impl TaskReply {
             Reply::Empty | Reply::Page { .. } => {
                 server.respond::<dyn Encode>(request, &RawJson::EMPTY, tx)
             }
-            Reply::Task(info) => server.respond::<dyn Encode>(request, info, tx),
-            Reply::Details(task, info, client) => {
+            Reply::Task(task, info, Shows::State(client)) => {
                 let details = Details { content, task: *task, info, client: *client };
                 server.respond::<dyn Encode>(request, &details, tx)
             }
-            Reply::Result(task, info) => match info.state {
+            Reply::Task(task, info, Shows::Result) => match info.state {
                 State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) => {
                     let related = related_task(info.id);
                     let meta =
@@ -161,7 +161,7 @@ impl TaskReply {
     }
 }
 
-/// A task with its result, its error or its input requests (2026-07-28).
+/// A task; from 2026-07-28 on with its result, its error or its input requests.
 struct Details<'x> {
     content: &'x dyn TaskContent,
     task: TaskKey,
@@ -175,6 +175,7 @@ impl Encode for Details<'_> {
         to.begin_object();
         info.write_members(to);
         match info.state {
+            _ if !to.revision().is_modern() => {}
             State::Live if !info.inputs().is_empty() && to.key("inputRequests") => {
                 to.begin_object();
                 let shown = |number: &u32| client.contains(content.needs(task, *number));

@@ -78,14 +78,14 @@ impl World<'_> {
                 let Ok(mode) = self.server.task_mode(request, TaskSupport::Optional) else {
                     return;
                 };
-                let ttl = match mode {
+                let ttl_ms = match mode {
                     TaskMode::Call => return,
                     TaskMode::Either => None,
-                    TaskMode::Task { ttl } => ttl,
+                    TaskMode::Task { ttl_ms } => ttl_ms,
                 };
                 let id = id(1 + self.script.below(4) as u8);
                 let mut tasks = self.tasks.tasks(&CONFIG);
-                let Ok(task) = tasks.create(time, id, OWNER, ttl) else { return };
+                let Ok(task) = tasks.create(time, id, OWNER, ttl_ms) else { return };
                 TaskReply::created(tasks.info(task).unwrap())
             }
             None => return,

@@ -242,7 +242,7 @@ impl Rig {
             TaskSupport::Forbidden
         };
         let mode = state.server(config).task_mode(request, support);
-        let ttl = match mode {
+        let ttl_ms = match mode {
             Err(error) => {
                 return send(tx, sent, |tx| {
                     state.server(config).respond_error(request.handle, &error, tx)
@@ -254,13 +254,13 @@ impl Rig {
                 });
             }
             Ok(TaskMode::Either) => None,
-            Ok(TaskMode::Task { ttl }) => ttl,
+            Ok(TaskMode::Task { ttl_ms }) => ttl_ms,
         };
         self.created += 1;
         let id = TaskId::new([self.created; 16]);
         let time = self.time();
         let mut tasks = self.state.tasks(&self.config);
-        let reply = match tasks.create(time, id, owner, ttl) {
+        let reply = match tasks.create(time, id, owner, ttl_ms) {
             Ok(task) => TaskReply::created(tasks.info(task).unwrap()),
             Err(error) => {
                 let error = RpcError::internal(error.as_str());

@@ -157,7 +157,7 @@ impl TaskHub {
     fn create(
         &self,
         owner: TaskOwner,
-        ttl: Option<Duration>,
+        ttl_ms: Option<u64>,
         client: ClientFeatures,
         runner: &Arc<Mailbox>,
     ) -> Result<(TaskKey, TaskInfo), TaskError> {
@@ -168,7 +168,7 @@ impl TaskHub {
         let mut state = self.lock();
         state.expire(&self.options, time);
         let mut tasks = state.tasks.tasks(&self.options.config);
-        let key = tasks.create(time, TaskId::new(id), owner, ttl)?;
+        let key = tasks.create(time, TaskId::new(id), owner, ttl_ms)?;
         let info = tasks.info(key).ok_or(TaskError::Full)?;
         let kept = Kept {
             runner: Arc::clone(runner),

@@ -26,7 +26,7 @@ pub(in super::super) struct TaskWork {
     owner: TaskOwner,
     client: ClientFeatures,
     /// The time that the client asks for.
-    ttl: Option<Duration>,
+    ttl_ms: Option<u64>,
     /// When the call becomes a task.
     after: Duration,
     /// Whether the call must not be a call.
@@ -44,16 +44,16 @@ impl TaskWork {
         client: ClientFeatures,
         owner: TaskOwner,
     ) -> Option<Box<Self>> {
-        let (ttl, after, is_asked) = match mode {
+        let (ttl_ms, after, is_asked) = match mode {
             TaskMode::Call => return None,
             TaskMode::Either => (None, hub.options.after_of(tool), false),
-            TaskMode::Task { ttl } => (ttl, Duration::ZERO, true),
+            TaskMode::Task { ttl_ms } => (ttl_ms, Duration::ZERO, true),
         };
         Some(Box::new(Self {
             hub: Arc::clone(hub),
             owner,
             client,
-            ttl,
+            ttl_ms,
             after,
             is_required: is_asked || support == TaskSupport::Required,
             task: OnceLock::new(),
@@ -73,7 +73,7 @@ impl TaskWork {
         &self,
         runner: &Arc<Mailbox>,
     ) -> Result<Option<(TaskKey, PendingResponse)>, PendingResponse> {
-        match self.hub.create(self.owner, self.ttl, self.client, runner) {
+        match self.hub.create(self.owner, self.ttl_ms, self.client, runner) {
             Ok((key, info)) => {
                 let _ = self.task.set((key, info.id()));
                 Ok(Some((key, created(info))))
