@@ -53,8 +53,10 @@ pub use task_store::{DamagedRecord, TaskStore};
 /// Keys are text with parts between slashes, such as `task/` and an id. A store gives no meaning to
 /// keys and bytes. Bytes that come from it are input: they are checked by a [`Seal`] before use.
 ///
-/// Each call happens as a whole or not at all, also when the process is killed in between, and
-/// calls from several threads, or processes if the store can be shared, happen in some order.
+/// Each call happens as a whole or not at all, also when the process is killed in between. Calls
+/// from several threads, or processes if the store can be shared, happen in some order: one that
+/// begins after another has returned sees what that has changed. A store that is only eventually
+/// consistent has to wait for it (extension `io.modelcontextprotocol/tasks`, task creation).
 pub trait Store: Send + Sync {
     /// Returns the bytes under the key, unless there are none or their time is over.
     ///

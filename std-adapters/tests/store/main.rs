@@ -4,3 +4,5 @@ mod memory;
 mod records;
 mod seals;
 mod suite;
+#[cfg(feature = "smol")]
+mod threads;

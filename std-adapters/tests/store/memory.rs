@@ -7,7 +7,7 @@ use mcp_sansio_adapters::store::{ENTRY_COST, MemoryStore, Store as _};
 use super::suite;
 
 #[test]
-fn a_store_in_memory_is_a_store() {
+fn tex_09_a_store_in_memory_is_a_store() {
     suite::run(|clock, limit| MemoryStore::new(limit).clock(move || clock.now()));
 }
 

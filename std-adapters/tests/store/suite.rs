@@ -32,8 +32,9 @@ impl Clock {
 /// Runs all tests, each in a store of its own that `make` makes, whose time is that of the clock,
 /// and whose limit is this number of bytes.
 pub(crate) fn run<S: Store + 'static>(make: impl Fn(Clock, usize) -> S) {
-    let tests: [fn(Arc<dyn Store>, Clock); 10] = [
+    let tests: [fn(Arc<dyn Store>, Clock); 11] = [
         a_record_is_what_was_put_last,
+        a_change_is_seen_by_all_who_read_after_it,
         keys_and_bytes_may_be_anything,
         a_record_is_gone_when_its_time_is_over,
         a_later_put_decides_the_time,
@@ -63,6 +64,17 @@ fn a_record_is_what_was_put_last(store: Arc<dyn Store>, _: Clock) {
     store.remove("a").unwrap();
     assert_eq!(store.get("a").unwrap(), None);
     assert_eq!(store.get("b").unwrap().unwrap(), b"2");
+}
+
+fn a_change_is_seen_by_all_who_read_after_it(store: Arc<dyn Store>, _: Clock) {
+    for number in 0_u8..8 {
+        let key = format!("task/{number}");
+        store.put(&key, &[number], None).unwrap();
+        let elsewhere = Arc::clone(&store);
+        let read = move || (elsewhere.get(&key).unwrap(), elsewhere.keys("task/").unwrap().len());
+        let (found, listed) = thread::spawn(read).join().unwrap();
+        assert_eq!((found.unwrap(), listed), (vec![number], usize::from(number) + 1));
+    }
 }
 
 fn keys_and_bytes_may_be_anything(store: Arc<dyn Store>, _: Clock) {
