@@ -8,10 +8,12 @@ use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision};
-use crate::rpc::{ErrorCode, RpcError};
-use crate::server::{Request, ResponseKind, Server, related_task};
+use crate::rpc::RpcError;
+use crate::server::{Request, Server, related_task};
 use crate::tx::Tx;
 use crate::types::meta::RELATED_TASK;
+#[cfg(feature = "alloc")]
+use crate::{rpc::ErrorCode, server::ResponseKind};
 
 /// What the program keeps of its tasks. Each function may be called several times for one task, and
 /// must write the same then.
@@ -93,6 +95,7 @@ impl TaskReply {
     }
 
     /// Returns the kind of the response, for a log.
+    #[cfg(feature = "alloc")]
     #[must_use]
     pub fn kind(&self, revision: Revision) -> ResponseKind {
         match &self.0 {

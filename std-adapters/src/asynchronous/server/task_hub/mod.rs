@@ -5,8 +5,8 @@ mod options;
 mod response;
 mod work;
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
+#[cfg(feature = "http")]
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
@@ -33,6 +33,7 @@ pub(super) use work::TaskWork;
 pub(super) struct TaskHub {
     options: TaskOptions,
     begun: time::Instant,
+    #[cfg(feature = "http")]
     owners: RandomState,
     state: Mutex<State>,
 }
@@ -71,6 +72,7 @@ impl TaskHub {
         Self {
             options,
             begun: time::Instant::now(),
+            #[cfg(feature = "http")]
             owners: RandomState::new(),
             state: Mutex::new(state),
         }
