@@ -12,6 +12,8 @@ mod pages;
 mod place;
 mod respond;
 mod schema;
+#[cfg(feature = "skills")]
+mod skills;
 
 pub use entry::Entry;
 #[cfg(feature = "alloc")]
@@ -36,6 +38,8 @@ use crate::lifecycle::ServerFeatures;
 use crate::printable::Printable;
 #[cfg(feature = "derive")]
 use crate::server::{Request, Server};
+#[cfg(feature = "skills")]
+use crate::skills::ServedSkill;
 #[cfg(feature = "derive")]
 use crate::tx::Tx;
 use crate::types::CacheScope;
@@ -43,6 +47,8 @@ use crate::uri_template;
 use entry::Kind;
 use list::List;
 use look_up::LookUps;
+#[cfg(feature = "skills")]
+use skills::Skills;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
 ///
@@ -75,6 +81,8 @@ pub struct Catalog<'c> {
     resources: &'c [Entry<'c>],
     templates: &'c [Entry<'c>],
     prompts: &'c [Entry<'c>],
+    #[cfg(feature = "skills")]
+    skills: Skills<'c>,
     look_ups: LookUps,
     #[cfg(feature = "derive")]
     typed_prompts: Option<TypedPrompts>,
@@ -174,6 +182,8 @@ impl<'c> Catalog<'c> {
             resources: &[],
             templates: &[],
             prompts: &[],
+            #[cfg(feature = "skills")]
+            skills: Skills::NONE,
             look_ups: LookUps::NONE,
             #[cfg(feature = "derive")]
             typed_prompts: None,
@@ -235,7 +245,8 @@ impl<'c> Catalog<'c> {
             0 => self.all_tools(),
             1 => List(&[], self.resources),
             2 => List(&[], self.templates),
-            _ => List(&[], self.prompts),
+            3 => List(&[], self.prompts),
+            _ => List(&[], &[]),
         }
     }
 
@@ -293,6 +304,16 @@ impl<'c> Catalog<'c> {
         Self { prompts, look_ups, typed_prompts: Some(typed), ..self }
     }
 
+    /// Sets the skills. The catalog lists them, and their `SKILL.md` among the resources, and reads
+    /// their files and directories; those of a skill whose files are
+    /// [`Dynamic`](crate::types::SkillResources::Dynamic) are left to the application.
+    /// [`skill!`](crate::skill) makes constant ones.
+    #[cfg(feature = "skills")]
+    #[must_use]
+    pub const fn skills(self, skills: &'c [ServedSkill<'c>]) -> Self {
+        Self { skills: Skills::new(skills), ..self }
+    }
+
     /// Sets the maximum number of entries in one response. Default: all.
     #[must_use]
     pub const fn page_size(self, page_size: usize) -> Self {
@@ -307,7 +328,9 @@ impl<'c> Catalog<'c> {
         Self { ttl_ms, scope, ..self }
     }
 
-    /// Returns the capabilities for its lists: tools, resources and prompts, of those it has.
+    /// Returns the capabilities for its lists: tools, resources and prompts, of those it has; with
+    /// the feature `skills` also the extension, if it has skills, and its directories, if no skill
+    /// is dynamic.
     ///
     /// ```
     /// use mcp_sansio::types::{Implementation, Prompt};
@@ -333,6 +356,14 @@ impl<'c> Catalog<'c> {
         if !self.prompts.is_empty() {
             features = features.with(ServerFeatures::PROMPTS);
         }
+        #[cfg(feature = "skills")]
+        if !self.skills.list.is_empty() {
+            features = features.with(if self.skills.has_all_files() {
+                ServerFeatures::SKILLS_DIRECTORIES
+            } else {
+                ServerFeatures::SKILLS
+            });
+        }
         features
     }
 
@@ -340,7 +371,8 @@ impl<'c> Catalog<'c> {
     /// twice; schemas that are not objects, have a duplicate key, an unknown dialect or an external
     /// reference; URIs and templates that RFC 3986 does not allow; `x-mcp-header` annotations that
     /// break the rules. With the feature `alloc` also pages ([`ui`](crate::types::ui)) that are no
-    /// resource of the catalog, or of another MIME type.
+    /// resource of the catalog, or of another MIME type; with the feature `skills` also skills that
+    /// break the rules of `Skill::check`, or have the URI of another.
     ///
     /// # Errors
     /// The first mistake. Call it in a test or at start-up.
@@ -348,6 +380,8 @@ impl<'c> Catalog<'c> {
         (0..list::LISTS.len()).try_for_each(|number| check::check(self.list(number)))?;
         #[cfg(feature = "alloc")]
         pages::check(self.list(0), self.list(1), self.list(2))?;
+        #[cfg(feature = "skills")]
+        check::check_skills(self.skills.list)?;
         Ok(())
     }
 
@@ -367,12 +401,15 @@ impl<'c> Catalog<'c> {
     #[must_use]
     pub fn snapshot(&self, revision: Revision) -> alloc::string::String {
         let mut text = alloc::string::String::new();
-        let lists = list::LISTS.into_iter().zip((0..).map(|number| self.list(number)));
-        for (name, entries) in lists.filter(|(_, entries)| entries.len() > 0) {
+        for (number, name) in list::LISTS.into_iter().enumerate() {
+            let len = self.len(number);
+            if len == 0 {
+                continue;
+            }
             text.push_str(name);
-            for entry in entries.iter() {
+            for at in 0..len {
                 text.push('\n');
-                match OwnedJson::new(entry, revision) {
+                match OwnedJson::new(&list::At { catalog: self, list: number, at }, revision) {
                     Ok(json) => text.push_str(json.as_raw().as_str()),
                     Err(error) => text.push_str(&alloc::format!("{error}")),
                 }

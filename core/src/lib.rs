@@ -30,6 +30,8 @@ mod progress;
 mod rpc;
 mod rx;
 mod server;
+#[cfg(feature = "skills")]
+mod skills;
 mod storage;
 #[cfg(feature = "tasks")]
 pub mod tasks;
@@ -79,6 +81,14 @@ pub use server::{
 };
 #[cfg(feature = "alloc")]
 pub use server::{GrowingServerState, OwnedRequest, ResponseKind};
+#[cfg(feature = "skills")]
+#[doc(hidden)]
+pub use skills::macros as skill_macros;
+#[cfg(feature = "skills")]
+pub use skills::{
+    MAX_FRONTMATTER_JSON, MAX_SKILL_FILES, MAX_SKILL_SIZE, ServedSkill, SkillError,
+    frontmatter_json,
+};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tool_context::{Link, ToolContext, TurnLink};

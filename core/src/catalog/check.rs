@@ -5,6 +5,8 @@ use crate::catalog::list::List;
 use crate::catalog::schema::is_known_dialect;
 use crate::catalog::{CatalogError, Entry};
 use crate::json::RawJson;
+#[cfg(feature = "skills")]
+use crate::skills::ServedSkill;
 use crate::types::Text;
 
 pub(super) fn check<'c>(list: List<'c>) -> Result<(), CatalogError<'c>> {
@@ -19,6 +21,22 @@ pub(super) fn check<'c>(list: List<'c>) -> Result<(), CatalogError<'c>> {
             };
             CatalogError { entry: entry.key().as_plain().unwrap_or(unnamed), reason }
         })?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "skills")]
+pub(super) fn check_skills<'c>(skills: &'c [ServedSkill<'c>]) -> Result<(), CatalogError<'c>> {
+    for (at, skill) in skills.iter().enumerate() {
+        let uri = skill.skill().uri;
+        let fault = |reason| CatalogError { entry: uri.as_plain().unwrap_or("(a skill)"), reason };
+        skill.skill().check().map_err(|error| fault(error.rule()))?;
+        if skills.iter().take(at).any(|other| other.skill().uri == uri) {
+            return Err(fault("two skills have this URI"));
+        }
+        if !skill.has_all_contents() {
+            return Err(fault("a skill must have the contents of its files"));
+        }
     }
     Ok(())
 }

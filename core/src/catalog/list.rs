@@ -1,5 +1,9 @@
 //! Lists of entries, and what a response contains of them.
 
+#[cfg(feature = "skills")]
+use super::entry::Kind;
+#[cfg(feature = "skills")]
+use super::skills::skill_md;
 use super::{Catalog, Entry};
 use crate::encode::{Encode, Encoder};
 use crate::error::InvalidPayload;
@@ -33,7 +37,7 @@ pub(super) struct Page<'x> {
 
 impl Encode for Page<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let len = self.catalog.list(self.list).len();
+        let len = self.catalog.len(self.list);
         let end = len.min(self.start.saturating_add(self.catalog.page_size));
         to.begin_object();
         if to.key(LISTS.get(self.list).copied().unwrap_or_default()) {
@@ -55,19 +59,55 @@ impl Encode for Page<'_> {
 
 impl Page<'_> {
     fn encode_entries(&self, count: usize, to: &mut Encoder<'_>) {
-        let entries = self.catalog.list(self.list);
         to.begin_array();
         let mut at = 0;
         while at < count
             && let Some(next) = to.element(at)
         {
-            match entries.get(self.start.saturating_add(next)) {
-                Some(entry) => entry.encode(to),
-                None => to.invalid(InvalidPayload::Changed),
-            }
+            let Self { catalog, list, start } = *self;
+            At { catalog, list, at: start.saturating_add(next) }.encode(to);
             at = next.saturating_add(1);
         }
         to.end_array();
+    }
+}
+
+/// An entry of a list, by its place.
+pub(super) struct At<'x> {
+    pub(super) catalog: &'x Catalog<'x>,
+    pub(super) list: usize,
+    pub(super) at: usize,
+}
+
+impl Encode for At<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let Self { catalog, list, at } = *self;
+        if let Some(entry) = catalog.list(list).get(at) {
+            return entry.encode(to);
+        }
+        #[cfg(feature = "skills")]
+        if let Some(at) = at.checked_sub(catalog.list(list).len())
+            && let Some(skill) = catalog.skills.list.get(at)
+        {
+            match list {
+                Kind::RESOURCE => return skill_md(skill).encode(to),
+                SKILLS => return skill.skill().encode(to),
+                _ => {}
+            }
+        }
+        to.invalid(InvalidPayload::Changed);
+    }
+}
+
+impl Catalog<'_> {
+    /// Returns the length of a list. The resources end with the `SKILL.md` of each skill.
+    pub(super) const fn len(&self, list: usize) -> usize {
+        let len = self.list(list).len();
+        #[cfg(feature = "skills")]
+        if matches!(list, Kind::RESOURCE | SKILLS) {
+            return len + self.skills.list.len();
+        }
+        len
     }
 }
 
@@ -96,7 +136,14 @@ const fn is_same(one: &Entry<'_>, other: &Entry<'_>) -> bool {
 }
 
 /// The members of the results that hold the lists.
+#[cfg(not(feature = "skills"))]
 pub(super) const LISTS: [&str; 4] = ["tools", "resources", "resourceTemplates", "prompts"];
+#[cfg(feature = "skills")]
+pub(super) const LISTS: [&str; 5] =
+    ["tools", "resources", "resourceTemplates", "prompts", "skills"];
+/// The place of the skills in [`LISTS`].
+#[cfg(feature = "skills")]
+pub(super) const SKILLS: usize = 4;
 
 /// A cursor: the number of entries before the page, the list in units of [`LONGEST`], and the
 /// generation of a list that changes in units of all lists.
@@ -109,4 +156,4 @@ pub(super) type Cursor = usize;
 pub(super) const LONGEST: Cursor = 10_000_000;
 /// No valid cursor has more digits than this number.
 pub(super) const MAX_CURSOR: Cursor =
-    if cfg!(feature = "alloc") { Cursor::MAX / 100 } else { 10 * LONGEST };
+    if cfg!(feature = "alloc") { Cursor::MAX / 20 } else { 10 * LONGEST };

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "alloc")]
 use super::list::LISTS;
+#[cfg(feature = "skills")]
+use super::list::SKILLS;
 use super::list::{Cursor, LONGEST, MAX_CURSOR, Page};
 use super::{Catalog, Entry, Target};
 use crate::encode::Encode;
@@ -40,6 +42,8 @@ impl<'c> Catalog<'c> {
             Method::ResourcesList => 1,
             Method::ResourcesTemplatesList => 2,
             Method::PromptsList => 3,
+            #[cfg(feature = "skills")]
+            Method::SkillsList if self.skills.respond.is_some() => SKILLS,
             _ => return self.respond_unless_valid(server, request, tx),
         };
         let Some(start) = self.page(list, request.cursor()) else {
@@ -61,6 +65,12 @@ impl<'c> Catalog<'c> {
         tx: &mut Tx<'_>,
     ) -> Result<Target<'c>, SendError> {
         let handle = request.handle;
+        #[cfg(feature = "skills")]
+        if let Some(sent) =
+            self.skills.respond.and_then(|respond| respond(self, server, request, tx))
+        {
+            return sent.map(|()| Target::Responded);
+        }
         let target = self.target(request);
         #[cfg(feature = "derive")]
         if let (
@@ -152,7 +162,7 @@ impl<'c> Catalog<'c> {
     /// another generation of the list.
     fn page(&self, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
-        let len = self.list(list).len();
+        let len = self.len(list);
         let digits = cursor.as_plain()?.as_bytes();
         let number = digits.iter().try_fold(0, |number: Cursor, digit| {
             let is_digit = digit.is_ascii_digit() && number < MAX_CURSOR;

@@ -185,6 +185,8 @@ impl<'s> Client<'s> {
                 Some(declared) if !rule.allows(session.revision, declared) => {
                     Some(NotAllowed::Capability)
                 }
+                #[cfg(feature = "skills")]
+                None if rule.must_be_declared() => Some(NotAllowed::Capability),
                 _ => None,
             }),
             None => new.method.starts_with("notifications/").then_some(NotAllowed::Method),

@@ -16,6 +16,8 @@ pub use string::JsonStr;
 
 pub(crate) use base64::{encode as encode_base64, encoded_len as base64_len};
 pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten};
+#[cfg(feature = "skills")]
+pub(crate) use scan::has_duplicate_key;
 pub(crate) use scan::{
     ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,
 };

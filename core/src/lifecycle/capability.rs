@@ -1,5 +1,7 @@
 //! Capabilities as bit sets: one row each, with the revisions that define it.
 
+#[cfg(feature = "skills")]
+mod skills;
 #[cfg(feature = "tasks")]
 mod tasks;
 
@@ -8,15 +10,15 @@ use crate::encode::Encoder;
 use crate::json::{JsonStr, RawJson};
 
 /// Declares a bit set with the row `NAME = BITS, FIRST..=LAST;` for each capability. `BITS`
-/// contains the bits of the capability that it refines. The rows behind `with tasks` exist with
-/// this feature only.
+/// contains the bits of the capability that it refines. The rows behind `with "FEATURE"`
+/// exist with this feature only.
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$bit_doc:meta])* $bit:ident = $value:expr, $first:ident..=$last:ident;)*
-        ; with tasks {
-            $($(#[$task_doc:meta])* $task:ident = $task_value:expr,
-                $task_first:ident..=$task_last:ident;)*
-        }
+        $(; with $feature:literal {
+            $($(#[$extra_doc:meta])* $extra:ident = $extra_value:expr,
+                $extra_first:ident..=$extra_last:ident;)*
+        })*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -26,7 +28,8 @@ macro_rules! bit_set {
             /// The empty set.
             pub const NONE: Self = Self(0);
             $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
-            $($(#[$task_doc])* #[cfg(feature = "tasks")] pub const $task: Self = Self($task_value);)*
+            $($($(#[$extra_doc])* #[cfg(feature = $feature)]
+            pub const $extra: Self = Self($extra_value);)*)*
 
             /// The members that each revision defines, oldest revision first.
             const DEFINED: [u16; 5] = {
@@ -38,13 +41,13 @@ macro_rules! bit_set {
                         revision += 1;
                     }
                 })*
-                $({
-                    let mut revision = Revision::$task_first as usize;
-                    while revision <= Revision::$task_last as usize {
-                        defined[revision] |= $task_value;
+                $($({
+                    let mut revision = Revision::$extra_first as usize;
+                    while revision <= Revision::$extra_last as usize {
+                        defined[revision] |= $extra_value;
                         revision += 1;
                     }
-                })*
+                })*)*
                 defined
             };
 
@@ -85,10 +88,10 @@ macro_rules! bit_set {
                 $(if self.contains(Self::$bit) {
                     set.entry(&format_args!(stringify!($bit)));
                 })*
-                $(#[cfg(feature = "tasks")]
-                if self.contains(Self::$task) {
-                    set.entry(&format_args!(stringify!($task)));
-                })*
+                $($(#[cfg(feature = $feature)]
+                if self.contains(Self::$extra) {
+                    set.entry(&format_args!(stringify!($extra)));
+                })*)*
                 set.finish()
             }
         }
@@ -113,7 +116,7 @@ bit_set! {
         ELICITATION_FORM = 1 << 5, V2025_06_18..=V2026_07_28;
         /// `elicitation.url`, since 2025-11-25.
         ELICITATION_URL = 1 << 6, V2025_11_25..=V2026_07_28;
-        ; with tasks {
+        ; with "tasks" {
             /// The extension `io.modelcontextprotocol/tasks`: the client takes a task for the
             /// result of a call. In 2025-11-25 this needs no capability.
             TASKS = 1 << 7, V2026_07_28..=V2026_07_28;
@@ -169,6 +172,11 @@ impl ClientFeatures {
         false
     }
 
+    /// A client does not declare the extension for skills.
+    pub(crate) const fn skills(self) -> Option<RawJson<'static>> {
+        None
+    }
+
     /// Writes the members of a `ClientCapabilities` object, but `extensions`.
     pub(crate) fn write_members(self, revision: Revision, to: &mut Encoder<'_>) {
         write_rows(&Self::ROWS, self.known_in(revision).0, revision, to);
@@ -215,7 +223,7 @@ bit_set! {
         COMPLETIONS = 1 << 7, V2025_03_26..=V2026_07_28;
         /// `logging`.
         LOGGING = 1 << 8, V2024_11_05..=V2026_07_28;
-        ; with tasks {
+        ; with "tasks" {
             /// Tools run as tasks: `tasks.requests.tools.call` in 2025-11-25, the extension
             /// `io.modelcontextprotocol/tasks` in 2026-07-28.
             TASKS = 1 << 9, V2025_11_25..=V2026_07_28;
@@ -224,6 +232,13 @@ bit_set! {
             TASKS_LIST = 1 << 10 | 1 << 9, V2025_11_25..=V2025_11_25;
             /// `tasks.cancel`, 2025-11-25.
             TASKS_CANCEL = 1 << 11 | 1 << 9, V2025_11_25..=V2025_11_25;
+        }
+        ; with "skills" {
+            /// The extension `io.modelcontextprotocol/skills`, since 2025-06-18. It contains
+            /// `resources`, without which a server may not declare it.
+            SKILLS = 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
+            /// The setting `directoryRead` of this extension: `resources/directory/read`.
+            SKILLS_DIRECTORIES = 1 << 13 | 1 << 12 | 1 << 2, V2025_06_18..=V2026_07_28;
         }
     }
 }
@@ -264,6 +279,14 @@ impl ServerFeatures {
         false
     }
 
+    /// Returns the settings of the extension for skills, if it is declared.
+    pub(crate) const fn skills(self) -> Option<RawJson<'static>> {
+        #[cfg(feature = "skills")]
+        return skills::settings(self);
+        #[cfg(not(feature = "skills"))]
+        None
+    }
+
     /// Reads a `ServerCapabilities` object. Only those for tasks depend on `revision`: methods
     /// that are older than their capability are offered by declaring it.
     #[cfg_attr(not(feature = "tasks"), expect(unused_variables))]
@@ -271,6 +294,9 @@ impl ServerFeatures {
         let set = Self(read_rows(&Self::ROWS, declared));
         #[cfg(feature = "tasks")]
         let set = set.with(tasks::of_server(declared, revision));
+        #[cfg(feature = "skills")]
+        let set =
+            if set.contains(Self::RESOURCES) { set.with(skills::read(declared)) } else { set };
         set
     }
 

@@ -15,18 +15,18 @@ use crate::words::{Words, words};
 /// - `machine` when this library responds, `application` when the application does,
 /// - `input` when the result may be an input-required result (2026-07-28, basic/patterns/mrtr).
 ///
-/// The rows behind `with tasks` exist with this feature only; the application responds to them.
+/// The rows behind `with "FEATURE"` exist with this feature only; the application responds to them.
 macro_rules! table {
     ($($(#[$doc:meta])* $variant:ident $constant:ident = $name:literal
         in $first:ident ..= $last:ident, needs $needs:ident, $by:ident $($input:ident)?;)*
-     ; with tasks { $($task:ident $task_constant:ident = $task_name:literal
-        in $task_first:ident ..= $task_last:ident, needs $task_needs:ident;)* }) => {
+     $(; with $feature:literal { $($extra:ident $extra_constant:ident = $extra_name:literal
+        in $extra_first:ident ..= $extra_last:ident, needs $extra_needs:ident;)* })*) => {
         /// Method of a request that a client sends to a server.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
         pub enum Method<'f> {
             $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])* $variant,)*
-            $(#[doc = concat!("`", $task_name, "`")] #[cfg(feature = "tasks")] $task,)*
+            $($(#[doc = concat!("`", $extra_name, "`")] #[cfg(feature = $feature)] $extra,)*)*
             /// Any other method: one that the configuration names, or an unknown one.
             Other(JsonStr<'f>),
         }
@@ -39,8 +39,8 @@ macro_rules! table {
         pub mod methods {
             $(#[doc = concat!("`", $name, "`")] $(#[doc = ""] #[$doc])*
             pub const $constant: &str = $name;)*
-            $(#[doc = concat!("`", $task_name, "`")] #[cfg(feature = "tasks")]
-            pub const $task_constant: &str = $task_name;)*
+            $($(#[doc = concat!("`", $extra_name, "`")] #[cfg(feature = $feature)]
+            pub const $extra_constant: &str = $extra_name;)*)*
         }
 
         /// Names in the order of the variants.
@@ -56,21 +56,18 @@ macro_rules! table {
                 $(const $constant: usize = Index::$variant as usize;)*
                 match NAMES.position(name) {
                     $(Some($constant) => Some(Self::$variant),)*
-                    _ => Self::of_tasks(name),
+                    _ => Self::extra_from_name(name),
                 }
             }
 
-            #[cfg(feature = "tasks")]
-            fn of_tasks<T: PartialEq<str> + ?Sized>(name: &T) -> Option<Self> {
-                $(if *name == *$task_name {
-                    return Some(Self::$task);
-                })*
-                None
-            }
-
-            #[cfg(not(feature = "tasks"))]
+            /// Returns the method of an optional feature with this name.
             #[inline]
-            const fn of_tasks<T: ?Sized>(_: &T) -> Option<Self> {
+            fn extra_from_name<T: PartialEq<str> + ?Sized>(name: &T) -> Option<Self> {
+                let _ = name;
+                $($(#[cfg(feature = $feature)]
+                if *name == *$extra_name {
+                    return Some(Self::$extra);
+                })*)*
                 None
             }
 
@@ -81,10 +78,12 @@ macro_rules! table {
                     $(Self::$variant => {
                         (Revision::$first, Revision::$last, ServerFeatures::$needs)
                     })*
-                    $(#[cfg(feature = "tasks")]
-                    Self::$task => {
-                        (Revision::$task_first, Revision::$task_last, ServerFeatures::$task_needs)
-                    })*
+                    $($(#[cfg(feature = $feature)]
+                    Self::$extra => (
+                        Revision::$extra_first,
+                        Revision::$extra_last,
+                        ServerFeatures::$extra_needs,
+                    ),)*)*
                     Self::Other(_) => return None,
                 };
                 Some(Rule { first, last, needs })
@@ -94,7 +93,7 @@ macro_rules! table {
             pub(crate) const fn is_for_application(self) -> bool {
                 match self {
                     $(Self::$variant => table!(@$by),)*
-                    $(#[cfg(feature = "tasks")] Self::$task => true,)*
+                    $($(#[cfg(feature = $feature)] Self::$extra => true,)*)*
                     Self::Other(_) => true,
                 }
             }
@@ -105,7 +104,7 @@ macro_rules! table {
             pub const fn may_require_input(self) -> bool {
                 match self {
                     $(Self::$variant => table!(@result $($input)?),)*
-                    $(#[cfg(feature = "tasks")] Self::$task => false,)*
+                    $($(#[cfg(feature = $feature)] Self::$extra => false,)*)*
                     Self::Other(_) => false,
                 }
             }
@@ -114,7 +113,7 @@ macro_rules! table {
             pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
                 Ok(match self {
                     $(Self::$variant => Method::$variant,)*
-                    $(#[cfg(feature = "tasks")] Self::$task => Method::$task,)*
+                    $($(#[cfg(feature = $feature)] Self::$extra => Method::$extra,)*)*
                     Self::Other(name) => return Err(name),
                 })
             }
@@ -125,7 +124,7 @@ macro_rules! table {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     $(Self::$variant => f.write_str($name),)*
-                    $(#[cfg(feature = "tasks")] Self::$task => f.write_str($task_name),)*
+                    $($(#[cfg(feature = $feature)] Self::$extra => f.write_str($extra_name),)*)*
                     Self::Other(name) => fmt::Display::fmt(name, f),
                 }
             }
@@ -167,12 +166,18 @@ table! {
         in V2024_11_05..=V2025_11_25, needs LOGGING, machine;
     SubscriptionsListen SUBSCRIPTIONS_LISTEN = "subscriptions/listen"
         in V2026_07_28..=V2026_07_28, needs NONE, machine;
-    ; with tasks {
+    ; with "tasks" {
         TasksGet TASKS_GET = "tasks/get" in V2025_11_25..=V2026_07_28, needs TASKS;
         TasksResult TASKS_RESULT = "tasks/result" in V2025_11_25..=V2025_11_25, needs TASKS;
         TasksList TASKS_LIST = "tasks/list" in V2025_11_25..=V2025_11_25, needs TASKS_LIST;
         TasksUpdate TASKS_UPDATE = "tasks/update" in V2026_07_28..=V2026_07_28, needs TASKS;
         TasksCancel TASKS_CANCEL = "tasks/cancel" in V2025_11_25..=V2026_07_28, needs TASKS;
+    }
+    ; with "skills" {
+        SkillsList SKILLS_LIST = "skills/list" in V2025_06_18..=V2026_07_28, needs SKILLS;
+        SkillsGet SKILLS_GET = "skills/get" in V2025_06_18..=V2026_07_28, needs SKILLS;
+        ResourcesDirectoryRead RESOURCES_DIRECTORY_READ = "resources/directory/read"
+            in V2025_06_18..=V2026_07_28, needs SKILLS_DIRECTORIES;
     }
 }
 
@@ -197,6 +202,12 @@ impl Rule {
     /// Whether this revision has the method.
     pub(crate) fn exists_in(self, revision: Revision) -> bool {
         (self.first..=self.last).contains(&revision)
+    }
+
+    /// Whether a client must have seen the capability declared before it uses the method.
+    #[cfg(feature = "skills")]
+    pub(crate) fn must_be_declared(self) -> bool {
+        self.needs.contains(ServerFeatures::SKILLS_DIRECTORIES)
     }
 
     /// Whether a server with these capabilities has the method in this revision.

@@ -52,6 +52,12 @@ pub(super) fn rules(method: Method<'_>, hooks: &CapabilityHooks) -> &'static [Ru
         Method::CompletionComplete => hooks.completion_rules,
         Method::LoggingSetLevel => &LEVEL,
         Method::SubscriptionsListen => &LISTEN,
+        #[cfg(feature = "skills")]
+        Method::SkillsList => &LIST,
+        #[cfg(feature = "skills")]
+        Method::SkillsGet => hooks.resource_rules,
+        #[cfg(feature = "skills")]
+        Method::ResourcesDirectoryRead => &DIRECTORY,
         _ => &[],
     }
 }
@@ -86,6 +92,8 @@ const PROMPT: [Rule; 2] = [
     Rule::optional("arguments", is_string_map, Refusal::STRING_ARGUMENTS),
 ];
 pub(super) const RESOURCE: [Rule; 1] = [Rule::required("uri", is_uri_string, Refusal::URI)];
+#[cfg(feature = "skills")]
+const DIRECTORY: [Rule; 2] = [RESOURCE[0], LIST[0]];
 pub(super) const COMPLETION: [Rule; 2] = [
     Rule::required("ref", is_reference, Refusal::REFERENCE),
     Rule::required("argument", is_completion_argument, Refusal::ARGUMENT),

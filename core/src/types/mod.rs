@@ -42,6 +42,7 @@
 //! | Elicitation | [`ElicitParams`], [`RequestedSchema`], [`ElicitResult`] |
 //! | Sampling | [`CreateMessageParams`], [`SamplingMessage`], [`CreateMessageResult`] |
 //! | Roots | [`Root`], [`ListRootsResult`] |
+//! | Skills, with the feature `skills` | `Skill`, `ListSkillsResult`, `GetSkillResult`, `ReadDirectoryParams`, `ReadDirectoryResult` |
 //! | Multi round-trip requests | [`InputRequiredResult`], [`InputRequest`], [`InputResponse`] |
 //! | Tasks | [`Task`], [`TaskStatus`], [`TaskMetadata`], [`TaskParams`], [`UpdateTaskParams`], [`ListTasksResult`] |
 //! | MCP Apps | [`ui`] |
@@ -63,6 +64,8 @@ pub(crate) mod rendered;
 mod resource;
 mod roots;
 mod sampling;
+#[cfg(feature = "skills")]
+mod skill;
 mod subscription;
 mod task;
 mod tool;
@@ -101,6 +104,11 @@ pub use prompt::{
 pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
     Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate,
+};
+#[cfg(feature = "skills")]
+pub use skill::{
+    DIRECTORY, GetSkillResult, ListSkillsResult, ReadDirectoryParams, ReadDirectoryResult, Skill,
+    SkillResource, SkillResources,
 };
 pub use subscription::{SubscriptionFilter, SubscriptionsListenParams};
 pub(crate) use tool::knows_structured_content;

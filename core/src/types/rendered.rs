@@ -80,7 +80,13 @@ impl<'o> Renderer<'o> {
 
     const fn string(&mut self, text: &str) {
         self.put(b"\"");
-        let mut rest = text.as_bytes();
+        self.escaped(text.as_bytes());
+        self.put(b"\"");
+    }
+
+    /// Writes a part of a string.
+    pub(crate) const fn escaped(&mut self, text: &[u8]) {
+        let mut rest = text;
         while let (clean, Some((special, behind))) = split(rest) {
             self.put(clean);
             const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -100,7 +106,6 @@ impl<'o> Renderer<'o> {
             rest = behind;
         }
         self.put(rest);
-        self.put(b"\"");
     }
 
     pub(crate) const fn unsigned(&mut self, value: u64) {

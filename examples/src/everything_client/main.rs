@@ -124,7 +124,8 @@ usage: everything-client [SCENARIO] -- PROGRAM [ARGUMENT…]
 The scenario defaults to MCP_CONFORMANCE_SCENARIO, and that to tour: initialize, tools_call,
 elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
 json-schema-ref-no-deref, json-schema-2020-12-preservation, sse-retry, http-standard-headers,
-http-custom-headers, http-invalid-tool-headers, tour.
+http-custom-headers, http-invalid-tool-headers, sep-2640-client-no-prefetch,
+sep-2640-client-verify-digest, -size and -frontmatter, tour.
 MCP_CONFORMANCE_PROTOCOL_VERSION selects the era; without it, the client detects it.
 
 example: everything-client tour -- target/debug/everything-server --stdio

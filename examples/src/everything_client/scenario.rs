@@ -2,6 +2,7 @@
 
 use mcp_sansio::Json;
 use mcp_sansio::RawJson;
+use mcp_sansio::types::SkillResources;
 use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
 
@@ -76,6 +77,23 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
                 "json_schema_echo",
                 &Json(json!({"schema": schema.and_then(Result::ok)})),
             )?;
+        }
+        // Nothing is read before it is needed.
+        "sep-2640-client-no-prefetch" => {
+            client.list_skills()?;
+        }
+        // Each skill is loaded, and then the files of it.
+        "sep-2640-client-verify-digest"
+        | "sep-2640-client-verify-size"
+        | "sep-2640-client-verify-frontmatter" => {
+            let skills = client.list_skills()?;
+            for skill in skills.iter().flatten() {
+                client.read_skill_file(&skill, &skill.uri.to_string())?;
+                let SkillResources::Files(files) = skill.resources else { continue };
+                for file in files.iter().flatten().filter(|file| file.uri != skill.uri) {
+                    client.read_skill_file(&skill, &file.uri.to_string())?;
+                }
+            }
         }
         unknown => {
             let message = format!("unknown scenario `{unknown}`");

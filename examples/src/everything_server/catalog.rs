@@ -5,13 +5,14 @@ use std::borrow::Cow;
 
 use mcp_sansio::typed::{Input, Output, Prompts, Tools};
 use mcp_sansio::types::{Resource, ResourceTemplate, Text};
-use mcp_sansio::{Catalog, Entry, RawJson, entries};
+use mcp_sansio::{Catalog, Entry, RawJson, ServedSkill, entries, skill};
 
 /// Everything that the server lists.
 pub(super) static CATALOG: Catalog<'_> = Catalog::new()
     .calls::<Call<'_>>()
     .resources(RESOURCES)
     .templates(TEMPLATES)
+    .skills(SKILLS)
     .prompts_of::<Ask<'_>>();
 
 #[derive(Tools)]
@@ -203,6 +204,9 @@ const TEMPLATES: &[Entry<'_>] = entries![
         .description("Data that shows the id in its URI")
         .mime_type("application/json")
 ];
+
+const SKILLS: &[ServedSkill<'_>] =
+    &[skill!("skill://soldering" in "../../skills/soldering", "references/IRONS.md")];
 
 #[derive(Prompts)]
 pub(super) enum Ask<'a> {

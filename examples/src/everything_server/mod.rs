@@ -76,6 +76,7 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
     ServerFeatures::TOOLS_LIST_CHANGED
         .with(ServerFeatures::RESOURCES_LIST_CHANGED)
         .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::SKILLS_DIRECTORIES)
         .with(ServerFeatures::PROMPTS_LIST_CHANGED)
         .with(ServerFeatures::COMPLETIONS)
         .with(ServerFeatures::LOGGING)

@@ -13,7 +13,7 @@ mod terminal;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
+use mcp_sansio::types::{GetSkillResult, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, Json, OwnedJson, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
@@ -58,9 +58,12 @@ fn inspect(options: &Options) -> Result<ExitCode, Failure> {
 fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> {
     let out = &mut io::stdout().lock();
     match &options.action {
-        Action::Overview | Action::Tools | Action::Resources | Action::Prompts => {
-            offer::show(options, server, out)?
-        }
+        Action::Overview
+        | Action::Tools
+        | Action::Resources
+        | Action::Prompts
+        | Action::Skills { uri: None } => offer::show(options, server, out)?,
+        Action::Skills { uri: Some(uri) } => load(server, uri, out)?,
         Action::Call { name, arguments } => {
             let listed = server.list_tools()?;
             let tool = entry(listed.raw(), "tool", name)?;
@@ -93,6 +96,16 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
         Action::Watch { uris } => watch(server, uris)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the verified `SKILL.md` of a skill.
+fn load(server: &mut Client<'_>, uri: &str, out: &mut impl io::Write) -> Result<(), Failure> {
+    let entry = server.get_skill(uri)?;
+    let entry = entry.as_raw().to::<GetSkillResult<'_>>().map_err(Error::Read)?;
+    let text = server.read_skill_file(&entry.skill, uri)?;
+    let text = String::from_utf8_lossy(&text);
+    writeln!(out, "{}", result::safe(text.trim_end()))?;
+    Ok(())
 }
 
 /// Prints changes until the connection ends.

@@ -20,6 +20,7 @@ pub(crate) fn show(
     let all = options.action == Action::Overview;
     let wants = |action| all || options.action == action;
     let (mut tools, mut resources, mut templates, mut prompts) = (None, None, None, None);
+    let mut skills = None;
     if wants(Action::Tools) {
         tools = entries(server.list_tools(), all)?;
     }
@@ -30,12 +31,15 @@ pub(crate) fn show(
     if wants(Action::Prompts) {
         prompts = entries(server.list_prompts(), all)?;
     }
+    if wants(Action::Skills { uri: None }) {
+        skills = entries(server.list_skills(), all)?;
+    }
     if options.json {
         let about = server.connect_result().map(|about| value(about.as_raw()));
         let lists = json!({"server": about, "tools": tools.unwrap_or_default(),
             "resources": resources.unwrap_or_default(),
             "resourceTemplates": templates.unwrap_or_default(),
-            "prompts": prompts.unwrap_or_default()});
+            "prompts": prompts.unwrap_or_default(), "skills": skills.unwrap_or_default()});
         writeln!(out, "{}", safe(format_args!("{lists:#}")))?;
         return Ok(());
     }
@@ -71,6 +75,13 @@ pub(crate) fn show(
             [word(&prompt["name"]), names.collect::<Vec<_>>().join(", "), about(prompt)]
         },
     )?;
+    print(out, "skills", skills, ["uri", "files", "description"], width, |skill| {
+        let files = match skill["resources"].as_array() {
+            Some(files) => files.len().to_string(),
+            None => word(&skill["resources"]),
+        };
+        [word(&skill["uri"]), files, about(&skill["frontmatter"])]
+    })?;
     Ok(())
 }
 

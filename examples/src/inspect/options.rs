@@ -33,6 +33,10 @@ pub(crate) enum Action {
     Tools,
     Resources,
     Prompts,
+    /// List the skills, or load one.
+    Skills {
+        uri: Option<String>,
+    },
     Call {
         name: String,
         arguments: Vec<String>,
@@ -119,13 +123,14 @@ fn action(words: &[String]) -> Result<Action, Stop> {
     let arguments = || rest.iter().skip(1).cloned().collect::<Vec<_>>();
     let taken = match verb.as_str() {
         "call" | "prompt" | "watch" => rest.len(),
-        "read" => 1,
+        "read" | "skills" => 1,
         _ => 0,
     };
     let action = match verb.as_str() {
         "tools" => Action::Tools,
         "resources" => Action::Resources,
         "prompts" => Action::Prompts,
+        "skills" => Action::Skills { uri: rest.first().cloned() },
         "call" => Action::Call { name: one("the name of a tool")?, arguments: arguments() },
         "read" => Action::Read { uri: one("the URI of a resource")? },
         "prompt" => Action::Prompt { name: one("the name of a prompt")?, arguments: arguments() },
@@ -158,11 +163,12 @@ usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
 
 commands
   (none)                  list everything that the server offers
-  tools, resources, prompts
-                          list the tools, resources or prompts
+  tools, resources, prompts, skills
+                          list the tools, resources, prompts or skills
   call NAME [KEY=VALUE…]  call a tool. Values have the types of the tool's schema; KEY:=JSON is
                           passed unchanged
   read URI                read a resource
+  skills URI              load a skill: its SKILL.md, verified
   prompt NAME [KEY=VALUE…]
                           get a prompt
   watch [URI…]            print changes until the server ends or Ctrl-C

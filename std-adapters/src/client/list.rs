@@ -5,6 +5,8 @@ use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 
+#[cfg(feature = "skills")]
+use mcp_sansio::types::Skill;
 use mcp_sansio::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_sansio::{Encode, Encoder, OwnedJson, RawJson, ReadError};
 use serde::Deserialize;
@@ -42,6 +44,12 @@ lists! {
     Resources of Resource: "resources/list" "resources";
     /// The resource templates of a server.
     ResourceTemplates of ResourceTemplate: "resources/templates/list" "resourceTemplates";
+}
+
+#[cfg(feature = "skills")]
+lists! {
+    /// The skills of a server.
+    Skills of Skill: "skills/list" "skills";
 }
 
 /// A list: the results of all its pages, or of one page.
@@ -121,13 +129,21 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// Parameters of the request for a page: the cursor of the page before it.
-pub(crate) struct PageParams(Option<OwnedJson>);
+/// Parameters of the request for a page.
+pub(crate) struct PageParams {
+    /// The directory whose list it is.
+    uri: Option<String>,
+    /// The cursor of the page before.
+    cursor: Option<OwnedJson>,
+}
 
 impl Encode for PageParams {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_object();
-        if let Some(cursor) = &self.0 {
+        if let Some(uri) = &self.uri {
+            to.member("uri", uri.as_str());
+        }
+        if let Some(cursor) = &self.cursor {
             to.member("cursor", cursor);
         }
         to.end_object();
@@ -138,6 +154,7 @@ impl Encode for PageParams {
 pub(crate) struct Pager {
     /// `None` after the last page, after an error, and while a page is requested.
     next: Option<PageParams>,
+    uri: Option<String>,
     /// Number of bytes that the pages to come may have.
     left: usize,
     max_bytes: usize,
@@ -146,8 +163,19 @@ pub(crate) struct Pager {
 
 impl Pager {
     pub(crate) fn new(max_bytes: usize) -> Self {
+        Self::of(None, max_bytes)
+    }
+
+    /// Creates the pager of a directory.
+    #[cfg(feature = "skills")]
+    pub(crate) fn of_directory(uri: &str, max_bytes: usize) -> Self {
+        Self::of(Some(uri.to_owned()), max_bytes)
+    }
+
+    fn of(uri: Option<String>, max_bytes: usize) -> Self {
         let cursors = Cursors::default();
-        Self { next: Some(PageParams(None)), left: max_bytes, max_bytes, cursors }
+        let next = Some(PageParams { uri: uri.clone(), cursor: None });
+        Self { next, uri, left: max_bytes, max_bytes, cursors }
     }
 
     /// Returns the parameters of the request for the next page, whose result
@@ -170,7 +198,7 @@ impl Pager {
             if self.cursors.seen.len() >= MAX_PAGES {
                 return Err(ListError::TooManyPages);
             }
-            self.next = Some(PageParams(Some(cursor.into())));
+            self.next = Some(PageParams { uri: self.uri.clone(), cursor: Some(cursor.into()) });
         }
         Ok(page)
     }

@@ -4,6 +4,8 @@ mod child;
 #[cfg(feature = "http")]
 mod http_error;
 mod list;
+#[cfg(feature = "skills")]
+mod skills;
 mod stderr;
 #[cfg(feature = "tasks")]
 mod task;
@@ -24,9 +26,13 @@ pub(crate) use list::Cursors;
 #[cfg(feature = "blocking")]
 pub(crate) use list::PageParams;
 pub(crate) use list::Pager;
+#[cfg(feature = "skills")]
+pub use list::Skills;
 pub use list::{
     List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
 };
+#[cfg(feature = "skills")]
+pub(crate) use skills::{check_skill, verified};
 pub use stderr::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "tasks")]
 pub use task::MAX_TASK_INPUTS;

@@ -6,6 +6,7 @@ mod memory;
 mod observer;
 mod server;
 mod shared_catalog;
+mod skills;
 mod tools;
 mod tracing;
 mod typed_calls;

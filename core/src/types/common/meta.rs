@@ -76,6 +76,9 @@ pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
 /// Id of the extension for tasks. 2026-07-28.
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
+/// Id of the extension for skills. Since 2025-06-18.
+pub(crate) const SKILLS: &str = "io.modelcontextprotocol/skills";
+
 /// Validates the capabilities `experimental` and `extensions` that a configuration declares.
 pub(crate) fn check_declared(
     experimental: Option<RawJson<'_>>,

@@ -10,7 +10,7 @@ use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::types::common::Source;
 use crate::types::lifecycle::DeclaredExtensions;
 use crate::types::macros::wrong;
-use crate::types::meta::{TASKS, is_modern_only};
+use crate::types::meta::{SKILLS, TASKS, is_modern_only};
 use crate::types::ui;
 
 macro_rules! capabilities {
@@ -89,7 +89,8 @@ macro_rules! capabilities {
                         to.begin_object();
                         own.features.write_members(to.revision(), to);
                         object!(@member to "experimental"?: own.experimental);
-                        write_extensions(own.extensions, own.features.has_tasks(), to);
+                        let (tasks, skills) = (own.features.has_tasks(), own.features.skills());
+                        write_extensions(own.extensions, tasks, skills, to);
                         to.end_object();
                     }
                     Source::Received(raw) => to.raw(*raw),
@@ -163,25 +164,36 @@ struct Declared<'a, F> {
     extensions: Option<DeclaredExtensions<'a>>,
 }
 
-/// Writes the member `extensions`.
+/// Writes the member `extensions`: those that the application names, and those of the features.
+/// `skills` are the settings of the extension for skills.
 fn write_extensions(
     extensions: Option<DeclaredExtensions<'_>>,
     has_tasks: bool,
+    skills: Option<RawJson<'_>>,
     to: &mut Encoder<'_>,
 ) {
-    if has_tasks && to.revision().is_modern() {
-        let others = extensions.map_or(RawJson::EMPTY, |extensions| extensions.as_json());
-        if to.key("extensions") {
-            to.begin_object();
-            for (id, settings) in others.members().filter(|(id, _)| !is_modern_only(*id)) {
-                if to.key_json(id) {
-                    to.raw(settings);
-                }
-            }
-            to.member(TASKS, &RawJson::EMPTY);
-            to.end_object();
-        }
-    } else if let Some(extensions) = extensions {
-        extensions.write_member(to);
+    let is_modern = to.revision().is_modern();
+    let has_tasks = has_tasks && is_modern;
+    let skills = skills.filter(|_| to.revision() >= Revision::V2025_06_18);
+    if !has_tasks && skills.is_none() {
+        return extensions.map_or((), |extensions| extensions.write_member(to));
     }
+    if !to.key("extensions") {
+        return;
+    }
+    let others = extensions.map_or(RawJson::EMPTY, |extensions| extensions.as_json());
+    to.begin_object();
+    for (id, settings) in others.members() {
+        let is_own = (has_tasks && id == TASKS) || (skills.is_some() && id == SKILLS);
+        if !is_own && (is_modern || !is_modern_only(id)) && to.key_json(id) {
+            to.raw(settings);
+        }
+    }
+    if has_tasks {
+        to.member(TASKS, &RawJson::EMPTY);
+    }
+    if let Some(skills) = skills {
+        to.member(SKILLS, &skills);
+    }
+    to.end_object();
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+#[cfg(feature = "skills")]
+use mcp_sansio::SkillError;
 use mcp_sansio::{OwnedJson, Printable, SendError, Violation};
 
 use super::input::InputRefusal;
@@ -41,6 +43,9 @@ pub enum CallError {
     /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
     #[cfg(feature = "tasks")]
     OtherServer,
+    /// A skill or a file of it must not be used.
+    #[cfg(feature = "skills")]
+    Skill(SkillError),
     /// The connection has ended.
     Closed,
     /// The request failed in HTTP.
@@ -120,6 +125,8 @@ impl fmt::Display for CallError {
             Self::TaskGone(why) => why.fmt(f),
             #[cfg(feature = "tasks")]
             Self::OtherServer => f.write_str("the task belongs to another server or revision"),
+            #[cfg(feature = "skills")]
+            Self::Skill(error) => error.fmt(f),
             Self::Closed => f.write_str("the connection has ended"),
             #[cfg(feature = "http")]
             Self::Http(error) => error.fmt(f),
@@ -139,5 +146,12 @@ impl From<ListError> for CallError {
 impl From<ToolCallError> for CallError {
     fn from(error: ToolCallError) -> Self {
         Self::ToolCall(error)
+    }
+}
+
+#[cfg(feature = "skills")]
+impl From<SkillError> for CallError {
+    fn from(error: SkillError) -> Self {
+        Self::Skill(error)
     }
 }

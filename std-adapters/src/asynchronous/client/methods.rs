@@ -2,6 +2,8 @@
 
 use futures_lite::{Stream, stream};
 use mcp_sansio::typed::ToolCall;
+#[cfg(feature = "skills")]
+use mcp_sansio::types::Skill;
 use mcp_sansio::types::{CompleteParams, ResourceParams};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
@@ -11,6 +13,8 @@ use super::handle::Client;
 use crate::client::{
     List, ListKind, Named, Pager, Prompts, ResourceTemplates, Resources, Tools, TypedResult,
 };
+#[cfg(feature = "skills")]
+use crate::client::{Skills, check_skill, verified};
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request) and
 /// [`list`](Client::list). Cancel safe as `request`.
@@ -47,6 +51,64 @@ impl Client {
         self.list(CallOptions::new()).await
     }
 
+    /// Lists the skills, of all pages. A server may have more skills than it lists.
+    ///
+    /// # Errors
+    /// See [`list`](Self::list).
+    #[cfg(feature = "skills")]
+    pub async fn list_skills(&self) -> Result<List<Skills>, CallError> {
+        self.list(CallOptions::new()).await
+    }
+
+    /// Gets the entry of a skill by the URI of its `SKILL.md`. Returns a
+    /// [`GetSkillResult`](mcp_sansio::types::GetSkillResult).
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`CallError::Skill`] if it is the entry of another skill.
+    #[cfg(feature = "skills")]
+    pub async fn get_skill(&self, uri: &str) -> Result<OwnedJson, CallError> {
+        let params = ResourceParams::new(uri);
+        let result = self.request("skills/get", &params, CallOptions::new()).await?;
+        Ok(check_skill(result, uri)?)
+    }
+
+    /// Reads a file of a skill, and verifies it: that the entry is [valid](Skill::check) and has
+    /// the file, before anything is requested; then its size and digest, and of `SKILL.md` that its
+    /// frontmatter is that of the entry.
+    ///
+    /// `skill` is the entry that the user has approved. Files are not read before they are needed,
+    /// and nothing is kept. After [`SkillError`](mcp_sansio::SkillError), [`get_skill`] returns the
+    /// current entry, which has to be approved anew. The content stays untrusted: the server wrote
+    /// the digest, too.
+    ///
+    /// [`get_skill`]: Self::get_skill
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`CallError::Skill`] if the file must not be used.
+    #[cfg(feature = "skills")]
+    pub async fn read_skill_file(
+        &self,
+        skill: &Skill<'_>,
+        uri: &str,
+    ) -> Result<Vec<u8>, CallError> {
+        skill.check()?;
+        skill.file(uri)?;
+        let result = self.read_resource(uri).await?;
+        Ok(verified(skill, uri, &result)?)
+    }
+
+    /// Lists what is directly in a directory, of all pages. The server must have declared
+    /// `directoryRead`: a client of the modern era that was not to detect the era does not know
+    /// whether it has, and must not ask.
+    ///
+    /// # Errors
+    /// See [`list`](Self::list).
+    #[cfg(feature = "skills")]
+    pub async fn read_directory(&self, uri: &str) -> Result<List<Resources>, CallError> {
+        let pager = Pager::of_directory(uri, self.0.inner.max_list);
+        self.all_pages("resources/directory/read", pager, CallOptions::new()).await
+    }
+
     /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
     /// [`MAX_PAGES`](super::MAX_PAGES) pages, and
     /// [`Connector::max_list`](super::Connector::max_list) bytes; the [limit](CallOptions::limit)
@@ -58,11 +120,20 @@ impl Client {
     /// # Errors
     /// [`CallError::List`]; otherwise as any call.
     pub async fn list<L: ListKind>(&self, options: CallOptions) -> Result<List<L>, CallError> {
+        self.all_pages(L::METHOD, Pager::new(self.0.inner.max_list), options).await
+    }
+
+    async fn all_pages<L: ListKind>(
+        &self,
+        method: &str,
+        mut pager: Pager,
+        options: CallOptions,
+    ) -> Result<List<L>, CallError> {
         let deadline = Deadline::after(self.limit(options));
-        let (mut pager, mut pages) = (Pager::new(self.0.inner.max_list), Vec::new());
+        let mut pages = Vec::new();
         while let Some(params) = pager.next() {
             let options = options.limit(deadline.left());
-            pages.push(pager.check(self.request(L::METHOD, &params, options).await?)?);
+            pages.push(pager.check(self.request(method, &params, options).await?)?);
         }
         Ok(List::new(pages))
     }

@@ -140,6 +140,8 @@ pub use transport::Transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
+#[cfg(feature = "skills")]
+pub use crate::client::Skills;
 #[cfg(feature = "tasks")]
 pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
 

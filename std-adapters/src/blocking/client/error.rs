@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+#[cfg(feature = "skills")]
+use mcp_sansio::SkillError;
 use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
 
 use super::transport::ConnectionEnd;
@@ -92,6 +94,9 @@ pub enum Error {
     /// The result of [`call`](super::Client::call) has no output.
     #[cfg(feature = "derive")]
     ToolCall(ToolCallError),
+    /// A skill or a file of it must not be used.
+    #[cfg(feature = "skills")]
+    Skill(SkillError),
     /// Reading or writing failed.
     Io(io::Error),
 }
@@ -152,6 +157,8 @@ impl fmt::Display for Error {
             Self::Read(error) => write!(f, "the result does not match its type: {error}"),
             #[cfg(feature = "derive")]
             Self::ToolCall(error) => error.fmt(f),
+            #[cfg(feature = "skills")]
+            Self::Skill(error) => error.fmt(f),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
     }
@@ -196,5 +203,12 @@ impl From<ToolCallError> for Error {
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         Self::Read(error)
+    }
+}
+
+#[cfg(feature = "skills")]
+impl From<SkillError> for Error {
+    fn from(error: SkillError) -> Self {
+        Self::Skill(error)
     }
 }

@@ -4,6 +4,8 @@ use std::iter;
 
 #[cfg(feature = "derive")]
 use mcp_sansio::typed::ToolCall;
+#[cfg(feature = "skills")]
+use mcp_sansio::types::Skill;
 use mcp_sansio::types::{
     CompleteParams, LoggingLevel, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
 };
@@ -16,6 +18,8 @@ use crate::client::{
     List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
     Tools,
 };
+#[cfg(feature = "skills")]
+use crate::client::{Skills, check_skill, verified};
 
 /// Requests by name. For other [`CallOptions`] use [`request`](Client::request).
 impl Client<'_> {
@@ -51,6 +55,59 @@ impl Client<'_> {
         self.list()
     }
 
+    /// Lists the skills, of all pages. A server may have more skills than it lists.
+    ///
+    /// # Errors
+    /// See [`request`](Self::request).
+    #[cfg(feature = "skills")]
+    pub fn list_skills(&mut self) -> Result<List<Skills>, Error> {
+        self.list()
+    }
+
+    /// Gets the entry of a skill by the URI of its `SKILL.md`. Returns a
+    /// [`GetSkillResult`](mcp_sansio::types::GetSkillResult).
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`Error::Skill`] if it is the entry of another skill.
+    #[cfg(feature = "skills")]
+    pub fn get_skill(&mut self, uri: &str) -> Result<OwnedJson, Error> {
+        let params = ResourceParams::new(uri);
+        let result = self.request("skills/get", &params, CallOptions::new())?;
+        Ok(check_skill(result, uri)?)
+    }
+
+    /// Reads a file of a skill, and verifies it: that the entry is [valid](Skill::check) and has
+    /// the file, before anything is requested; then its size and digest, and of `SKILL.md` that its
+    /// frontmatter is that of the entry.
+    ///
+    /// `skill` is the entry that the user has approved. Files are not read before they are needed,
+    /// and nothing is kept. After [`SkillError`](mcp_sansio::SkillError), [`get_skill`] returns the
+    /// current entry, which has to be approved anew. The content stays untrusted: the server wrote
+    /// the digest, too.
+    ///
+    /// [`get_skill`]: Self::get_skill
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), and [`Error::Skill`] if the file must not be used.
+    #[cfg(feature = "skills")]
+    pub fn read_skill_file(&mut self, skill: &Skill<'_>, uri: &str) -> Result<Vec<u8>, Error> {
+        skill.check()?;
+        skill.file(uri)?;
+        let result = self.read_resource(uri)?;
+        Ok(verified(skill, uri, &result)?)
+    }
+
+    /// Lists what is directly in a directory, of all pages. The server must have declared
+    /// `directoryRead`: a client of the modern era that was not to detect the era does not know
+    /// whether it has, and must not ask.
+    ///
+    /// # Errors
+    /// See [`request`](Self::request).
+    #[cfg(feature = "skills")]
+    pub fn read_directory(&mut self, uri: &str) -> Result<List<Resources>, Error> {
+        self.all_pages("resources/directory/read", Pager::of_directory(uri, MAX_LIST))
+    }
+
     /// Requests a list page by page: `client.pages::<Tools>(CallOptions::new())`. Each page is
     /// requested when the iterator is asked for it, and is a [`List`] of its own. Up to
     /// [`MAX_PAGES`](super::MAX_PAGES) pages and [`MAX_LIST`] bytes; the options apply to each page
@@ -66,7 +123,7 @@ impl Client<'_> {
         let mut pager = Pager::new(MAX_LIST);
         iter::from_fn(move || {
             let params = pager.next()?;
-            let page = self.page::<L>(&mut pager, &params, options);
+            let page = self.page(L::METHOD, &mut pager, &params, options);
             Some(page.map(|page| List::new(vec![page])))
         })
     }
@@ -212,29 +269,38 @@ impl Client<'_> {
 
     /// Requests all pages of a list.
     fn list<L: ListKind>(&mut self) -> Result<List<L>, Error> {
+        self.all_pages(L::METHOD, Pager::new(MAX_LIST))
+    }
+
+    fn all_pages<L: ListKind>(
+        &mut self,
+        method: &'static str,
+        mut pager: Pager,
+    ) -> Result<List<L>, Error> {
         let limit = self.core().config().call_timeout;
         self.app.free_input_requests();
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
-        let (mut pager, mut pages) = (Pager::new(MAX_LIST), Vec::new());
+        let mut pages = Vec::new();
         while let Some(params) = pager.next() {
             let left = until.saturating_duration_since(self.app.now());
             if left.is_zero() {
-                return Err(Error::TimedOut { method: L::METHOD.to_owned() });
+                return Err(Error::TimedOut { method: method.to_owned() });
             }
             let options = CallOptions::new().timeout(left.min(limit));
-            pages.push(self.page::<L>(&mut pager, &params, options)?);
+            pages.push(self.page(method, &mut pager, &params, options)?);
         }
         Ok(List::new(pages))
     }
 
-    fn page<L: ListKind>(
+    fn page(
         &mut self,
+        method: &'static str,
         pager: &mut Pager,
         params: &PageParams,
         options: CallOptions,
     ) -> Result<OwnedJson, Error> {
-        let page = self.request(L::METHOD, params, options)?;
-        pager.check(page).map_err(|error| Error::List { method: L::METHOD, error })
+        let page = self.request(method, params, options)?;
+        pager.check(page).map_err(|error| Error::List { method, error })
     }
 
     pub(super) fn is_modern(&self) -> bool {

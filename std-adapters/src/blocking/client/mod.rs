@@ -105,6 +105,8 @@ pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
+#[cfg(feature = "skills")]
+pub use crate::client::Skills;
 pub use crate::client::{
     LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
     ServerError, Stderr, StderrLines, Tools,

@@ -9,5 +9,6 @@ mod kept;
 mod results;
 mod rounds;
 mod schemas;
+mod skills;
 mod task_poll;
 mod tasks;

@@ -12,6 +12,8 @@
 //! - Duplicate keys: `RawJson::get` returns the first member, a map has the last.
 
 mod corpus;
+mod digest;
+mod frontmatter;
 mod random;
 mod reading;
 mod strings;

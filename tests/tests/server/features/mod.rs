@@ -15,6 +15,7 @@ mod questions;
 mod resources;
 mod results;
 mod schemas;
+mod skills;
 
 /// Catalog of the everything server.
 #[path = "../../../../examples/src/everything_server/catalog.rs"]

@@ -1,0 +1,502 @@
+//! The YAML at the beginning of a `SKILL.md`, as JSON; also while compiling.
+//!
+//! YAML 1.2 with its core schema, without the parts that frontmatter does not need and that parsers
+//! read differently: anchors, aliases, tags, merge keys, numbers that JSON writes in another way.
+//! They are refused rather than guessed, since a client compares what it reads with what the server
+//! has read.
+
+mod scalar;
+
+use crate::json::byte;
+use crate::types::rendered::Renderer;
+
+/// Why frontmatter was not read.
+pub(super) type Fault = &'static str;
+
+/// Writes the frontmatter of a `SKILL.md` as a JSON object, in at most one line.
+pub(super) const fn render(skill_md: &[u8], to: &mut Renderer<'_>) -> Option<Fault> {
+    let Some(text) = find(skill_md) else {
+        return Some("SKILL.md does not begin with frontmatter between two lines of ---");
+    };
+    if text.len() > MAX_FRONTMATTER {
+        return Some("the frontmatter is longer than 16 KiB");
+    }
+    let mut yaml = Yaml { text, at: 0, depth: 0, fault: None, to };
+    yaml.document();
+    yaml.fault
+}
+
+/// Returns the lines between the first two lines of `---`.
+const fn find(text: &[u8]) -> Option<&[u8]> {
+    let text = match text {
+        [0xef, 0xbb, 0xbf, rest @ ..] => rest,
+        _ => text,
+    };
+    let start = match text {
+        [b'-', b'-', b'-', b'\n', ..] => 4,
+        [b'-', b'-', b'-', b'\r', b'\n', ..] => 5,
+        _ => return None,
+    };
+    let mut at = start;
+    while at < text.len() {
+        let mut end = at;
+        while end < text.len() && text[end] != b'\n' {
+            end += 1;
+        }
+        if is_marker(slice(text, at, end)) {
+            return Some(slice(text, start, at));
+        }
+        at = end + 1;
+    }
+    None
+}
+
+const fn is_marker(line: &[u8]) -> bool {
+    let [b'-', b'-', b'-', rest @ ..] = line else { return false };
+    let mut at = 0;
+    while at < rest.len() {
+        if !matches!(rest[at], b' ' | b'\t' | b'\r') {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const fn slice(text: &[u8], start: usize, end: usize) -> &[u8] {
+    match text.split_at_checked(end) {
+        Some((head, _)) => match head.split_at_checked(start) {
+            Some((_, part)) => part,
+            None => &[],
+        },
+        None => &[],
+    }
+}
+
+/// A place in the text. After a fault it is the end, so that all loops end.
+struct Yaml<'y, 'o> {
+    text: &'y [u8],
+    at: usize,
+    /// Number of open objects and arrays.
+    depth: u8,
+    fault: Option<Fault>,
+    to: &'y mut Renderer<'o>,
+}
+
+impl<'y> Yaml<'y, '_> {
+    const fn document(&mut self) {
+        let mut at = 0;
+        while at < self.text.len() {
+            let is_text = match self.text[at] {
+                b'\n' | b'\t' => true,
+                b'\r' => byte(self.text, at + 1) == b'\n',
+                control => control >= b' ' && control != 0x7f,
+            };
+            if !is_text {
+                return self.fail("a control character");
+            }
+            at += 1;
+        }
+        self.skip_lines();
+        if self.indent() > 0 || self.is_at_end() {
+            return self.fail("the frontmatter is not an object");
+        }
+        self.mapping(0, false);
+        if !self.is_at_end() {
+            self.fail("a line that is no member");
+        }
+    }
+
+    const fn fail(&mut self, fault: Fault) {
+        if self.fault.is_none() {
+            self.fault = Some(fault);
+        }
+        self.at = self.text.len();
+    }
+
+    const fn is_at_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    const fn byte(&self, at: usize) -> u8 {
+        byte(self.text, at)
+    }
+
+    /// Whether a line ends here.
+    const fn ends(&self, at: usize) -> bool {
+        matches!(self.byte(at), 0 | b'\n' | b'\r')
+    }
+
+    /// Whether a token ends here.
+    const fn separates(&self, at: usize) -> bool {
+        self.ends(at) || matches!(self.byte(at), b' ' | b'\t')
+    }
+
+    /// Whether a comment begins here.
+    const fn is_comment(&self, at: usize) -> bool {
+        self.byte(at) == b'#' && (at == 0 || self.separates(at - 1))
+    }
+
+    const fn skip_spaces(&mut self) {
+        while matches!(self.byte(self.at), b' ' | b'\t') {
+            self.at += 1;
+        }
+    }
+
+    /// Goes to the beginning of the next line.
+    const fn next_line(&mut self) {
+        while !self.is_at_end() && self.byte(self.at) != b'\n' {
+            self.at += 1;
+        }
+        if !self.is_at_end() {
+            self.at += 1;
+        }
+    }
+
+    /// Goes to the next line that is neither empty nor a comment.
+    const fn skip_lines(&mut self) {
+        while !self.is_at_end() {
+            let content = self.at + self.indent();
+            match self.byte(content) {
+                b'\t' => return self.fail("a tab at the beginning of a line"),
+                b'#' | b'\n' | b'\r' | 0 => self.next_line(),
+                _ => return,
+            }
+        }
+    }
+
+    /// Leaves the line, of which nothing but a comment may be left.
+    const fn end_line(&mut self) {
+        self.skip_spaces();
+        if self.ends(self.at) || self.is_comment(self.at) {
+            self.next_line();
+        } else {
+            self.fail("text behind a value");
+        }
+    }
+
+    const fn indent(&self) -> usize {
+        let mut at = self.at;
+        while self.byte(at) == b' ' {
+            at += 1;
+        }
+        at - self.at
+    }
+
+    /// Whether an element of a sequence begins here.
+    const fn is_dash(&self, at: usize) -> bool {
+        self.byte(at) == b'-' && self.separates(at + 1)
+    }
+
+    /// Whether the rest of the line begins with a key and its colon.
+    const fn has_key(&self, mut at: usize) -> bool {
+        let quote = self.byte(at);
+        let is_quoted = matches!(quote, b'"' | b'\'');
+        if matches!(quote, b'[' | b'{') {
+            return false;
+        }
+        if is_quoted {
+            at += 1;
+            while !self.ends(at) && self.byte(at) != quote {
+                at += if quote == b'"' && self.byte(at) == b'\\' { 2 } else { 1 };
+            }
+            at += 1;
+        }
+        while !self.ends(at) && !self.is_comment(at) {
+            match self.byte(at) {
+                b':' if self.separates(at + 1) => return true,
+                b' ' | b'\t' => {}
+                _ if is_quoted => return false,
+                _ => {}
+            }
+            at += 1;
+        }
+        false
+    }
+
+    const fn open(&mut self, bracket: &[u8]) -> bool {
+        if self.depth == MAX_DEPTH {
+            self.fail("the frontmatter is nested too deeply");
+            return false;
+        }
+        self.depth += 1;
+        self.to.put(bracket);
+        true
+    }
+
+    const fn close(&mut self, bracket: &[u8]) {
+        self.depth -= 1;
+        self.to.put(bracket);
+    }
+
+    /// Reads the members that are indented by `indent`. If `inline`, the first is behind a dash.
+    const fn mapping(&mut self, indent: usize, inline: bool) {
+        if !self.open(b"{") {
+            return;
+        }
+        let mut count = 0;
+        loop {
+            if count > 0 || !inline {
+                self.skip_lines();
+                if self.is_at_end() || self.indent() < indent {
+                    break;
+                }
+                if self.indent() > indent {
+                    self.fail("a line is indented too far");
+                    break;
+                }
+                self.at += indent;
+            }
+            if count == MAX_MEMBERS {
+                self.fail("more than 256 members");
+            }
+            self.to.element(count);
+            count += 1;
+            self.key();
+            self.value_of_key(indent);
+        }
+        self.close(b"}");
+    }
+
+    /// Reads a key and its colon.
+    const fn key(&mut self) {
+        match self.byte(self.at) {
+            b'"' => self.double_quoted(usize::MAX),
+            b'\'' => self.single_quoted(usize::MAX),
+            first => {
+                if !self.begins_plain(first) {
+                    return self.fail("a key may not begin like this");
+                }
+                let start = self.at;
+                let mut end = start;
+                while !self.ends(self.at) && !self.is_comment(self.at) {
+                    match self.byte(self.at) {
+                        b':' if self.separates(self.at + 1) => break,
+                        b' ' | b'\t' => {}
+                        _ => end = self.at + 1,
+                    }
+                    self.at += 1;
+                }
+                let key = slice(self.text, start, end);
+                self.plain_key(key);
+            }
+        }
+        self.skip_spaces();
+        if self.byte(self.at) != b':' || !self.separates(self.at + 1) {
+            return self.fail("a key without a colon");
+        }
+        self.at += 1;
+        self.to.put(b":");
+    }
+
+    /// Reads what is behind the colon of a key, or on the lines below.
+    const fn value_of_key(&mut self, indent: usize) {
+        self.skip_spaces();
+        if !self.ends(self.at) && !self.is_comment(self.at) {
+            return self.value(indent);
+        }
+        self.next_line();
+        self.skip_lines();
+        let inner = self.indent();
+        if self.is_at_end() {
+            self.to.put(b"null");
+        } else if inner == indent && self.is_dash(self.at + inner) {
+            self.sequence(inner);
+        } else {
+            self.value_below(indent);
+        }
+    }
+
+    /// Reads a value that begins on this line, if the line belongs to it.
+    const fn value_below(&mut self, outer: usize) {
+        let indent = self.indent();
+        if self.is_at_end() || indent <= outer {
+            self.to.put(b"null");
+        } else if self.is_dash(self.at + indent) {
+            self.sequence(indent);
+        } else if self.has_key(self.at + indent) {
+            self.mapping(indent, false);
+        } else {
+            self.at += indent;
+            self.value(outer);
+        }
+    }
+
+    /// Reads the elements that are indented by `indent`.
+    const fn sequence(&mut self, indent: usize) {
+        if !self.open(b"[") {
+            return;
+        }
+        let mut count = 0;
+        loop {
+            self.skip_lines();
+            if self.is_at_end() || self.indent() != indent || !self.is_dash(self.at + indent) {
+                break;
+            }
+            self.to.element(count);
+            count += 1;
+            let line = self.at;
+            self.at += indent + 1;
+            while self.byte(self.at) == b' ' {
+                self.at += 1;
+            }
+            if self.ends(self.at) || self.is_comment(self.at) {
+                self.next_line();
+                self.skip_lines();
+                self.value_below(indent);
+            } else if self.is_dash(self.at) {
+                self.fail("a sequence in a sequence begins on a line of its own");
+            } else if self.has_key(self.at) {
+                self.mapping(self.at - line, true);
+            } else {
+                self.value(indent);
+            }
+        }
+        self.close(b"]");
+    }
+
+    /// Reads a value that begins here, in a member or element that is indented by `indent`, and
+    /// leaves its last line.
+    const fn value(&mut self, indent: usize) {
+        match self.byte(self.at) {
+            b'|' => return self.block_scalar(indent, false),
+            b'>' => return self.block_scalar(indent, true),
+            b'"' => self.double_quoted(indent),
+            b'\'' => self.single_quoted(indent),
+            b'[' | b'{' => self.flow(indent),
+            first if self.begins_plain(first) => return self.plain(indent),
+            _ => return self.fail("anchors, aliases, tags and other indicators are not supported"),
+        }
+        self.end_line();
+    }
+
+    /// Whether a value without quotes may begin with this byte, which is the one here.
+    const fn begins_plain(&self, first: u8) -> bool {
+        match first {
+            b'-' | b'?' | b':' => !self.separates(self.at + 1),
+            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
+            | b'"' | b'%' | b'@' | b'`' => false,
+            _ => true,
+        }
+    }
+
+    /// Reads values in brackets.
+    const fn flow(&mut self, indent: usize) {
+        let is_object = self.byte(self.at) == b'{';
+        let end = if is_object { b'}' } else { b']' };
+        if !self.open(if is_object { b"{" } else { b"[" }) {
+            return;
+        }
+        self.at += 1;
+        let mut count = 0;
+        loop {
+            self.skip_flow_space(indent);
+            if self.byte(self.at) == end {
+                break;
+            }
+            self.to.element(count);
+            count += 1;
+            if count > MAX_MEMBERS {
+                self.fail("more than 256 members");
+            }
+            if is_object {
+                self.flow_key(indent);
+            } else {
+                self.flow_value(indent);
+            }
+            self.skip_flow_space(indent);
+            match self.byte(self.at) {
+                b',' => self.at += 1,
+                byte if byte == end => {}
+                _ => {
+                    self.fail("a list in brackets needs a comma or its end");
+                    break;
+                }
+            }
+        }
+        self.at += 1;
+        self.close(if is_object { b"}" } else { b"]" });
+    }
+
+    /// Goes to the next text in brackets. It is indented by more than `indent`; many do not indent
+    /// the end of the brackets.
+    const fn skip_flow_space(&mut self, indent: usize) {
+        let mut is_inside = true;
+        loop {
+            self.skip_spaces();
+            if self.is_comment(self.at) || matches!(self.byte(self.at), b'\n' | b'\r') {
+                self.next_line();
+                is_inside = self.indent() > indent;
+            } else if is_inside || matches!(self.byte(self.at), b']' | b'}') {
+                return;
+            } else {
+                return self.fail("text in brackets goes on, but is not indented");
+            }
+        }
+    }
+
+    const fn flow_key(&mut self, indent: usize) {
+        match self.byte(self.at) {
+            b'"' => self.double_quoted(indent),
+            b'\'' => self.single_quoted(indent),
+            _ => {
+                let key = self.flow_text();
+                self.plain_key(key);
+            }
+        }
+        self.to.put(b":");
+        self.skip_flow_space(indent);
+        if self.byte(self.at) != b':' {
+            return self.to.put(b"null");
+        }
+        self.at += 1;
+        self.skip_flow_space(indent);
+        match self.byte(self.at) {
+            b',' | b'}' => self.to.put(b"null"),
+            _ => self.flow_value(indent),
+        }
+    }
+
+    const fn flow_value(&mut self, indent: usize) {
+        match self.byte(self.at) {
+            b'"' => self.double_quoted(indent),
+            b'\'' => self.single_quoted(indent),
+            b'[' | b'{' => self.flow(indent),
+            _ => {
+                let text = self.flow_text();
+                if self.fault.is_none() {
+                    self.scalar(text);
+                }
+            }
+        }
+    }
+
+    /// Reads text without quotes in brackets, on one line.
+    const fn flow_text(&mut self) -> &'y [u8] {
+        let start = self.at;
+        let mut end = start;
+        if !self.begins_plain(self.byte(start)) {
+            self.fail("a value in brackets may not begin like this");
+        }
+        while !self.ends(self.at) && !self.is_comment(self.at) {
+            match self.byte(self.at) {
+                b',' | b'[' | b']' | b'{' | b'}' => break,
+                b':' if self.separates(self.at + 1)
+                    || matches!(self.byte(self.at + 1), b',' | b'[' | b']' | b'{' | b'}') =>
+                {
+                    break;
+                }
+                b' ' | b'\t' => {}
+                _ => end = self.at + 1,
+            }
+            self.at += 1;
+        }
+        slice(self.text, start, end)
+    }
+}
+
+/// Maximum length of frontmatter, in bytes.
+pub(super) const MAX_FRONTMATTER: usize = 16 << 10;
+const MAX_DEPTH: u8 = 8;
+/// Maximum number of members of an object: comparing two takes quadratic time.
+const MAX_MEMBERS: usize = 256;
