@@ -76,7 +76,7 @@ impl<'s> Client<'s> {
         // `params` with inputs of an earlier round would hide these.
         let reserved = |name, value| Addition { name, value, is_reserved: true };
         let responses = With(|to: &mut Encoder<'_>| match inputs.responses {
-            Some(responses) => to.nested_object(responses),
+            Some(responses) => to.nested_object(responses, None),
             None => to.raw(RawJson::EMPTY),
         });
         let state = inputs.state.unwrap_or_default();

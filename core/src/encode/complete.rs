@@ -67,20 +67,30 @@ impl Encoder<'_> {
         self.state = inner.state;
     }
 
-    /// Writes a member's value that must be an object.
-    pub(crate) fn nested_object<T: Encode + ?Sized>(&mut self, value: &T) {
+    /// Writes a member's value that must be an object, and the additions that it lacks.
+    pub(crate) fn nested_object<T: Encode + ?Sized>(
+        &mut self,
+        value: &T,
+        additions: Option<&Additions<'_>>,
+    ) {
         let outer = self.state.completion;
         let mut inner = Encoder {
             out: self.out,
             #[cfg(not(small))]
             escaped: self.escaped,
-            additions: None,
+            additions,
             tracker: self.tracker.as_deref_mut(),
             state: self.state,
         };
+        if additions.is_some() {
+            inner.watch(self.state.depth + 1);
+        }
         inner.any_object(value);
         self.state = inner.state;
         self.state.completion = outer;
+        if additions.is_some() {
+            self.watch(outer.depth);
+        }
     }
 
     /// Looks at a name of the object that is completed.

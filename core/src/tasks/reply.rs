@@ -19,7 +19,7 @@ use crate::{rpc::ErrorCode, server::ResponseKind};
 /// must write the same then.
 pub trait TaskContent {
     /// Writes the result of a task that has ended with one: an object, as the response to the
-    /// original request would have been.
+    /// original request would have been. `resultType` is added where it belongs.
     fn result(&self, task: TaskKey, to: &mut Encoder<'_>);
 
     /// Returns the error of a task that has [failed](TaskEnd::Failed).
@@ -190,7 +190,10 @@ impl Encode for Details<'_> {
                 to.end_object();
             }
             State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) if to.key("result") => {
-                content.result(task, to);
+                // Clients check it as the response to a call.
+                let kind = Addition { name: "resultType", value: &"complete", is_reserved: false };
+                let result = With(|to: &mut Encoder<'_>| content.result(task, to));
+                to.nested_object(&result, Some(&Additions { members: &[kind], meta: &[] }));
             }
             State::Ended(TaskEnd::Failed) => to.member("error", &content.error(task)),
             State::Expired => to.member("error", &RpcError::internal(EXPIRED)),

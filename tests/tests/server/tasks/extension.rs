@@ -99,7 +99,8 @@ fn tex_07_tex_14_tex_15_tex_16_tex_17_tex_18_tex_19_tex_45_tex_46_tex_56_the_sta
     rig.end(&id, TaskEnd::Completed, "done");
     let done = rig.get(T, &id);
     assert_eq!((&done["status"], &done["resultType"]), (&json!("completed"), &json!("complete")));
-    assert_eq!(done["result"], json!({ "content": [{ "type": "text", "text": "done" }] }));
+    let content = json!([{ "type": "text", "text": "done" }]);
+    assert_eq!(done["result"], json!({ "content": content, "resultType": "complete" }));
     assert!(none(&done, &["error", "inputRequests"]));
 
     let id = rig.created(T);
