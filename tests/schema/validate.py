@@ -3,6 +3,9 @@
 
     validate.py SCHEMA_DIRECTORY RECORDING...
 
+The directory has a file a revision, and `tasks-2026-07-28.json`, the schema of the extension for tasks (modelcontextprotocol/ext-tasks,
+schema/2026-07-28/schema.json). Without that file its messages are validated as any others.
+
 A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}; lines with a
 revision are validated, the others are from the peer.
 Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is inferred, and the output of the server is validated.
@@ -20,6 +23,8 @@ import jsonschema
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 MODERN = REVISIONS[-1]
 
+TASKS = "tasks-2026-07-28"
+
 RESULTS = {
     "initialize": "InitializeResult", "ping": "EmptyResult", "shutdown": "EmptyResult", "server/discover": "DiscoverResult",
     "tools/list": "ListToolsResult", "tools/call": "CallToolResult", "resources/list": "ListResourcesResult",
@@ -27,6 +32,8 @@ RESULTS = {
     "resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult", "prompts/list": "ListPromptsResult",
     "prompts/get": "GetPromptResult", "completion/complete": "CompleteResult", "logging/setLevel": "EmptyResult",
     "subscriptions/listen": "SubscriptionsListenResult",
+    # Of 2025-11-25. The result of `tasks/result` is that of another request.
+    "tasks/get": "GetTaskResult", "tasks/list": "ListTasksResult", "tasks/cancel": "CancelTaskResult", "tasks/result": None,
     # A client's.
     "roots/list": "ListRootsResult", "sampling/createMessage": "CreateMessageResult", "elicitation/create": "ElicitResult",
 }
@@ -39,6 +46,7 @@ OTHERS = {
     "notifications/resources/updated": "ResourceUpdatedNotification",
     "notifications/elicitation/complete": "ElicitationCompleteNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+    "notifications/tasks/status": "TaskStatusNotification",
     "sampling/createMessage": "CreateMessageRequest", "roots/list": "ListRootsRequest", "elicitation/create": "ElicitRequest",
     "ping": "PingRequest",
     # A client's.
@@ -48,12 +56,24 @@ OTHERS = {
     "resources/subscribe": "SubscribeRequest", "resources/unsubscribe": "UnsubscribeRequest", "prompts/list": "ListPromptsRequest",
     "prompts/get": "GetPromptRequest", "completion/complete": "CompleteRequest", "logging/setLevel": "SetLevelRequest",
     "subscriptions/listen": "SubscriptionsListenRequest", "notifications/roots/list_changed": "RootsListChangedNotification",
+    "tasks/get": "GetTaskRequest", "tasks/list": "ListTasksRequest", "tasks/cancel": "CancelTaskRequest", "tasks/result": "GetTaskPayloadRequest",
 }
+# Results of requests that may be tasks in 2025-11-25.
+TASK_RESULTS = ["CallToolResult", "CreateMessageResult", "ElicitResult"]
+# Of the extension.
+TASK_OTHERS = {
+    "tasks/get": "GetTaskRequest", "tasks/update": "UpdateTaskRequest", "tasks/cancel": "CancelTaskRequest",
+    "notifications/tasks": "TaskStatusNotification",
+}
+TASK_ANSWERS = {"tasks/get": "GetTaskResult", "tasks/update": "UpdateTaskResult", "tasks/cancel": "CancelTaskResult"}
 
 
 class Schemas:
     def __init__(self, directory: pathlib.Path):
         self.schemas = {r: json.loads((directory / f"{r}.json").read_text("utf-8")) for r in REVISIONS}
+        self.has_tasks = (directory / f"{TASKS}.json").exists()
+        if self.has_tasks:
+            self.schemas[TASKS] = json.loads((directory / f"{TASKS}.json").read_text("utf-8"))
         self.validators: dict[tuple[str, str], jsonschema.protocols.Validator] = {}
 
     def fault(self, revision: str, name: str, value: object) -> str | None:
@@ -115,8 +135,13 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
             # JSON-RPC 2.0 requires null if the id could not be read; those schemas do not allow it.
             message = {**message, "id": 0}
         return schemas.fault(revision, name, message)
+    if revision == MODERN and schemas.has_tasks and message.get("method") in TASK_OTHERS:
+        # Both: the metadata of requests is not in the extension's schema.
+        base = "JSONRPCRequest" if "id" in message else "JSONRPCNotification"
+        meta = schemas.fault(MODERN, "RequestMetaObject", message["params"].get("_meta")) if "id" in message else None
+        return schemas.fault(TASKS, TASK_OTHERS[message["method"]], message) or schemas.fault(MODERN, base, message) or meta
     if "method" in message:
-        name = OTHERS.get(message["method"])
+        name = None if revision == MODERN and message["method"] in TASK_OTHERS else OTHERS.get(message["method"])
         if name is None:
             # A custom method: validated as any request or notification.
             return schemas.fault(revision, "JSONRPCRequest" if "id" in message else "JSONRPCNotification", message)
@@ -127,7 +152,13 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
     methods = {method for method, _ in session.methods.get(key(json.dumps(message["id"])), set())}
     if not methods:
         return None if session.is_raw else "an answer to nothing"
+    if revision == MODERN and (methods & set(TASK_ANSWERS) or message["result"].get("resultType") == "task"):
+        return task_fault(schemas, methods, message["result"])
     names = [RESULTS.get(method, "Result") for method in methods]
+    if "tasks/result" in methods:
+        names = TASK_RESULTS
+    elif revision == "2025-11-25" and "task" in message["result"]:
+        names = ["CreateTaskResult"]
     if bare_results and not set(message["result"]) - {"resultType", "_meta"}:
         # Most transcripts have empty tool results, since their content does not matter.
         names.append("Result")
@@ -135,6 +166,19 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
         names = ["InputRequiredResult"]
     faults = [schemas.fault(revision, name, message["result"]) for name in names]
     return None if None in faults else faults[0]
+
+
+def task_fault(schemas: Schemas, methods: set[str], result: dict) -> str | None:
+    """The reason why a result of the extension is not valid."""
+    if not schemas.has_tasks:
+        return schemas.fault(MODERN, "Result", result)
+    if result.get("resultType") == "task":
+        return schemas.fault(TASKS, "CreateTaskResult", result) if methods == {"tools/call"} else "a task for another method"
+    found = [schemas.fault(TASKS, TASK_ANSWERS[method], result) for method in methods if method in TASK_ANSWERS]
+    if result.get("status") == "completed" and not any(found):
+        # The text does not say whether the result of the call repeats `resultType`.
+        found.append(schemas.fault(MODERN, "CallToolResult", {"resultType": "complete", **result["result"]}))
+    return next((fault for fault in found if fault is not None), None)
 
 
 def self_test(schemas: Schemas) -> None:
@@ -151,6 +195,21 @@ def self_test(schemas: Schemas) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}
     assert fault(schemas, session, call, REVISIONS[0]) is None
     assert "_meta" in (fault(schemas, session, call, MODERN) or ""), "a modern request needs _meta"
+    session.from_peer('{"id":2,"method":"tools/call"}')
+    session.from_peer('{"id":3,"method":"tasks/get"}')
+    task = {"taskId": "t", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
+    created = {"jsonrpc": "2.0", "id": 2, "result": {"task": {**task, "ttl": None}}}
+    assert fault(schemas, session, created, "2025-11-25") is None
+    assert fault(schemas, session, {**created, "result": {"task": task}}, "2025-11-25") is not None, "a task needs ttl"
+    if schemas.has_tasks:
+        created["result"] = {"resultType": "task", **task, "ttlMs": None}
+        assert fault(schemas, session, created, MODERN) is None
+        got = {"jsonrpc": "2.0", "id": 3, "result": {**created["result"], "resultType": "complete"}}
+        assert fault(schemas, session, got, MODERN) is None
+        got["result"]["status"] = "completed"
+        assert fault(schemas, session, got, MODERN) is not None, "a completed task needs a result"
+    else:
+        print(f"no {TASKS}.json: tasks of 2026-07-28 are validated as other results", file=sys.stderr)
 
 
 def main() -> int:
