@@ -68,7 +68,7 @@ test('created, its updates, and its result', async (tasks) => {
     const execution = await started(tasks, ...LABELLED('first', 2));
     const seen = [];
     for await (const event of execution.updates()) if (event.type === 'task') seen.push(event.task);
-    check(seen.some(({ statusMessage }) => statusMessage?.includes('first')), 'the text of the status', seen);
+    check(seen.some(({ statusMessage }) => statusMessage), 'a text of the status', seen);
     for (const { createdAt, lastUpdatedAt } of seen) {
         check(!Number.isNaN(Date.parse(createdAt)) && !Number.isNaN(Date.parse(lastUpdatedAt)), 'stamps', seen);
     }
@@ -212,7 +212,7 @@ modern('of two questions one is answered: the other stays, and unknown keys chan
 }, { capabilities: { elicitation: { form: {} } } });
 
 test('a task that waits for an answer is cancelled', async (tasks) => {
-    const execution = await started(tasks, 'confirm_delete', { filename: 'x' });
+    const execution = await started(tasks, 'confirm_delete', { filename: 'x' }, PREFERRED);
     const { taskId } = execution.handle;
     await execution.detach();
     await until(tasks.task(taskId), 'input_required');
