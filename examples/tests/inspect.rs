@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
 const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
@@ -30,6 +30,36 @@ fn finish(command: &mut Command, typed: &str) -> (String, String, i32) {
     (text(stdout), text(stderr), status.code().expect("no signal"))
 }
 
+/// A server behind a URL, without its path.
+struct HttpServer {
+    process: Child,
+    url: String,
+}
+
+impl HttpServer {
+    fn start() -> Self {
+        let mut process = Command::new(SERVER)
+            .args(["--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        BufReader::new(process.stderr.take().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("the server prints its address");
+        let url = line.split_whitespace().find_map(|word| word.strip_suffix("/mcp,"));
+        let url = url.expect(&line).to_owned();
+        Self { process, url }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().expect("the server can be killed");
+        self.process.wait().expect("the process exits");
+    }
+}
+
 #[test]
 fn everything_is_listed_in_both_eras() {
     for (era, revision) in [("--modern", "2026-07-28"), ("--legacy", "2025-11-25")] {
@@ -37,9 +67,9 @@ fn everything_is_listed_in_both_eras() {
         assert_eq!(code, 0, "{err}");
         for expected in [
             revision,
-            "tools: 32",
+            "tools: 39",
             "test_simple_text",
-            "resources: 3",
+            "resources: 4",
             "test://template/{id}/data",
             "prompts: 5",
             "arg1*, arg2*",
@@ -82,6 +112,50 @@ fn progress_is_shown_as_a_bar() {
         err.contains("[###############---------------]  50 %") && err.contains("] 100 %"),
         "{err}"
     );
+}
+
+#[test]
+fn a_task_is_shown_as_a_bar_in_both_eras() {
+    for era in ["--legacy", "--modern"] {
+        for task in [&[][..], &["--task"]] {
+            let call = ["call", "slow_compute", "seconds=0.5", era];
+            let (out, err, code) = inspect(&[&call, task].concat(), "");
+            assert!(code == 0 && out == "Computed for 0.5 seconds\n", "{out}{err}");
+            assert!(err.contains("] 100 %"), "{err}");
+        }
+        // A tool that must be a task is one without being asked.
+        let (out, err, code) = inspect(&["call", "failing_job", era], "");
+        assert!(code == 1 && err.contains("isError"), "{out}{err}");
+    }
+    let (out, err, code) = inspect(&["call", "multi_input", "--modern"], "ada\nbob\n");
+    assert!(code == 0 && err.contains("first name") && out.contains("bob"), "{out}{err}");
+}
+
+#[test]
+fn a_task_is_left_to_a_server_and_found_again() {
+    let mut server = HttpServer::start();
+    let url = format!("{}/mcp", server.url);
+    let run = |words: &[&str]| finish(Command::new(INSPECT).arg(&url).args(words), "");
+    for era in ["--legacy", "--modern"] {
+        let detach = |seconds: &str| {
+            let (out, err, code) = run(&["call", "slow_compute", seconds, "--detach", era]);
+            assert!(code == 0 && out.contains("\"version\":1"), "{out}{err}");
+            out
+        };
+        let kept = detach("seconds=0.5");
+        let (out, err, code) = run(&["task", &kept, era]);
+        assert!(code == 0 && out == "Computed for 0.5 seconds\n", "{out}{err}");
+        let kept = detach("seconds=60");
+        assert_eq!(run(&["task", &kept, "cancel", era]).2, 0);
+        let (_, err, code) = run(&["task", &kept, era]);
+        assert!(code == 1 && err.contains("the task was cancelled"), "{err}");
+    }
+    // A tool that is never a task.
+    let (out, err, code) = run(&["call", "greet", "name=Ada", "--detach", "--modern"]);
+    assert!(code == 0 && out == "Hello, Ada!\n" && err.contains("without a task"), "{out}{err}");
+    let (_, err, code) = run(&["task", "{}"]);
+    assert!(code == 2 && err.contains("no task"), "{err}");
+    server.kill();
 }
 
 #[test]
@@ -142,22 +216,8 @@ fn an_unreachable_server_is_reported() {
 
 #[test]
 fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
-    let mut server = Command::new(SERVER)
-        .args(["--http", "127.0.0.1:0"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    let mut line = String::new();
-    BufReader::new(server.stderr.take().expect("a pipe"))
-        .read_line(&mut line)
-        .expect("the server prints its address");
-    let url = line
-        .split_whitespace()
-        .find_map(|word| word.strip_suffix("/mcp,"))
-        .expect(&line)
-        .to_owned();
+    let mut server = HttpServer::start();
+    let url = server.url.clone();
     let (mcp, sse) = (format!("{url}/mcp"), format!("{url}/sse"));
     for (words, revision) in [
         (&["--modern", &mcp][..], "2026-07-28"),
@@ -167,7 +227,7 @@ fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
     ] {
         let (out, err, code) = finish(Command::new(INSPECT).args(words), "");
         assert!(
-            code == 0 && out.contains(revision) && out.contains("tools: 32"),
+            code == 0 && out.contains(revision) && out.contains("tools: 39"),
             "{words:?}: {out}{err}"
         );
         let (out, err, code) = finish(
@@ -176,8 +236,7 @@ fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
         );
         assert!(code == 0 && err.contains("Who?") && out == "cancelled\n", "{words:?}: {out}{err}");
     }
-    server.kill().expect("the server can be killed");
-    server.wait().expect("the process exits");
+    server.kill();
     let (_, err, code) = finish(Command::new(INSPECT).arg(&mcp), "");
     assert!(code == 1 && err.contains(&format!("{mcp}: cannot connect")), "{err}");
 }

@@ -373,6 +373,9 @@ impl<const K: usize> TaskPoll<K> {
                 return PollStep::Failed(error);
             }
             // Of the task, or of the request for its result: the state says which.
+            if self.result_errors > 1 {
+                return self.on_fault(now, random);
+            }
             self.is_result_due = false;
             self.next_at = now;
             return self.next(now);

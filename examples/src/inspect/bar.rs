@@ -33,6 +33,11 @@ impl Bar {
 
 fn line(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
     let message = message.map(plain).unwrap_or_default();
+    // The status of a task has no numbers but in words.
+    let (progress, total) = match (total, parts(&message)) {
+        (None, Some((progress, total))) => (progress, Some(total)),
+        _ => (progress, total),
+    };
     let line = match total {
         Some(total) if total > 0.0 => {
             let part = (progress / total).clamp(0.0, 1.0);
@@ -47,6 +52,13 @@ fn line(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
         _ => format!("{progress}  {message}"),
     };
     line.trim_end().to_owned()
+}
+
+/// Reads a message like `2 of 10`.
+fn parts(message: &str) -> Option<(f64, f64)> {
+    let (done, total) = message.split_once(" of ")?;
+    let total = total.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((done.parse().ok()?, total.parse().ok()?))
 }
 
 /// Width in columns.
@@ -64,5 +76,7 @@ mod tests {
         );
         assert!(line(12.0, Some(10.0), None).starts_with(&format!("[{}] 100 %", "#".repeat(30))));
         assert_eq!(line(7.0, None, Some("a\nb")), "7  a b");
+        let half = format!("[{}{}]  50 %  5 of 10 files", "#".repeat(15), "-".repeat(15));
+        assert_eq!(line(0.0, None, Some("5 of 10 files")), half);
     }
 }

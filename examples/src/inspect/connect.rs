@@ -21,7 +21,7 @@ pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
         .with(ClientFeatures::ELICITATION_URL)
         .with(ClientFeatures::ROOTS);
     let info = Implementation::new("inspect", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(info, asks.with(ClientFeatures::SAMPLING))
+    ClientConfig::new(info, asks.with(ClientFeatures::SAMPLING).with(ClientFeatures::TASKS))
         .call_timeout(timeout)
         .probe_timeout(timeout)
 }

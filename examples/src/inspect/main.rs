@@ -15,10 +15,10 @@ use std::process::ExitCode;
 
 use mcp_sansio::types::{GetSkillResult, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, Json, OwnedJson, Printable, RawJson};
-use mcp_sansio_adapters::blocking::client::{Client, Error};
+use mcp_sansio_adapters::blocking::client::{CallId, Client, Error, TaskRef};
 use serde_json::{Value, json};
 
-use options::{Action, HELP, Options, Stop};
+use options::{Action, HELP, Options, Stop, Task};
 
 fn main() -> ExitCode {
     let options = match options::parse(std::env::args_os().skip(1)) {
@@ -64,20 +64,43 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
         | Action::Prompts
         | Action::Skills { uri: None } => offer::show(options, server, out)?,
         Action::Skills { uri: Some(uri) } => load(server, uri, out)?,
-        Action::Call { name, arguments } => {
+        Action::Call { name, arguments, task } => {
             let listed = server.list_tools()?;
             let tool = entry(listed.raw(), "tool", name)?;
             let arguments =
                 arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
-            let params = json!({"name": name, "arguments": arguments});
-            let result =
-                server.request("tools/call", &Json(params), CallOptions::new().progress(true))?;
-            let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
-            show(options, &result, out, result::tool)?;
-            if failed {
-                eprintln!("inspect: the tool failed (isError)");
-                return Ok(ExitCode::FAILURE);
+            let call = match task {
+                Task::AsTheServerLikes => {
+                    let params = json!({"name": name, "arguments": arguments});
+                    server.start("tools/call", &Json(params), CallOptions::new().progress(true))?
+                }
+                Task::Ask | Task::Detach => {
+                    server.call_tool_as_task(name, &Json(arguments), None)?
+                }
+            };
+            if *task == Task::Detach {
+                if let Some(kept) = server.detach(call)? {
+                    writeln!(out, "{}", kept.to_json())?;
+                    return Ok(ExitCode::SUCCESS);
+                }
+                eprintln!("inspect: the server has responded without a task");
             }
+            return result(options, server, call, out);
+        }
+        Action::Task { stored, cancels } => {
+            let text = match std::fs::read_to_string(stored) {
+                Ok(text) => text,
+                Err(_) if stored.starts_with('{') => stored.clone(),
+                Err(error) => return Err(Failure::Usage(format!("{stored}: {error}"))),
+            };
+            let kept = TaskRef::from_json(&text)
+                .ok_or_else(|| Failure::Usage(format!("{stored} is no task of `call --detach`")))?;
+            let call = server.resume(&kept)?;
+            if *cancels {
+                server.cancel(call, None)?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            return result(options, server, call, out);
         }
         Action::Read { uri } => show(options, &server.read_resource(uri)?, out, result::resource)?,
         Action::Prompt { name, arguments } => {
@@ -106,6 +129,23 @@ fn load(server: &mut Client<'_>, uri: &str, out: &mut impl io::Write) -> Result<
     let text = String::from_utf8_lossy(&text);
     writeln!(out, "{}", result::safe(text.trim_end()))?;
     Ok(())
+}
+
+/// Waits for the result of a tool, and prints it.
+fn result(
+    options: &Options,
+    server: &mut Client<'_>,
+    call: CallId,
+    out: &mut impl io::Write,
+) -> Result<ExitCode, Failure> {
+    let result = server.wait(call)?;
+    let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
+    show(options, &result, out, result::tool)?;
+    if failed {
+        eprintln!("inspect: the tool failed (isError)");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints changes until the connection ends.

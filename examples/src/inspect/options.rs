@@ -40,6 +40,12 @@ pub(crate) enum Action {
     Call {
         name: String,
         arguments: Vec<String>,
+        task: Task,
+    },
+    /// Go on with a task that was detached: the file that it is stored in, or its text.
+    Task {
+        stored: String,
+        cancels: bool,
     },
     Read {
         uri: String,
@@ -52,6 +58,15 @@ pub(crate) enum Action {
     Watch {
         uris: Vec<String>,
     },
+}
+
+/// Whether a call is to be a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Task {
+    AsTheServerLikes,
+    Ask,
+    /// Ask, and leave it to the server.
+    Detach,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +83,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     let (mut server, mut era, mut trace, mut json, mut timeout) =
         (None, Era::Find, false, false, 30.0);
     let mut token = None;
+    let mut task = Task::AsTheServerLikes;
     let mut given: Vec<OsString> = arguments.into_iter().collect();
     // The words after the first `--` are the server's command line.
     if let Some(at) = given.iter().position(|argument| argument == "--") {
@@ -83,6 +99,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             }
             Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
             Long("bearer") => token = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
+            Long("task") if task == Task::AsTheServerLikes => task = Task::Ask,
+            Long("task") => {}
+            Long("detach") => task = Task::Detach,
             Long("legacy") => era = Era::Legacy,
             Long("modern") => era = Era::Modern,
             Long("trace") => trace = true,
@@ -105,7 +124,10 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     if token.is_some() {
         return Err(Stop::Wrong("--bearer requires a URL".to_owned()));
     }
-    let action = action(words)?;
+    let action = action(words, task)?;
+    if task != Task::AsTheServerLikes && !matches!(action, Action::Call { .. }) {
+        return Err(Stop::Wrong("--task and --detach are options of `call`".to_owned()));
+    }
     let missing = || {
         Stop::Wrong("missing server: start with its URL, end with `-- COMMAND…`, or use --tcp ADDR or --unix PATH".to_owned())
     };
@@ -115,7 +137,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     Ok(Options { action, server, era, trace, json, timeout })
 }
 
-fn action(words: &[String]) -> Result<Action, Stop> {
+fn action(words: &[String], task: Task) -> Result<Action, Stop> {
     let Some((verb, rest)) = words.split_first() else { return Ok(Action::Overview) };
     let one = |what: &str| {
         rest.first().cloned().ok_or_else(|| Stop::Wrong(format!("`{verb}` needs {what}")))
@@ -123,7 +145,8 @@ fn action(words: &[String]) -> Result<Action, Stop> {
     let arguments = || rest.iter().skip(1).cloned().collect::<Vec<_>>();
     let taken = match verb.as_str() {
         "call" | "prompt" | "watch" => rest.len(),
-        "read" | "skills" => 1,
+        "task" if rest.get(1).is_some_and(|word| word == "cancel") => 2,
+        "read" | "skills" | "task" => 1,
         _ => 0,
     };
     let action = match verb.as_str() {
@@ -131,7 +154,11 @@ fn action(words: &[String]) -> Result<Action, Stop> {
         "resources" => Action::Resources,
         "prompts" => Action::Prompts,
         "skills" => Action::Skills { uri: rest.first().cloned() },
-        "call" => Action::Call { name: one("the name of a tool")?, arguments: arguments() },
+        "call" => Action::Call { name: one("the name of a tool")?, arguments: arguments(), task },
+        "task" => Action::Task {
+            stored: one("the file of a detached task")?,
+            cancels: rest.get(1).is_some_and(|word| word == "cancel"),
+        },
         "read" => Action::Read { uri: one("the URI of a resource")? },
         "prompt" => Action::Prompt { name: one("the name of a prompt")?, arguments: arguments() },
         "watch" => Action::Watch { uris: rest.to_vec() },
@@ -167,6 +194,7 @@ commands
                           list the tools, resources, prompts or skills
   call NAME [KEY=VALUE…]  call a tool. Values have the types of the tool's schema; KEY:=JSON is
                           passed unchanged
+  task FILE [cancel]      wait for the result of a task from `call --detach`, or cancel it
   read URI                read a resource
   skills URI              load a skill: its SKILL.md, verified
   prompt NAME [KEY=VALUE…]
@@ -176,6 +204,8 @@ commands
 options
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
                           default: detect
+  --task                  ask for a task (2025-11-25; in 2026-07-28 the server decides)
+  --detach                print a task as JSON and leave it to the server
   --bearer TOKEN          bearer token for a server behind a URL
   --timeout SECONDS       maximum time without a message of the server (default 30)
   --json                  print results as JSON
@@ -202,7 +232,11 @@ mod tests {
         let options = parsed("call echo text=hi --json -- server --json -- x").unwrap();
         assert_eq!(
             options.action,
-            Action::Call { name: "echo".into(), arguments: vec!["text=hi".into()] }
+            Action::Call {
+                name: "echo".into(),
+                arguments: vec!["text=hi".into()],
+                task: Task::AsTheServerLikes
+            }
         );
         let words = ["server", "--json", "--", "x"].map(OsString::from);
         assert_eq!(options.server, Server::Command(words.to_vec()));
@@ -220,12 +254,31 @@ mod tests {
     }
 
     #[test]
+    fn a_call_may_be_a_task() {
+        for (line, expected) in [
+            ("call a --task", Task::Ask),
+            ("call a --detach", Task::Detach),
+            ("call --detach --task a", Task::Detach),
+        ] {
+            let options = parsed(&format!("{line} --tcp x:1")).unwrap();
+            assert!(matches!(options.action, Action::Call { task, .. } if task == expected));
+        }
+        for (line, cancels) in [("task a.json", false), ("task a.json cancel", true)] {
+            let options = parsed(&format!("{line} --tcp x:1")).unwrap();
+            assert_eq!(options.action, Action::Task { stored: "a.json".into(), cancels });
+        }
+    }
+
+    #[test]
     fn invalid_command_lines_are_reported() {
         for (line, why) in [
             ("tools", "missing server"),
             ("tools --", "missing server"),
             ("call --tcp x:1", "needs the name of a tool"),
             ("read a b --tcp x:1", "does not take `b`"),
+            ("tools --task --tcp x:1", "options of `call`"),
+            ("task --tcp x:1", "needs the file"),
+            ("task a b --tcp x:1", "does not take `b`"),
             ("dance --tcp x:1", "unknown command `dance`"),
             ("--tcp", "missing argument"),
             ("--timeout -3 --tcp x:1", "seconds"),

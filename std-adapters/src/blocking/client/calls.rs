@@ -210,19 +210,18 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Cancels a call, the task that the server runs it as, or a [`listen`](Self::listen), and
-    /// notifies the server. Returns `false` if it was over already; its result is dropped then.
+    /// Cancels a call, or a [`listen`](Self::listen), and notifies the server. Returns `false` if
+    /// it was over already; its result is dropped then. A task that the server runs the call as is
+    /// cancelled with it, which waits for the acknowledgement.
     ///
     /// # Errors
-    /// [`Error::Closed`], [`Error::Io`].
+    /// [`Error::Closed`], [`Error::Io`]; for a task as [`request`](Self::request).
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(pending) = self.app.calls.forget(call) else { return Ok(false) };
         #[cfg(feature = "tasks")]
         if let Some(task) = pending.task.as_ref().filter(|_| pending.result.is_none()) {
-            self.cancel_task(task.followed.id())?;
             self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;
-            self.flush()?;
-            return Ok(true);
+            return self.cancel_task(task.followed.id());
         }
         let was_open = self.core().is_call_open(pending.call);
         self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?;

@@ -19,6 +19,8 @@ impl Client<'_> {
     /// Sends a call of a tool without waiting, which runs as a task where the server allows it:
     /// always with 2025-11-25 if the tool does, and as the server likes with 2026-07-28. `ttl` is
     /// the time for which the server is asked to keep the task (2025-11-25).
+    /// The [handler](super::Handler) gets its progress and its status messages as
+    /// [`Progress`](ClientEvent::Progress).
     /// [`wait`](Self::wait) returns its result, [`detach`](Self::detach) leaves it to the server,
     /// [`cancel`](Self::cancel) cancels it.
     ///
@@ -30,11 +32,10 @@ impl Client<'_> {
         arguments: &A,
         ttl: Option<Duration>,
     ) -> Result<CallId, Error> {
-        let options = CallOptions::new();
-        let options = match self.app.tasks.has_old
-            && self.app.tasks.support.of(name) != Some(TaskSupport::Forbidden)
-        {
-            true => options.task(ttl).progress(true),
+        let options = CallOptions::new().progress(true);
+        let is_forbidden = self.app.tasks.support.of(name) == Some(TaskSupport::Forbidden);
+        let options = match self.app.tasks.has_old && !is_forbidden {
+            true => options.task(ttl),
             false => options,
         };
         self.start(methods::TOOLS_CALL, &Named { name, arguments }, options)
@@ -98,9 +99,11 @@ impl Client<'_> {
         pending.followed.poll.next(self.app.now());
         pending.asked = Some(Asked::State);
         pending.session = self.app.tasks.sessions;
-        let (params, options) = (TaskParams::new(task.task_id()), CallOptions::new());
+        let params = TaskParams::new(task.task_id());
+        let options = CallOptions::new();
         let sent =
             self.send(|core, now, tx| core.request(now, methods::TASKS_GET, &params, options, tx));
+        let options = options.progress(true);
         let id = self.app.add_call(sent, methods::TOOLS_CALL, None, options)?;
         if let Some(call) = self.app.calls.get_mut(id) {
             call.task = Some(Box::new(pending));
@@ -109,15 +112,14 @@ impl Client<'_> {
         Ok(id)
     }
 
-    pub(super) fn cancel_task(&mut self, id: &str) -> Result<(), Error> {
-        let (params, options) = (TaskParams::new(id), CallOptions::new());
-        // The response belongs to no call of the application, and is dropped.
-        let cancelled = self
-            .send(|core, now, tx| core.request(now, methods::TASKS_CANCEL, &params, options, tx));
-        match cancelled {
+    /// Cancels a task, and waits until the server has acknowledged it. Returns `false` if it has
+    /// ended before.
+    pub(super) fn cancel_task(&mut self, id: &str) -> Result<bool, Error> {
+        match self.request(methods::TASKS_CANCEL, &TaskParams::new(id), CallOptions::new()) {
             // A server that cannot cancel tasks ends them by itself.
-            Ok(_) | Err(SendError::NotAllowed(_) | SendError::TooManyCalls) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(_) | Err(Error::Unsupported { .. }) => Ok(true),
+            Err(Error::Server(_)) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 

@@ -259,8 +259,11 @@ fn tsk_57_the_end_of_a_task_that_was_cancelled_while_its_result_was_awaited() {
     // A server that says both for ever does not keep the client for ever.
     let mut scene = Scene::new(D, "completed", &json!({}));
     assert_eq!(scene.next(), Said::Result);
-    for _ in 1..TaskPoll::<4>::MAX_ERRORS {
-        assert_eq!(scene.hears_error(-32603), Said::Get);
+    assert_eq!(scene.hears_error(-32603), Said::Get);
+    assert_eq!(scene.hears_state("completed", &json!({})), Said::Result);
+    for pause in [1000, 1500, 2250, 3375, 5062, 7593] {
+        assert_eq!(scene.hears_error(-32603), Said::Sleep(pause));
+        assert_eq!(scene.sleeps(), (pause, Said::Get));
         assert_eq!(scene.hears_state("completed", &json!({})), Said::Result);
     }
     assert_eq!(scene.hears_error(-32603), Said::Failed(-32603));
