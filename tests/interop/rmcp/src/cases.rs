@@ -7,7 +7,7 @@ use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Value, json};
 
 use crate::handler::typed;
-use crate::{Outcome, Run, Session, check, failed, refused, text_of};
+use crate::{NOT_OFFERED, Outcome, Run, Session, check, failed, refused, text_of};
 
 pub const ALL: &[(&str, Run)] = crate::cases! {
     "connect: version, capabilities, serverInfo, instructions" => connects,
@@ -21,7 +21,37 @@ pub const ALL: &[(&str, Run)] = crate::cases! {
     "resources/read: text, binary, template, unknown" => reads,
     "prompts/get: simple, with arguments, embedded, image, unknown" => prompts,
     "completion/complete: prompt argument, template variable" => completes,
+    "skills/list, skills/get, files with the SDK's verification, directories" => skills,
 };
+
+/// The SDK checks the entries that it receives, and the files against them.
+async fn skills(session: &Session) -> Outcome {
+    let service = &session.service;
+    let declared = service.peer_info().is_some_and(|info| info.capabilities.supports_skills());
+    if !declared {
+        return Err(format!("{NOT_OFFERED} by this server, or before 2025-06-18: skills"));
+    }
+    let listed = service.list_all_skills().await.map_err(failed)?;
+    let skill = listed.first().ok_or("no skill")?;
+    let got = service.get_skill(GetSkillRequestParams::new(&skill.uri)).await.map_err(failed)?;
+    check(got.skill == *skill, "skills/get", &got)?;
+    check(skill.validate().is_ok(), "validate", skill)?;
+    let SkillResources::Files(files) = &skill.resources else { return Err("no files".into()) };
+    for file in files {
+        let params = ReadResourceRequestParams::new(&file.uri);
+        let read = json!(service.read_resource(params).await.map_err(failed)?);
+        let text = read["contents"][0]["text"].as_str().unwrap_or_default();
+        check(file.verify(text.as_bytes()).is_ok(), "verify", &read)?;
+    }
+    let root = skill.uri.trim_end_matches("/SKILL.md");
+    let directory = ReadResourceDirectoryRequestParams::new(root);
+    let children = service.read_resource_directory(directory).await.map_err(failed)?;
+    check(children.resources.iter().any(Resource::is_directory), "a directory", &children)?;
+    let file = ReadResourceDirectoryRequestParams::new(&skill.uri);
+    refused(service.read_resource_directory(file).await, -32602)?;
+    let unknown = GetSkillRequestParams::new("skill://unknown/SKILL.md");
+    refused(service.get_skill(unknown).await, -32602)
+}
 
 const NON_ASCII: &str = "Zażółć gęślą jaźń – 日本語 🦀 \u{2028} \u{7f} \"\\";
 
