@@ -149,7 +149,7 @@ pub use server::{
     Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };
 #[cfg(feature = "tasks")]
-pub use server::{MAX_TASK_RESULTS, MAX_TASKS, TaskOptions};
+pub use server::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 #[cfg(feature = "smol")]
 pub use smol_streams::Socket;
 #[cfg(feature = "tokio")]

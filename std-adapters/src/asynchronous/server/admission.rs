@@ -12,7 +12,7 @@ use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
 #[cfg(feature = "tasks")]
-use super::task_hub::TaskWork;
+use super::task_hub::{TaskAnswer, TaskWork};
 use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -40,9 +40,29 @@ impl Settings {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
         #[cfg(feature = "tasks")]
-        if let Some(response) = self.tasks.respond(request, self.tasks.owner(&origin)) {
-            let telling = told(observed, response.kind(request.revision));
-            return Admission::Response(response, telling);
+        let awaited = match self.tasks.handle(request, self.tasks.owner(&origin)) {
+            None => None,
+            Some(TaskAnswer::Wait(task)) => Some(task),
+            Some(TaskAnswer::Response(response)) => {
+                let telling = told(observed, response.kind(request.revision));
+                return Admission::Response(response, telling);
+            }
+        };
+        #[cfg(feature = "tasks")]
+        if awaited.is_some() {
+            return Admission::Handler(Arc::new(ActiveRequest {
+                handle: request.handle,
+                request: OwnedRequest::from(request),
+                found: None,
+                is_valid: AtomicBool::new(true),
+                round: Round::default(),
+                kept: Kept::default(),
+                origin,
+                observed,
+                task: None,
+                awaited,
+                _params: params,
+            }));
         }
         let mut found = None;
         if let Some(catalog) = &self.catalog {
@@ -103,6 +123,8 @@ impl Settings {
             observed,
             #[cfg(feature = "tasks")]
             task,
+            #[cfg(feature = "tasks")]
+            awaited: None,
             _params: params,
         }))
     }
@@ -118,9 +140,7 @@ impl Settings {
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        let name = tool.key().as_plain().unwrap_or_default();
         let owner = self.tasks.owner(origin);
-        let client = request.capabilities;
-        Ok(TaskWork::new(&self.tasks, mode, tool.task_support(), name, client, owner))
+        Ok(TaskWork::new(self, tool, mode, request.capabilities, owner))
     }
 }

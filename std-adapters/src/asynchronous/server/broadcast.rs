@@ -99,7 +99,7 @@ impl Broadcaster {
     }
 
     /// Adds a receiver that is not a connection, for the lifetime of the result.
-    #[cfg(feature = "http")]
+    #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
         let registration = self.register(receiver);
         self.lock().uncounted.insert(registration.1);

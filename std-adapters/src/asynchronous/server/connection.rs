@@ -39,7 +39,8 @@ pub struct Connection<A, T, F> {
     hooks: Option<Hooks<'static>>,
     pub(super) observed: Option<ObservedConnection<'static>>,
     transport: Transport,
-    _registration: Registration,
+    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "it ends on drop"))]
+    registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
     pub(super) until: Option<Instant>,
@@ -49,6 +50,12 @@ pub struct Connection<A, T, F> {
     /// When open requests are cancelled, after a shutdown or the end of the input.
     pub(super) ends_at: Option<Instant>,
     pub(super) end: Option<ConnectionEnd>,
+    /// Whether tasks go on after the end.
+    #[cfg(feature = "tasks")]
+    keeps_tasks: bool,
+    /// The result, while tasks go on after the end.
+    #[cfg(feature = "tasks")]
+    result: Option<io::Result<ConnectionEnd>>,
 }
 
 /// Reason why a connection ended.
@@ -84,7 +91,7 @@ impl<A, T, F> Connection<A, T, F> {
             hooks: settings.hooks(),
             observed: None,
             transport: Transport::Stream,
-            _registration: settings.broadcaster.register(receiver),
+            registration: settings.broadcaster.register(receiver),
             runner: Runner::new(&settings, &shared.driver),
             shared,
             timer: LazyTimer::new(),
@@ -93,6 +100,10 @@ impl<A, T, F> Connection<A, T, F> {
             is_closing: false,
             ends_at: None,
             end: None,
+            #[cfg(feature = "tasks")]
+            keeps_tasks: false,
+            #[cfg(feature = "tasks")]
+            result: None,
             settings,
         }
     }
@@ -111,6 +122,10 @@ impl<A, T, F> Connection<A, T, F> {
     {
         let mut connection = Self::new(app, stream);
         connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
+        #[cfg(feature = "tasks")]
+        {
+            connection.keeps_tasks = true;
+        }
         connection
     }
 }
@@ -126,6 +141,10 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        #[cfg(feature = "tasks")]
+        if this.result.is_some() {
+            return this.poll_tasks(cx);
+        }
         if let Some(hooks) = this.hooks.take() {
             let connection = this.observed.insert(ObservedConnection::new(hooks));
             connection.connected(this.transport)();
@@ -142,7 +161,7 @@ where
                 Err(error) if is_gone(&error) => ConnectionEnd::Closed,
                 Err(error) => {
                     this.disconnected(Disconnect::Failed(&error));
-                    return Poll::Ready(Err(error));
+                    return this.finish(Err(error), cx);
                 }
             };
             this.disconnected(match end {
@@ -151,9 +170,78 @@ where
                 ConnectionEnd::Unresponsive => Disconnect::Unresponsive,
                 ConnectionEnd::ShutDown => Disconnect::ShutDown,
             });
-            return Poll::Ready(Ok(end));
+            return this.finish(Ok(end), cx);
         }
         // Yields to other tasks.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<A, H, T, F> Connection<A, T, F>
+where
+    A: Deref<Target = App<H>> + Unpin,
+    H: Fn(Context) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output: IntoReply>,
+{
+    #[cfg(not(feature = "tasks"))]
+    #[expect(clippy::unused_self)]
+    fn finish(
+        &mut self,
+        result: io::Result<ConnectionEnd>,
+        _: &mut task::Context<'_>,
+    ) -> Poll<io::Result<ConnectionEnd>> {
+        Poll::Ready(result)
+    }
+
+    /// The connection is over. Its tasks go on if others can ask for them.
+    #[cfg(feature = "tasks")]
+    fn finish(
+        &mut self,
+        result: io::Result<ConnectionEnd>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<io::Result<ConnectionEnd>> {
+        let goes_on = self.keeps_tasks || matches!(result, Ok(ConnectionEnd::ShutDown));
+        if !goes_on || self.runner.tasks.is_empty() {
+            return Poll::Ready(result);
+        }
+        self.result = Some(result);
+        // Unless it is a shutdown, nothing limits them but their own time.
+        self.ends_at = self.ends_at.filter(|_| self.is_closing);
+        self.io.drop_stream();
+        self.shared.close();
+        // It does not count as a connection any more, but is still to be told of a shutdown.
+        let receiver = Arc::downgrade(&self.shared) as Weak<dyn Receiver>;
+        self.registration = self.settings.broadcaster.register_uncounted(receiver);
+        self.poll_tasks(cx)
+    }
+
+    /// Runs the tasks that go on after the end.
+    #[cfg(feature = "tasks")]
+    fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
+        for _ in 0..ROUNDS {
+            self.shared.driver.begin_round();
+            let mut moved = self.run_handlers(cx);
+            if self.settings.broadcaster.is_shutting_down() {
+                let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+                self.ends_at = earlier(self.ends_at, timeout);
+            }
+            if self.ends_at.is_some_and(|at| at <= Instant::now()) {
+                self.runner.end_tasks();
+            }
+            if self.runner.tasks.is_empty()
+                && let Some(result) = self.result.take()
+            {
+                return Poll::Ready(result);
+            }
+            if let Some(due) = self.ends_at.into_iter().chain(self.runner.due()).min() {
+                moved |= self.timer.poll(cx, due);
+            }
+            if !moved && self.shared.driver.register(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
         cx.waker().wake_by_ref();
         Poll::Pending
     }

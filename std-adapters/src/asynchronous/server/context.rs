@@ -55,6 +55,9 @@ pub(super) struct ActiveRequest {
     /// Of a call that may become a task.
     #[cfg(feature = "tasks")]
     pub(super) task: Option<Box<TaskWork>>,
+    /// The task whose result this request waits for (2025-11-25).
+    #[cfg(feature = "tasks")]
+    pub(super) awaited: Option<(TaskKey, TaskId)>,
     /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
 }

@@ -2,12 +2,15 @@
 
 use std::task::{self, Poll, Waker};
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Call, ClientRequest, Instant, InvalidPayload, OrToolError as _, OwnedJson, RequestHandle,
     SendError, Server, ToolError, Tx,
 };
 
+use super::context::ActiveRequest;
 use super::source::Attempt;
 
 /// All input requests of a connection. The driver sends them and not their futures, which may be
@@ -22,6 +25,8 @@ struct PendingInput {
     id: u64,
     parent: RequestHandle,
     input_request: OwnedJson,
+    #[cfg(feature = "tasks")]
+    task: Option<TaskId>,
     stage: Stage,
     /// Whether its future was dropped.
     is_dropped: bool,
@@ -72,12 +77,14 @@ impl InputRequests {
         self.input_requests.iter_mut().for_each(|pending| pending.end(Err(ToolError::GONE)));
     }
 
-    pub(super) fn begin(&mut self, parent: RequestHandle, input_request: OwnedJson) -> u64 {
+    pub(super) fn begin(&mut self, parent: &ActiveRequest, input_request: OwnedJson) -> u64 {
         self.made += 1;
         let pending = PendingInput {
             id: self.made,
-            parent,
+            parent: parent.handle,
             input_request,
+            #[cfg(feature = "tasks")]
+            task: parent.awaited.map(|(_, id)| id),
             stage: Stage::Queued,
             is_dropped: false,
             waker: None,
@@ -173,6 +180,11 @@ impl PendingInput {
                     return Err(SendError::Invalid(InvalidPayload::Serialize));
                 };
                 let request = ClientRequest::from(&input_request).parent(self.parent);
+                #[cfg(feature = "tasks")]
+                let request = match self.task {
+                    Some(task) => request.related_task(task),
+                    None => request,
+                };
                 let sent = server.request(now, request, tx);
                 if sent == Err(SendError::Full) && tx.is_mid_frame() {
                     self.stage = Stage::PartlyWritten;

@@ -30,6 +30,10 @@ impl Link for Context {
         place: &mut Option<u64>,
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
+        #[cfg(feature = "tasks")]
+        if let Some((task, key)) = self.active.task() {
+            return task.poll_send(cx, key, (&self.active, &*self.source), place, attempt);
+        }
         self.source.poll_send(cx, &self.active, place, attempt)
     }
 
@@ -60,7 +64,9 @@ impl Link for Context {
 
     #[cfg(feature = "tasks")]
     fn set_progress(&self, progress: &Progress<'_>) -> bool {
-        self.active.task().is_some_and(|(task, _)| task.set_progress(progress))
+        self.active
+            .task()
+            .is_some_and(|(task, _)| task.set_progress(progress, self.active.revision()))
     }
 
     #[cfg(feature = "http")]

@@ -42,4 +42,4 @@ pub use context::Context;
 pub use listener::{Listener, accept, serve};
 pub use reply::{BoxedHandler, HandlerResult, IntoReply, Reply, boxed};
 #[cfg(feature = "tasks")]
-pub use task_hub::{MAX_TASK_RESULTS, MAX_TASKS, TaskOptions};
+pub use task_hub::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};

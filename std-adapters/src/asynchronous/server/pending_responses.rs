@@ -10,7 +10,7 @@ use super::context::ActiveRequest;
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
 #[cfg(feature = "tasks")]
-use super::task_hub::TaskResponse;
+use super::task_hub::{TaskListen, TaskResponse};
 use crate::observer::is_error;
 use crate::rounds::{StateProtector, send_input_required};
 
@@ -30,6 +30,9 @@ pub(super) enum PendingResponse {
     /// A response about a task.
     #[cfg(feature = "tasks")]
     Task(Box<TaskResponse>),
+    /// The acknowledgement of a subscription to tasks, and how they are.
+    #[cfg(feature = "tasks")]
+    Listen(Box<TaskListen>),
     /// An error before a handler has seen the request.
     Refused(RpcError<'static>),
 }
@@ -65,6 +68,8 @@ impl PendingResponse {
             Self::Input(..) => ResponseKind::InputRequired,
             #[cfg(feature = "tasks")]
             Self::Task(response) => response.kind(revision),
+            #[cfg(feature = "tasks")]
+            Self::Listen(_) => ResponseKind::Result,
             Self::Refused(error) => ResponseKind::Error(error.code.number(revision)),
         }
     }
@@ -82,6 +87,8 @@ impl Outcome<Server<'_>> for PendingResponse {
             Self::Refused(error) => server.respond_error(handle, error, tx),
             #[cfg(feature = "tasks")]
             Self::Task(response) => response.send(server, handle, tx),
+            #[cfg(feature = "tasks")]
+            Self::Listen(listen) => listen.send(server, tx),
             Self::FromCatalog { request, snapshot, .. } => {
                 snapshot.catalog().respond(server, &request.as_request(), tx).map(|_| ())
             }

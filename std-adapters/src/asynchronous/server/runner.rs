@@ -73,6 +73,8 @@ impl<K: Clone + Ord, F> Runner<K, F> {
 
     /// Drops all handlers of a server, except those of tasks.
     pub(super) fn end(&mut self, server: &K) {
+        #[cfg(feature = "tasks")]
+        self.tasks.stop_waiting(Ended::Gone, |of, _| of == server);
         let Some(Handlers { running, waiting }) = self.servers.remove(server) else { return };
         for (_, place) in running {
             self.drop_handler(place, Ended::Gone);
@@ -189,6 +191,8 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     where
         H: Fn(Context) -> F,
     {
+        #[cfg(feature = "tasks")]
+        self.tasks.stop_waiting(how, |of, active| of == server && active.handle == request);
         let Some(handlers) = self.servers.get_mut(server) else { return };
         if let Some(at) = handlers.waiting.iter().position(|job| job.request.handle == request)
             && let Some(job) = handlers.waiting.remove(at)

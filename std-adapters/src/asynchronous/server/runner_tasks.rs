@@ -11,6 +11,7 @@ use mcp_sansio::tasks::TaskKey;
 use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::driver_waker::DriverWaker;
+use super::pending_responses::PendingResponse;
 use super::reply::IntoReply;
 use super::runner::{Job, PANICKED, Runner};
 use super::source::RequestSource;
@@ -26,6 +27,8 @@ pub(super) struct RunningTasks<K> {
     /// By the time at which they become tasks.
     later: BTreeMap<(Instant, Place), Later<K>>,
     planned: HashMap<Place, Instant>,
+    /// The `tasks/result` that wait, by number.
+    waiting: HashMap<u64, (K, Arc<ActiveRequest>, TaskKey)>,
 }
 
 /// A call that becomes a task unless it ends earlier.
@@ -43,6 +46,7 @@ impl<K: Clone> RunningTasks<K> {
             places: HashMap::new(),
             later: BTreeMap::new(),
             planned: HashMap::new(),
+            waiting: HashMap::new(),
         }
     }
 
@@ -90,11 +94,20 @@ impl<K: Clone> RunningTasks<K> {
         }
     }
 
-    /// Tells clients how a task is now.
-    fn publish<H>(&self, app: &App<H>, task: TaskKey) {
-        if let Some(change) = self.hub.take_change(task) {
-            app.broadcaster().publish(&change);
-        }
+    /// Requests do not wait any more.
+    pub(super) fn stop_waiting(
+        &mut self,
+        how: Ended,
+        is_over: impl Fn(&K, &ActiveRequest) -> bool,
+    ) {
+        self.waiting.retain(|number, (server, request, task)| {
+            let is_over = is_over(server, request);
+            if is_over {
+                self.hub.stop_waiting(*task, *number);
+                request.ended(how);
+            }
+            !is_over
+        });
     }
 
     /// The handler of a task has ended.
@@ -106,7 +119,7 @@ impl<K: Clone> RunningTasks<K> {
 /// Tasks whose handlers are gone have failed.
 impl<K> Drop for RunningTasks<K> {
     fn drop(&mut self) {
-        self.places.keys().for_each(|task| self.hub.fail(*task, "The server has stopped"));
+        self.places.keys().for_each(|task| self.hub.fail(*task, SHUT_DOWN));
     }
 }
 
@@ -117,10 +130,21 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         H: Fn(Context) -> F,
     {
         let request = Arc::clone(&job.request);
+        if let Some((task, _)) = request.awaited {
+            let Job { request, source } = job;
+            let (mailbox, waits) = (&self.tasks.mailbox, Arc::clone(&request));
+            match self.tasks.hub.wait(task, mailbox, waits, source) {
+                Ok(number) => {
+                    self.tasks.waiting.insert(number, (server.clone(), request, task));
+                }
+                Err(response) => self.refuse(server, &request, response),
+            }
+            return None;
+        }
         let Some(work) = request.task.as_deref().filter(|work| work.after().is_zero()) else {
             return Some(job);
         };
-        match work.begin(&self.tasks.mailbox) {
+        match work.begin(request.revision(), &job.source, &self.tasks.mailbox) {
             Ok(None) => return Some(job),
             Ok(Some((task, response))) => {
                 self.respond(server, request.handle, response);
@@ -131,14 +155,25 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                     None => work.fail(RpcError::internal(PANICKED)),
                 }
             }
-            Err(response) => {
-                if let Some(observed) = &request.observed {
-                    observed.responded(response.kind(request.revision()));
-                }
-                self.respond(server, request.handle, response);
-            }
+            Err(response) => self.refuse(server, &request, response),
         }
         None
+    }
+
+    /// Responds to a request without its handler.
+    fn refuse(&mut self, server: &K, request: &ActiveRequest, response: PendingResponse) {
+        if let Some(observed) = &request.observed {
+            observed.responded(response.kind(request.revision()));
+        }
+        self.respond(server, request.handle, response);
+    }
+
+    /// Drops the handlers of all tasks, which fail.
+    pub(super) fn end_tasks(&mut self) {
+        for (task, place) in std::mem::take(&mut self.tasks.places) {
+            self.tasks.hub.fail(task, SHUT_DOWN);
+            self.drop_handler(place, Ended::Gone);
+        }
     }
 
     /// Makes tasks of the calls whose time has come, and handles what has happened to tasks.
@@ -158,9 +193,15 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                     if let Some(place) = self.tasks.places.remove(&task) {
                         self.drop_handler(place, Ended::Cancelled);
                     }
-                    self.tasks.publish(app, task);
+                    self.tasks.hub.publish(task, app.broadcaster());
                 }
-                Message::Changed(task) => self.tasks.publish(app, task),
+                Message::Changed(task) => self.tasks.hub.publish(task, app.broadcaster()),
+                Message::Respond(number) => {
+                    if let Some((server, request, task)) = self.tasks.waiting.remove(&number) {
+                        let response = self.tasks.hub.result(task);
+                        self.refuse(&server, &request, response);
+                    }
+                }
             }
         }
     }
@@ -176,7 +217,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         if !source.is_open(&request) || request.round.is_asking() {
             return;
         }
-        match work.begin(&self.tasks.mailbox) {
+        match work.begin(request.revision(), &source, &self.tasks.mailbox) {
             Ok(None) => {}
             Ok(Some((task, response))) => {
                 if let Some(place) = self.release(&server, request.handle) {
@@ -192,3 +233,6 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         }
     }
 }
+
+/// The error of tasks that run for longer than the server.
+const SHUT_DOWN: &str = "The server was shut down";

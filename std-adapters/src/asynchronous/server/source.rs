@@ -2,6 +2,8 @@
 
 use std::task::{Context, Poll};
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::Change;
 use mcp_sansio::{Instant, OwnedJson, SendError, Server, ToolError, Tx};
 
 use super::context::ActiveRequest;
@@ -39,6 +41,12 @@ pub(super) trait RequestSource: Send + Sync {
 
     /// A future no longer waits for the response to an input request.
     fn leave_input(&self, request: &ActiveRequest, place: u64);
+
+    /// Tells the client of a request of a change, whether it subscribed to it or not.
+    #[cfg(feature = "tasks")]
+    fn tell(&self, change: &Change<'_>) {
+        let _ = change;
+    }
 
     /// Closes the HTTP connection of a request, so that its client polls for the response.
     fn release_connection(&self, request: &ActiveRequest) -> bool {

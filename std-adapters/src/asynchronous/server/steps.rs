@@ -78,7 +78,7 @@ where
     }
 
     /// Polls the handlers that have been woken. Returns whether any made progress.
-    fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
+    pub(super) fn run_handlers(&mut self, cx: &mut task::Context<'_>) -> bool {
         let shared = &self.shared;
         self.runner.run(&self.app, cx, |(), request, response| shared.answer(request, response))
     }

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::time;
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::Change;
 use mcp_sansio::{
     Admission, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson, RequestHandle,
     RxBuffer, SendError, ToolError, TxBuffer,
@@ -38,6 +40,8 @@ pub(super) struct State {
     /// Whether an input request waits for room, and at how many pending bytes it is repeated.
     is_blocked: bool,
     enough: usize,
+    /// Whether the connection is over.
+    is_closed: bool,
     /// Time of the step.
     now: Instant,
     /// Start of the time in which a request has waited although no other has ended.
@@ -57,6 +61,7 @@ impl SharedStream {
             waiting: WakerSet::default(),
             is_blocked: false,
             enough: usize::MAX,
+            is_closed: false,
             now: Instant::from_millis(0),
             full_since: None,
         };
@@ -97,6 +102,7 @@ impl SharedStream {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.core.machine().close();
+        state.is_closed = true;
         state.input_requests.close();
         let waiting = state.waiting.take();
         drop(state);
@@ -202,7 +208,10 @@ impl RequestSource for SharedStream {
         attempt: &mut Attempt<'_>,
     ) -> Poll<Result<(), SendError>> {
         let state = &mut *self.lock();
-        let sent = if state.is_blocked || state.core.waits_for_room() {
+        let sent = if state.is_closed {
+            // There will be no room. The server finds that all requests are gone.
+            Ok(())
+        } else if state.is_blocked || state.core.waits_for_room() {
             Err(SendError::Full)
         } else {
             let mut turn = state.core.turn(state.now);
@@ -230,12 +239,19 @@ impl RequestSource for SharedStream {
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
         let mut state = self.lock();
         if let Some(input_request) = input_request {
-            *place = Some(state.input_requests.begin(request.handle, input_request));
+            *place = Some(state.input_requests.begin(request, input_request));
             self.driver.notify();
         }
         match *place {
             Some(place) => state.input_requests.poll(place, cx),
             None => Poll::Pending,
+        }
+    }
+
+    #[cfg(feature = "tasks")]
+    fn tell(&self, change: &Change<'_>) {
+        if self.lock().core.publish(change) {
+            self.driver.notify();
         }
     }
 

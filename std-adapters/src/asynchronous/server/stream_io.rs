@@ -10,7 +10,8 @@ use mcp_sansio::Spare;
 
 /// A stream, and when it was used.
 pub(super) struct StreamIo<T> {
-    stream: T,
+    /// `None` once it is dropped.
+    stream: Option<T>,
     pub(super) input_ended: bool,
     is_flushed: bool,
     /// Time of the last activity: a message, an empty output buffer, or [`PROGRESS`] bytes.
@@ -22,7 +23,13 @@ pub(super) struct StreamIo<T> {
 impl<T> StreamIo<T> {
     pub(super) fn new(stream: T) -> Self {
         let active = Instant::now();
-        Self { stream, input_ended: false, is_flushed: true, active, bytes_since: 0 }
+        Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
+    }
+
+    /// Drops the stream.
+    #[cfg(feature = "tasks")]
+    pub(super) fn drop_stream(&mut self) {
+        self.stream = None;
     }
 
     /// Records activity.
@@ -38,6 +45,11 @@ impl<T> StreamIo<T> {
     }
 }
 
+/// Returns the stream.
+fn pinned<T: Unpin>(stream: &mut Option<T>) -> io::Result<Pin<&mut T>> {
+    stream.as_mut().map(Pin::new).ok_or_else(|| ErrorKind::NotConnected.into())
+}
+
 impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     /// Reads once. Returns whether anything was read, or the input has ended.
     pub(super) fn read(&mut self, cx: &mut Context<'_>, to: &mut Spare<'_>) -> io::Result<bool> {
@@ -45,7 +57,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
         if self.input_ended || to.spare().is_empty() {
             return Ok(false);
         }
-        let Some(read) = retried(|| Pin::new(&mut self.stream).poll_read(cx, to.spare()))? else {
+        let Some(read) = retried(|| pinned(&mut self.stream)?.poll_read(cx, to.spare()))? else {
             return Ok(false);
         };
         to.commit(read);
@@ -58,7 +70,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     pub(super) fn write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> io::Result<usize> {
         let mut written = 0;
         if !bytes.is_empty() {
-            written = match retried(|| Pin::new(&mut self.stream).poll_write(cx, bytes))? {
+            written = match retried(|| pinned(&mut self.stream)?.poll_write(cx, bytes))? {
                 Some(0) => return Err(ErrorKind::WriteZero.into()),
                 Some(written) => written,
                 None => return Ok(0),
@@ -70,7 +82,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
             if written > 0 {
                 self.progressed();
             }
-            self.is_flushed = retried(|| Pin::new(&mut self.stream).poll_flush(cx))?.is_some();
+            self.is_flushed = retried(|| pinned(&mut self.stream)?.poll_flush(cx))?.is_some();
         }
         Ok(written)
     }
@@ -78,7 +90,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> StreamIo<T> {
     /// Closes the stream once it is flushed. Returns whether that is done.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         self.write(cx, &[])?;
-        Ok(self.is_flushed && Pin::new(&mut self.stream).poll_close(cx).is_ready())
+        Ok(self.is_flushed && pinned(&mut self.stream)?.poll_close(cx).is_ready())
     }
 }
 

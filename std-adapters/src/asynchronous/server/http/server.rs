@@ -13,8 +13,12 @@ use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
+#[cfg(feature = "tasks")]
+use super::super::app::SHUTDOWN_TIMEOUT;
 use super::super::app::{App, Settings};
 use super::super::broadcast::Receiver;
+#[cfg(feature = "tasks")]
+use super::super::connection::earlier;
 use super::super::context::Context;
 use super::super::pending_responses::PendingResponse;
 use super::super::reply::IntoReply;
@@ -142,10 +146,11 @@ impl HttpServer {
         let mut runner = Runner::new(&self.0.settings, &self.0.driver);
         let mut work = VecDeque::new();
         let mut timer = LazyTimer::new();
+        let mut ends_at = None;
         poll_fn(|cx| {
             for _ in 0..ROUNDS {
                 self.0.driver.begin_round();
-                match self.round(app, &mut runner, &mut work, &mut timer, cx) {
+                match self.round(app, &mut runner, &mut work, (&mut timer, &mut ends_at), cx) {
                     Poll::Ready(true) => return Poll::Ready(()),
                     Poll::Ready(false) => {}
                     Poll::Pending if self.0.driver.register(cx.waker()) => return Poll::Pending,
@@ -165,7 +170,7 @@ impl HttpServer {
         app: &App<H>,
         runner: &mut Runner<ServerKey, F>,
         work: &mut VecDeque<Work>,
-        timer: &mut LazyTimer,
+        (timer, ends_at): (&mut LazyTimer, &mut Option<time::Instant>),
         cx: &mut task::Context<'_>,
     ) -> Poll<bool>
     where
@@ -197,7 +202,23 @@ impl HttpServer {
             self.with(|site, _| site.answer(request, response));
         });
         let until = until.map(|until| self.0.real_time(until));
-        if let Some(due) = until.into_iter().chain(runner.due()).min()
+        #[cfg(not(feature = "tasks"))]
+        let _ = &ends_at;
+        #[cfg(feature = "tasks")]
+        let is_over = {
+            if self.0.settings.broadcaster.is_shutting_down() {
+                let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+                *ends_at = earlier(*ends_at, limit);
+            }
+            if ends_at.is_some_and(|at| at <= time::Instant::now()) {
+                runner.end_tasks();
+            }
+            if runner.tasks.is_empty() {
+                *ends_at = None;
+            }
+            is_over && runner.tasks.is_empty()
+        };
+        if let Some(due) = until.into_iter().chain(runner.due()).chain(*ends_at).min()
             && timer.poll(cx, due)
         {
             self.with(|_, _| ());

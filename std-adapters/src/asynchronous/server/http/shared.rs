@@ -343,7 +343,7 @@ impl RequestSource for Shared {
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
         self.with_server(request, |found, mut turn| {
             if let Some(input_request) = input_request {
-                *place = Some(found.input_requests.begin(request.handle, input_request));
+                *place = Some(found.input_requests.begin(request, input_request));
                 found.input_requests.send(turn.now(), &mut turn);
             }
             match *place {

@@ -13,6 +13,8 @@ pub(in super::super) enum Message {
     Over(TaskKey),
     /// Clients are to be told of a change.
     Changed(TaskKey),
+    /// The task has ended that this waiting request is for.
+    Respond(u64),
 }
 
 /// The messages for one runner, which handles them where no mutex is locked.

@@ -1,5 +1,7 @@
 //! Tasks of an application: calls that go on after their response. All connections share them.
 
+mod asking;
+mod listen;
 mod mailbox;
 mod options;
 mod response;
@@ -7,7 +9,8 @@ mod work;
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem::{replace, take};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{self, Poll, Waker};
 use std::time::{self, Duration, SystemTime};
 
@@ -16,14 +19,17 @@ use mcp_sansio::tasks::{
     TaskStep, TaskTime, TaskTimeout,
 };
 use mcp_sansio::{
-    ClientFeatures, Instant, OwnedJson, RawJson, Request, Revision, RpcError, ToolError,
+    Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
+    ToolError,
 };
 
-use super::broadcast::OwnedChange;
-use super::context::Origin;
+use super::broadcast::{Broadcaster, OwnedChange};
+use super::context::{ActiveRequest, Origin};
 use super::pending_responses::PendingResponse;
+use super::source::RequestSource;
+pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
-pub use options::{MAX_TASK_RESULTS, MAX_TASKS, TaskOptions};
+pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 pub(super) use response::TaskResponse;
 use response::{Content, OpenInput, TaskOutcome};
 pub(super) use work::TaskWork;
@@ -44,6 +50,9 @@ struct State {
     kept: Vec<Option<Kept>>,
     /// Bytes of all results.
     result_bytes: usize,
+    /// Number of `tasks/result` that wait, and the number of the last one.
+    waiting: usize,
+    last_waiting: u64,
 }
 
 /// What is kept of a task.
@@ -54,6 +63,12 @@ struct Kept {
     inputs: Vec<Input>,
     /// Capabilities of the client that made the call.
     client: ClientFeatures,
+    /// The connection that the call came on, if it is told of changes (2025-11-25).
+    session: Option<Weak<dyn RequestSource>>,
+    /// Whether there was a subscription to it (2026-07-28).
+    is_listened: bool,
+    /// The `tasks/result` that wait for its end.
+    waiting: Vec<Waiting>,
     /// Whether its runner knows of a change that it has not published yet.
     is_changed: bool,
 }
@@ -63,12 +78,42 @@ struct Input {
     request: OpenInput,
     response: Option<OwnedJson>,
     waker: Option<Waker>,
+    /// The request that was sent for it (2025-11-25).
+    sent: Option<asking::Sent>,
+}
+
+/// A `tasks/result` that waits. The requests of its task are sent as part of it.
+#[derive(Clone)]
+struct Waiting {
+    number: u64,
+    runner: Arc<Mailbox>,
+    request: Arc<ActiveRequest>,
+    source: Arc<dyn RequestSource>,
+    /// Whether requests can be sent as part of it.
+    is_open: bool,
+}
+
+/// What a client gets that asks about tasks.
+pub(super) enum TaskAnswer {
+    Response(PendingResponse),
+    /// The response when this task has ended.
+    Wait((TaskKey, TaskId)),
+}
+
+/// Wakers to be called when the mutex is unlocked.
+#[derive(Default)]
+struct Woken(Vec<Waker>);
+
+impl Woken {
+    fn wake(self) {
+        self.0.into_iter().for_each(Waker::wake);
+    }
 }
 
 impl TaskHub {
     pub(super) fn new(options: TaskOptions) -> Self {
         let tasks = GrowingTasksState::new(options.max_tasks);
-        let state = State { tasks, kept: Vec::new(), result_bytes: 0 };
+        let state = State { tasks, kept: Vec::new(), result_bytes: 0, waiting: 0, last_waiting: 0 };
         Self {
             options,
             begun: time::Instant::now(),
@@ -108,51 +153,81 @@ impl TaskHub {
     /// Ends and removes the tasks whose time is over.
     pub(super) fn expire(&self) {
         let time = self.time();
-        self.lock().expire(&self.options, time);
+        let woken = self.lock().expire(&self.options, time);
+        woken.wake();
     }
 
-    /// Responds to a request about tasks. Returns `None` for any other request.
-    pub(super) fn respond(
-        &self,
+    /// Handles a request about tasks. Returns `None` for any other request.
+    pub(super) fn handle(
+        self: &Arc<Self>,
         request: &Request<'_>,
         owner: TaskOwner,
-    ) -> Option<PendingResponse> {
+    ) -> Option<TaskAnswer> {
+        if request.method == Method::SubscriptionsListen {
+            let listen = TaskListen::new(self, request, self.listened(request, owner));
+            return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
+        }
         let time = self.time();
         let mut state = self.lock();
         let mut tasks = state.tasks.tasks(&self.options.config);
-        let step = tasks.handle(time, request, owner)?;
-        let reply = match step {
+        let mut woken = Woken::default();
+        let reply = match tasks.handle(time, request, owner)? {
             TaskStep::Respond(reply) => reply,
             TaskStep::List(reply) => {
                 let page = OwnedJson::new(&tasks.list(&reply), request.revision);
-                return Some(match page {
+                return Some(TaskAnswer::Response(match page {
                     Ok(page) => PendingResponse::Reply(page),
                     Err(_) => PendingResponse::Refused(INTERNAL),
-                });
+                }));
             }
             TaskStep::Cancel(task, reply) => {
                 tasks.end(task, TaskEnd::Cancelled, time);
-                state.ended(task);
+                woken = state.ended(task);
                 reply
             }
             TaskStep::Update(task, responses, reply) => {
                 let responses: Vec<(u32, OwnedJson)> =
                     responses.map(|(number, response)| (number, response.into())).collect();
-                let wakers = state.update(task, responses);
-                drop(state);
-                wakers.into_iter().for_each(Waker::wake);
-                return Some(self.response(reply));
+                woken = state.update(task, responses);
+                reply
             }
             TaskStep::Wait(task) => {
-                let _ = task;
-                return Some(PendingResponse::Refused(INTERNAL));
+                let id = tasks.info(task)?.id();
+                return Some(TaskAnswer::Wait((task, id)));
             }
         };
-        Some(state.response(reply))
+        let response = state.response(reply);
+        drop(state);
+        woken.wake();
+        Some(TaskAnswer::Response(response))
     }
 
-    fn response(&self, reply: TaskReply) -> PendingResponse {
-        self.lock().response(reply)
+    /// Returns the tasks that a subscription names and that its client may see.
+    fn listened(&self, request: &Request<'_>, owner: TaskOwner) -> Vec<(String, TaskKey)> {
+        let time = self.time();
+        let mut state = self.lock();
+        let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
+        let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
+        let mut listened: Vec<(String, TaskKey)> = Vec::new();
+        for id in ids.filter_map(RawJson::as_string) {
+            let tasks = state.tasks.tasks(&self.options.config);
+            if let Some(task) = tasks.find_visible(id, owner, time)
+                && listened.iter().all(|(_, other)| *other != task)
+            {
+                if let Some(kept) = state.kept(task) {
+                    kept.is_listened = true;
+                }
+                listened.push((id.to_string(), task));
+            }
+        }
+        listened
+    }
+
+    /// Returns the response to a request that has waited for the end of a task.
+    pub(super) fn result(&self, task: TaskKey) -> PendingResponse {
+        let mut state = self.lock();
+        let reply = state.tasks.tasks(&self.options.config).result(task);
+        state.response(reply)
     }
 
     /// Creates a task, whose handler runs at `runner`.
@@ -161,14 +236,15 @@ impl TaskHub {
         owner: TaskOwner,
         ttl_ms: Option<u64>,
         client: ClientFeatures,
+        session: Option<Weak<dyn RequestSource>>,
         runner: &Arc<Mailbox>,
     ) -> Result<(TaskKey, TaskInfo), TaskError> {
         let mut id = [0; 16];
         // Without random numbers ids could be guessed.
         getrandom::fill(&mut id).map_err(|_| TaskError::Full)?;
         let time = self.time();
+        self.expire();
         let mut state = self.lock();
-        state.expire(&self.options, time);
         let mut tasks = state.tasks.tasks(&self.options.config);
         let key = tasks.create(time, TaskId::new(id), owner, ttl_ms)?;
         let info = tasks.info(key).ok_or(TaskError::Full)?;
@@ -178,6 +254,9 @@ impl TaskHub {
             inputs: Vec::new(),
             client,
             is_changed: false,
+            is_listened: false,
+            session,
+            waiting: Vec::new(),
         };
         state.keep(key, kept);
         Ok((key, info))
@@ -225,17 +304,38 @@ impl TaskHub {
             if let Some(kept) = state.kept(task) {
                 kept.outcome = Some(Arc::new(outcome));
             }
-            state.ended(task);
+            let woken = state.ended(task);
+            drop(state);
+            woken.wake();
         }
     }
 
-    /// Returns how a task is now, for those that listen to it.
-    pub(super) fn take_change(&self, task: TaskKey) -> Option<OwnedChange> {
+    /// Tells clients how a task is now: the session that created it (2025-11-25), and those that
+    /// subscribed to it.
+    pub(super) fn publish(&self, task: TaskKey, broadcaster: &Broadcaster) {
+        let (info, session, is_listened) = {
+            let mut state = self.lock();
+            let Some(info) = state.tasks.tasks(&self.options.config).info(task) else { return };
+            let Some(kept) = state.kept(task) else { return };
+            kept.is_changed = false;
+            (info, kept.session.as_ref().and_then(Weak::upgrade), kept.is_listened)
+        };
+        if let Some(session) = session
+            && let Ok(json) = OwnedJson::new(&info, Revision::V2025_11_25)
+        {
+            session.tell(&Change::session_task(&info.id().to_string(), json.as_raw()));
+        }
+        if is_listened && let Some(change) = self.change(task) {
+            broadcaster.publish(&change);
+        }
+    }
+
+    /// Returns how a task is now, for those that subscribed to it.
+    fn change(&self, task: TaskKey) -> Option<OwnedChange> {
         let (info, content, client) = {
             let mut state = self.lock();
             let info = state.tasks.tasks(&self.options.config).info(task)?;
             let kept = state.kept(task)?;
-            kept.is_changed = false;
             (info, kept.content(), kept.client)
         };
         let details = info.details(task, &content, client);
@@ -247,35 +347,40 @@ impl TaskHub {
         Some(OwnedChange::Task(info.id().to_string().into(), Arc::new(details)))
     }
 
-    /// Polls for the response to an input request of a task. `request` is `Some` the first time.
-    fn poll_input(
+    /// Begins to wait for input. Returns the number of the input request.
+    fn ask(
+        &self,
+        task: TaskKey,
+        json: OwnedJson,
+        needs: ClientFeatures,
+    ) -> Result<u64, ToolError<'static>> {
+        let time = self.time();
+        let mut state = self.lock();
+        let mut tasks = state.tasks.tasks(&self.options.config);
+        let Some(number) = tasks.ask(task, time) else {
+            return Err(match tasks.info(task).is_some_and(|info| info.is_live()) {
+                true => ToolError::internal("The task has too many open input requests"),
+                false => ToolError::GONE,
+            });
+        };
+        let request = OpenInput { number, request: Arc::new(json), needs };
+        if let Some(kept) = state.kept(task) {
+            kept.inputs.push(Input { request, response: None, waker: None, sent: None });
+        }
+        state.changed(task);
+        Ok(number.into())
+    }
+
+    /// Polls for the response to an input request (2026-07-28).
+    fn poll_update(
         &self,
         cx: &mut task::Context<'_>,
         task: TaskKey,
-        request: Option<(OwnedJson, ClientFeatures)>,
-        place: &mut Option<u64>,
+        number: u64,
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        let time = self.time();
         let mut state = self.lock();
-        if let Some((json, needs)) = request {
-            let mut tasks = state.tasks.tasks(&self.options.config);
-            let Some(number) = tasks.ask(task, time) else {
-                let why = match tasks.info(task).is_some_and(|info| info.is_live()) {
-                    true => ToolError::internal("The task has too many open input requests"),
-                    false => ToolError::GONE,
-                };
-                return Poll::Ready(Err(why));
-            };
-            let request = OpenInput { number, request: Arc::new(json), needs };
-            if let Some(kept) = state.kept(task) {
-                kept.inputs.push(Input { request, response: None, waker: None });
-            }
-            state.changed(task);
-            *place = Some(number.into());
-        }
         let Some(kept) = state.kept(task) else { return Poll::Ready(Err(ToolError::GONE)) };
-        let is_same = |input: &Input| Some(u64::from(input.request.number)) == *place;
-        let Some(at) = kept.inputs.iter().position(is_same) else {
+        let Some(at) = kept.inputs.iter().position(|input| input.has_number(number)) else {
             return Poll::Ready(Err(ToolError::GONE));
         };
         match kept.inputs.get_mut(at) {
@@ -294,13 +399,26 @@ impl TaskHub {
     fn leave_input(&self, task: TaskKey, place: u64) {
         let time = self.time();
         let mut state = self.lock();
-        if let Some(kept) = state.kept(task) {
-            kept.inputs.retain(|input| u64::from(input.request.number) != place);
+        let mut sent = None;
+        if let Some(kept) = state.kept(task)
+            && let Some(at) = kept.inputs.iter().position(|input| input.has_number(place))
+        {
+            sent = kept.inputs.swap_remove(at).sent;
         }
         let number = u32::try_from(place).unwrap_or(0);
         if state.tasks.tasks(&self.options.config).withdraw(task, number, time) {
             state.changed(task);
         }
+        drop(state);
+        if let Some(sent) = sent {
+            sent.leave();
+        }
+    }
+}
+
+impl Input {
+    fn has_number(&self, number: u64) -> bool {
+        u64::from(self.request.number) == number
     }
 }
 
@@ -327,22 +445,26 @@ impl State {
     /// Clients are to be told of a change.
     fn changed(&mut self, task: TaskKey) {
         if let Some(kept) = self.kept(task)
-            && !std::mem::replace(&mut kept.is_changed, true)
+            && (kept.is_listened || kept.session.is_some())
+            && !replace(&mut kept.is_changed, true)
         {
             kept.runner.post(Message::Changed(task));
         }
     }
 
-    /// The handler is not needed any more.
-    fn ended(&mut self, task: TaskKey) {
-        if let Some(kept) = self.kept(task) {
-            kept.inputs.clear();
-            kept.runner.post(Message::Over(task));
-        }
+    /// The handler is not needed any more, and the result can be told.
+    fn ended(&mut self, task: TaskKey) -> Woken {
+        let Some(kept) = self.kept(task) else { return Woken::default() };
+        kept.runner.post(Message::Over(task));
+        let waiting = take(&mut kept.waiting);
+        let wakers = take(&mut kept.inputs).into_iter().filter_map(|input| input.waker).collect();
+        waiting.iter().for_each(|waiting| waiting.runner.post(Message::Respond(waiting.number)));
+        self.waiting -= waiting.len();
+        Woken(wakers)
     }
 
     /// Keeps the responses to input requests. Returns who waits for them.
-    fn update(&mut self, task: TaskKey, responses: Vec<(u32, OwnedJson)>) -> Vec<Waker> {
+    fn update(&mut self, task: TaskKey, responses: Vec<(u32, OwnedJson)>) -> Woken {
         let mut wakers = Vec::new();
         let is_changed = !responses.is_empty();
         for (number, response) in responses {
@@ -357,13 +479,14 @@ impl State {
         if is_changed {
             self.changed(task);
         }
-        wakers
+        Woken(wakers)
     }
 
-    fn expire(&mut self, options: &TaskOptions, time: TaskTime) {
+    fn expire(&mut self, options: &TaskOptions, time: TaskTime) -> Woken {
+        let mut woken = Woken::default();
         while let Some(timeout) = self.tasks.tasks(&options.config).handle_timeout(time) {
             match timeout {
-                TaskTimeout::Expired(task) => self.ended(task),
+                TaskTimeout::Expired(task) => woken.0.extend(self.ended(task).0),
                 TaskTimeout::Gone(task) => {
                     let kept = self.kept.get_mut(task.index()).and_then(Option::take);
                     if let Some(Ok(result)) = kept.and_then(|kept| kept.outcome).as_deref() {
@@ -372,6 +495,7 @@ impl State {
                 }
             }
         }
+        woken
     }
 }
 

@@ -10,6 +10,7 @@ pub struct TaskOptions {
     pub(super) config: TasksConfig,
     pub(super) max_tasks: u16,
     pub(super) max_results: usize,
+    pub(super) max_waiting: usize,
     after: Duration,
     after_of: Vec<(String, Duration)>,
 }
@@ -22,6 +23,7 @@ impl TaskOptions {
             config: TasksConfig::new(),
             max_tasks: MAX_TASKS,
             max_results: MAX_TASK_RESULTS,
+            max_waiting: MAX_WAITING,
             after: Duration::ZERO,
             after_of: Vec::new(),
         }
@@ -49,6 +51,13 @@ impl TaskOptions {
     #[must_use]
     pub fn max_results(self, max_results: usize) -> Self {
         Self { max_results, ..self }
+    }
+
+    /// Limits the `tasks/result` that wait for the end of their tasks (2025-11-25). More are
+    /// refused (-32603). Default: [`MAX_WAITING`].
+    #[must_use]
+    pub fn max_waiting(self, max_waiting: usize) -> Self {
+        Self { max_waiting, ..self }
     }
 
     /// Sets the time that a call of a tool takes before it becomes a task, if the client supports
@@ -80,5 +89,7 @@ impl Default for TaskOptions {
 
 /// Default of [`TaskOptions::max_tasks`].
 pub const MAX_TASKS: u16 = 1024;
+/// Default of [`TaskOptions::max_waiting`].
+pub const MAX_WAITING: usize = 256;
 /// Default of [`TaskOptions::max_results`], in bytes: 64 MiB.
 pub const MAX_TASK_RESULTS: usize = 64 << 20;

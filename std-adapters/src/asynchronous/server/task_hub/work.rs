@@ -1,20 +1,23 @@
 //! A call that may become a task, as its handler and its runner see it.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{self, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskMode, TaskOwner, TaskReply};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    ClientFeatures, OwnedJson, OwnedRpcError, Progress, ResponseKind, Revision, RpcError, ToolError,
+    Amount, ClientFeatures, Entry, OwnedJson, OwnedRpcError, Progress, ResponseKind, Revision,
+    RpcError, SendError, ToolError,
 };
 
+use super::super::app::Settings;
 use super::super::context::ActiveRequest;
 use super::super::pending_responses::PendingResponse;
 use super::super::reply::{HandlerResult, Reply};
 use super::super::runner::PANICKED;
+use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskResponse};
 use super::{Mailbox, TaskHub};
 use crate::asynchronous::panics::Panic;
@@ -32,21 +35,24 @@ pub(in super::super) struct TaskWork {
     /// Whether the call must not be a call.
     is_required: bool,
     task: OnceLock<(TaskKey, TaskId)>,
+    /// The progress that the client was told last, and when.
+    reported: Mutex<Option<(Amount, Instant)>>,
+    progress_interval: Duration,
 }
 
 impl TaskWork {
     /// Returns the work of a call that may be a task.
     pub(in super::super) fn new(
-        hub: &Arc<TaskHub>,
+        settings: &Settings,
+        tool: &Entry<'_>,
         mode: TaskMode,
-        support: TaskSupport,
-        tool: &str,
         client: ClientFeatures,
         owner: TaskOwner,
     ) -> Option<Box<Self>> {
+        let hub = &settings.tasks;
         let (ttl_ms, after, is_asked) = match mode {
             TaskMode::Call => return None,
-            TaskMode::Either => (None, hub.options.after_of(tool), false),
+            TaskMode::Either => (None, hub.options.after_of(tool.key().as_plain()?), false),
             TaskMode::Task { ttl_ms } => (ttl_ms, Duration::ZERO, true),
         };
         Some(Box::new(Self {
@@ -55,8 +61,10 @@ impl TaskWork {
             client,
             ttl_ms,
             after,
-            is_required: is_asked || support == TaskSupport::Required,
+            is_required: is_asked || tool.task_support() == TaskSupport::Required,
             task: OnceLock::new(),
+            reported: Mutex::default(),
+            progress_interval: settings.config.progress_interval,
         }))
     }
 
@@ -71,9 +79,12 @@ impl TaskWork {
     /// The response to a call that has to be a task.
     pub(in super::super) fn begin(
         &self,
+        revision: Revision,
+        source: &Arc<dyn RequestSource>,
         runner: &Arc<Mailbox>,
     ) -> Result<Option<(TaskKey, PendingResponse)>, PendingResponse> {
-        match self.hub.create(self.owner, self.ttl_ms, self.client, runner) {
+        let session = (!revision.is_modern()).then(|| Arc::downgrade(source));
+        match self.hub.create(self.owner, self.ttl_ms, self.client, session, runner) {
             Ok((key, info)) => {
                 let _ = self.task.set((key, info.id()));
                 Ok(Some((key, created(info))))
@@ -104,9 +115,24 @@ impl TaskWork {
         }
     }
 
-    pub(in super::super) fn set_progress(&self, progress: &Progress<'_>) -> bool {
+    /// Sets the status message. Returns whether a client of 2025-11-25 is to be told.
+    pub(in super::super) fn set_progress(
+        &self,
+        progress: &Progress<'_>,
+        revision: Revision,
+    ) -> bool {
         self.set_message(progress);
-        false
+        if revision.is_modern() {
+            return false;
+        }
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_more = reported.is_none_or(|(done, at)| {
+            progress.done() > done && at.elapsed() >= self.progress_interval
+        });
+        if is_more {
+            *reported = Some((progress.done(), Instant::now()));
+        }
+        is_more
     }
 
     /// Ends the task with the result of its handler.
@@ -151,14 +177,41 @@ impl TaskWork {
         revision: Revision,
         place: &mut Option<u64>,
     ) -> Poll<Result<OwnedJson, ToolError<'static>>> {
-        let new = match place {
-            Some(_) => None,
+        let number = match *place {
+            Some(number) => number,
             None => {
-                let needs = request.required_capabilities();
-                Some((OwnedJson::new(request, revision)?, needs))
+                let json = OwnedJson::new(request, revision)?;
+                *place.insert(self.hub.ask(task, json, request.required_capabilities())?)
             }
         };
-        self.hub.poll_input(cx, task, new, place)
+        match revision.is_modern() {
+            true => self.hub.poll_update(cx, task, number),
+            false => self.hub.poll_sent(cx, task, number),
+        }
+    }
+
+    /// Sends a message of a task to its session (2025-11-25): over HTTP only with a `tasks/result`
+    /// of the same session, since nothing else may read it.
+    pub(in super::super) fn poll_send(
+        &self,
+        cx: &mut task::Context<'_>,
+        task: TaskKey,
+        (active, source): (&ActiveRequest, &dyn RequestSource),
+        place: &mut Option<u64>,
+        attempt: &mut Attempt<'_>,
+    ) -> Poll<Result<(), SendError>> {
+        #[cfg(feature = "http")]
+        if let Some(origin) = &active.origin {
+            let channel = self.hub.channel(task).filter(|(request, _)| {
+                request.origin.as_ref().is_some_and(|other| other.server == origin.server)
+            });
+            return match channel {
+                Some((request, source)) => source.poll_send(cx, &request, place, attempt),
+                None => Poll::Ready(Ok(())),
+            };
+        }
+        let _ = task;
+        source.poll_send(cx, active, place, attempt)
     }
 
     pub(in super::super) fn leave_input(&self, task: TaskKey, place: u64) {

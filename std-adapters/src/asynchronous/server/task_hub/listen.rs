@@ -1,0 +1,70 @@
+//! `subscriptions/listen` with `taskIds`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_sansio::tasks::TaskKey;
+use mcp_sansio::{JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
+
+use super::TaskHub;
+
+/// The acknowledgement of a subscription to tasks. How they are follows it, so that no change since
+/// their creation is lost.
+pub(in super::super) struct TaskListen {
+    hub: Arc<TaskHub>,
+    request: OwnedRequest,
+    /// Those that the client may see, by their ids.
+    tasks: Vec<(String, TaskKey)>,
+    sent: Mutex<Sent>,
+}
+
+/// What has been sent.
+#[derive(Default)]
+struct Sent {
+    is_acknowledged: bool,
+    tasks: usize,
+    /// Listeners of the next task.
+    position: u16,
+}
+
+impl TaskListen {
+    pub(super) fn new(
+        hub: &Arc<TaskHub>,
+        request: &Request<'_>,
+        tasks: Vec<(String, TaskKey)>,
+    ) -> Self {
+        let (hub, request) = (Arc::clone(hub), OwnedRequest::from(request));
+        Self { hub, request, tasks, sent: Mutex::default() }
+    }
+
+    pub(in super::super) fn send(
+        &self,
+        server: &mut Server<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let request = self.request.as_request();
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if !sent.is_acknowledged {
+            let mut may_see =
+                |id: JsonStr<'_>| self.tasks.iter().any(|(seen, _)| id == seen.as_str());
+            server.listen_to_tasks(&request, &mut may_see, tx)?;
+            sent.is_acknowledged = true;
+        }
+        // It is not, if it has been refused.
+        while server.is_request_open(request.handle)
+            && let Some((_, task)) = self.tasks.get(sent.tasks)
+        {
+            if let Some(details) = self.hub.change(*task) {
+                let mut change = details.as_change().resume(sent.position);
+                while let Ok(Remaining::More) = match server.publish(&mut change, tx) {
+                    Err(SendError::Full) => {
+                        sent.position = change.position();
+                        return Err(SendError::Full);
+                    }
+                    result => result,
+                } {}
+            }
+            (sent.tasks, sent.position) = (sent.tasks + 1, 0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! Over HTTP, without sockets.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::future;
+use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, Principal};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use serde_json::{Value, json};
+
+use super::client::legacy;
+use super::{CATALOG, CONFIG, call, filled_in, handle, request};
+
+/// A client with a token, which is its name, and perhaps a session.
+struct Client {
+    server: HttpServer,
+    token: &'static str,
+    session: Option<String>,
+}
+
+struct Fields(Vec<(&'static str, String)>);
+
+impl mcp_sansio::http::Fields for Fields {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
+        same.map(|field| field.1.as_bytes()).nth(n)
+    }
+}
+
+impl Client {
+    async fn post(&self, message: &Value) -> HttpExchange {
+        let mut fields = vec![
+            ("Host", "localhost".to_owned()),
+            ("Content-Type", "application/json".to_owned()),
+            ("Accept", "application/json, text/event-stream".to_owned()),
+            ("Authorization", format!("Bearer {}", self.token)),
+        ];
+        let params = &message["params"];
+        match &self.session {
+            Some(session) => {
+                fields.push(("Mcp-Session-Id", session.clone()));
+                fields.push(("MCP-Protocol-Version", "2025-11-25".to_owned()));
+            }
+            None if message["method"] != "initialize" => {
+                fields.push(("MCP-Protocol-Version", "2026-07-28".to_owned()));
+                fields.push(("Mcp-Method", message["method"].as_str().unwrap().to_owned()));
+                let name = params["name"].as_str().or(params["taskId"].as_str());
+                fields.extend(name.map(|name| ("Mcp-Name", name.to_owned())));
+            }
+            None => {}
+        }
+        let mut exchange = self.server.exchange("POST", "/mcp", Fields(fields));
+        exchange.feed(message.to_string().as_bytes()).await;
+        exchange.end_body();
+        exchange
+    }
+
+    /// Returns the media type of the response, and its messages.
+    async fn messages(&self, message: &Value) -> (String, Vec<Value>) {
+        let mut exchange = self.post(message).await;
+        let fields = exchange.response().await.fields;
+        let kind = fields.into_iter().find(|(name, _)| *name == "content-type");
+        let mut text = String::new();
+        while let Some(piece) = exchange.next_piece().await {
+            text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
+        }
+        let lines = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        let messages = lines.filter(|line| line.starts_with('{'));
+        let messages = messages.map(|json| serde_json::from_str(json).unwrap()).collect();
+        (kind.map(|(_, value)| value).unwrap_or_default(), messages)
+    }
+
+    async fn ask(&self, message: &Value) -> Value {
+        self.messages(message).await.1.pop().unwrap_or_default()
+    }
+
+    async fn open_session(&mut self) {
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+            "clientInfo": {"name": "c", "version": "1"}});
+        let mut exchange = self.post(&legacy(0, "initialize", params)).await;
+        let fields = exchange.response().await.fields;
+        self.session = fields.into_iter().find(|it| it.0 == "mcp-session-id").map(|it| it.1);
+        while exchange.next_piece().await.is_some() {}
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let mut exchange = self.post(&ready).await;
+        assert_eq!(exchange.response().await.status, 202);
+    }
+}
+
+/// Runs clients against a server with principals.
+fn serve<H, F>(app: &App<H>, clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client))
+where
+    H: Fn(Context) -> F,
+    F: Future<Output = HandlerResult>,
+{
+    let options = HttpOptions::new().authorize(|credentials| {
+        let subject = credentials.token.unwrap_or_default();
+        Ok(Principal::new("https://auth.example.com", subject))
+    });
+    let server = HttpServer::new(app, options).unwrap();
+    let client = |token| Client { server: server.clone(), token, session: None };
+    async_io::block_on(future::or(
+        async {
+            server.run(app).await;
+        },
+        clients(&client),
+    ));
+}
+
+#[test]
+fn tsk_52_a_task_outlives_its_exchange_and_its_id_cannot_be_guessed() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    serve(&app, async |client| {
+        let anna = client("anna");
+        let mut ids = BTreeSet::new();
+        for _ in 0..60 {
+            let created = anna.ask(&call(1, "wait", json!({"ms": 20}))).await;
+            let id = created["result"]["taskId"].as_str().unwrap().to_owned();
+            assert!(id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit()), "{id}");
+            ids.insert(id);
+        }
+        assert_eq!(ids.len(), 60);
+        Timer::after(Duration::from_millis(60)).await;
+        for id in ids {
+            let ended = anna.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
+            assert_eq!(ended["result"]["result"]["content"][0]["text"], "done", "{ended}");
+        }
+    });
+}
+
+#[test]
+fn tasks_of_another_principal_are_unknown() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    serve(&app, async |client| {
+        let (anna, ben) = (client("anna"), client("ben"));
+        let created = anna.ask(&call(1, "pair", json!({}))).await;
+        let id = &created["result"]["taskId"];
+        let unknown = "00000000000000000000000000000000";
+        for method in ["tasks/get", "tasks/cancel", "tasks/update"] {
+            let of = |id: &Value| {
+                request(2, method, json!({"taskId": id, "inputResponses": {"1": filled_in("X")}}))
+            };
+            let refused = ben.ask(&of(id)).await;
+            assert_eq!(refused, ben.ask(&of(&json!(unknown))).await);
+            assert_eq!(refused["error"]["code"], -32602);
+        }
+        let listen = json!({"notifications": {"taskIds": [id]}});
+        let mut stream = ben.post(&request(3, "subscriptions/listen", listen)).await;
+        let piece = String::from_utf8(stream.next_piece().await.unwrap().unwrap()).unwrap();
+        assert!(!piece.contains(id.as_str().unwrap()), "{piece}");
+        drop(stream);
+        let state = anna.ask(&request(4, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(state["result"]["inputRequests"].as_object().unwrap().len(), 2);
+
+        // In a session it is the same, and lists show no other's tasks.
+        let mut ben = client("ben");
+        ben.open_session().await;
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            let refused = ben.ask(&legacy(2, method, json!({"taskId": id}))).await;
+            assert_eq!(refused["error"]["code"], -32602, "{method}");
+        }
+        let list = ben.ask(&legacy(3, "tasks/list", json!({}))).await;
+        assert_eq!(list["result"]["tasks"], json!([]));
+        let mut anna = client("anna");
+        anna.open_session().await;
+        let list = anna.ask(&legacy(3, "tasks/list", json!({}))).await;
+        assert_eq!(list["result"]["tasks"][0]["taskId"], *id);
+    });
+}
+
+#[test]
+fn tsk_49_tsk_58_a_lost_request_for_a_result_leaves_the_task_as_it_is() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    serve(&app, async |client| {
+        let mut anna = client("anna");
+        anna.open_session().await;
+        let params = json!({"name": "wait", "arguments": {"ms": 60}, "task": {}});
+        let created = anna.ask(&legacy(1, "tools/call", params)).await;
+        let id = &created["result"]["task"]["taskId"];
+        drop(anna.post(&legacy(2, "tasks/result", json!({"taskId": id}))).await);
+        let (kind, messages) = anna.messages(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(
+            (kind.as_str(), &messages[0]["result"]["status"]),
+            ("application/json", &json!("working"))
+        );
+        let result = anna.ask(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+        assert_eq!(result["result"]["content"][0]["text"], "done");
+        // Messages of a task come with the request for its result.
+        anna.ask(&legacy(5, "logging/setLevel", json!({"level": "debug"}))).await;
+        let params = json!({"name": "steps", "arguments": {"ms": 20}, "task": {},
+            "_meta": {"progressToken": "p"}});
+        let created = anna.ask(&legacy(6, "tools/call", params)).await;
+        let id = &created["result"]["task"]["taskId"];
+        let (kind, messages) =
+            anna.messages(&legacy(7, "tasks/result", json!({"taskId": id}))).await;
+        assert_eq!(kind, "text/event-stream");
+        let methods: Vec<&str> = messages.iter().filter_map(|it| it["method"].as_str()).collect();
+        assert!(methods.contains(&"notifications/progress"), "{messages:?}");
+        assert_eq!(methods.last(), Some(&"notifications/message"));
+        assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done");
+    });
+}

@@ -1,0 +1,137 @@
+//! Tasks of the asynchronous server, on streams and over HTTP, in both dialects.
+
+#[path = "../asynchronous/client.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod client;
+mod http;
+mod modern;
+#[path = "../asynchronous/pipe.rs"]
+mod pipe;
+mod session;
+mod times;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_sansio::types::{
+    ElicitParams, ElicitResult, Field, Implementation, InputRequest, LoggingLevel, RequestedSchema,
+    StringSchema, TaskSupport, TextResult, Tool, ToolExecution,
+};
+use mcp_sansio::{
+    Catalog, ErrorCode, LogMessage, OwnedInputResponse, Progress, RawJson, RpcError, ServerConfig,
+    ServerFeatures, ToolError, entries,
+};
+use mcp_sansio_adapters::asynchronous::{Context, HandlerResult};
+use serde_json::{Value, json};
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS
+        .with(ServerFeatures::LOGGING)
+        .with(ServerFeatures::TASKS_LIST)
+        .with(ServerFeatures::TASKS_CANCEL),
+);
+
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
+    tool("plain", TaskSupport::Forbidden),
+    tool("wait", TaskSupport::Optional),
+    tool("hold", TaskSupport::Optional),
+    tool("steps", TaskSupport::Optional),
+    tool("ask", TaskSupport::Optional),
+    tool("pair", TaskSupport::Optional),
+    tool("fail", TaskSupport::Optional),
+    tool("refuse", TaskSupport::Optional),
+    tool("panic", TaskSupport::Optional),
+    tool("large", TaskSupport::Optional),
+    tool("must", TaskSupport::Required),
+]);
+
+const fn tool(name: &'static str, support: TaskSupport) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+        .execution(ToolExecution::new().task_support(support))
+}
+
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+/// Number of `hold` that run.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The tools. Nothing in them says that they are tasks.
+async fn handle(ctx: Context) -> HandlerResult {
+    let millis = ctx.arguments()?.get("ms").and_then(RawJson::as_u64).unwrap_or(0);
+    match ctx.name() {
+        "wait" => drop(async_io::Timer::after(Duration::from_millis(millis)).await),
+        "hold" => {
+            HELD.fetch_add(1, Ordering::SeqCst);
+            let _held = Held;
+            std::future::pending::<()>().await;
+        }
+        "steps" => {
+            for done in 1..=3 {
+                ctx.progress(&Progress::of(done).total(3)).await?;
+                async_io::Timer::after(Duration::from_millis(millis)).await;
+            }
+            ctx.log(&LogMessage::new(LoggingLevel::Info, "three steps")).await?;
+        }
+        "ask" => {
+            let first = name(&ctx.request_input("first", form("First name?")).await?)?;
+            let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
+            return ctx.reply(&TextResult::new(&format!("{first} {last}")));
+        }
+        "pair" => {
+            let [one, two] =
+                ctx.request_inputs([("one", form("One?")), ("two", form("Two?"))]).await?;
+            return ctx.reply(&TextResult::new(&format!("{} {}", name(&one)?, name(&two)?)));
+        }
+        "fail" => return Err("It broke".into()),
+        "refuse" => return Err(RpcError::new(ErrorCode::InvalidParams, "Not this one").into()),
+        "panic" => panic!("a test"),
+        "large" => {
+            let kilobytes = usize::try_from(millis).unwrap();
+            return ctx.reply(&TextResult::new(&"x".repeat(kilobytes << 10)));
+        }
+        _ => {}
+    }
+    ctx.reply(&TextResult::new("done"))
+}
+
+fn form(message: &str) -> InputRequest<'_> {
+    InputRequest::Elicit(ElicitParams::form(message, FORM))
+}
+
+fn name(answer: &OwnedInputResponse) -> Result<String, ToolError<'static>> {
+    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or("declined")?;
+    let name = content.get("name").and_then(RawJson::as_string);
+    Ok(name.ok_or(ToolError::invalid_input_response("no name"))?.to_string())
+}
+
+/// What a person fills into [`FORM`].
+fn filled_in(name: &str) -> Value {
+    json!({"action": "accept", "content": {"name": name}})
+}
+
+/// A request of 2026-07-28 of a client that supports tasks.
+fn request(id: u32, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
+        },
+        "progressToken": id,
+    });
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn call(id: u32, tool: &str, arguments: Value) -> Value {
+    request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
+}

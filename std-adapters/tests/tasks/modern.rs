@@ -1,0 +1,270 @@
+//! The extension of 2026-07-28, on a stream.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::AsyncReadExt as _;
+use mcp_sansio::tasks::TasksConfig;
+use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
+use serde_json::{Value, json};
+
+use super::client::{Client, WIDE, modern, talk};
+use super::pipe::Pipe;
+use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request};
+
+/// Polls until the task is not in this state any more.
+async fn poll_while(client: &mut Client<Pipe>, id: &Value, status: &str) -> Value {
+    loop {
+        let polled = client.ask(&request(99, "tasks/get", json!({"taskId": id}))).await;
+        if polled["result"]["status"] != status {
+            return polled["result"].clone();
+        }
+        Timer::after(Duration::from_millis(1)).await;
+    }
+}
+
+async fn create(client: &mut Client<Pipe>, tool: &str, arguments: Value) -> Value {
+    let created = client.ask(&call(1, tool, arguments)).await;
+    assert_eq!(created["result"]["resultType"], "task", "{created}");
+    created["result"]["taskId"].clone()
+}
+
+#[test]
+fn tex_08_a_task_is_found_as_soon_as_its_call_is_answered() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    for sizes in [WIDE, (7, 3)] {
+        talk(&app, sizes, async |mut client| {
+            client.send(&call(1, "wait", json!({"ms": 20}))).await;
+            let created = client.next().await;
+            assert_eq!(created["result"]["status"], "working", "{created}");
+            let id = &created["result"]["taskId"];
+            let polled = client.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
+            assert_eq!(polled["result"]["taskId"], *id);
+            let ended = poll_while(&mut client, id, "working").await;
+            assert_eq!(ended["status"], "completed");
+            assert_eq!(ended["result"]["content"][0]["text"], "done");
+        });
+    }
+}
+
+#[test]
+fn tex_43_tasks_end_as_their_handlers_do() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        for (tool, status, text) in [
+            ("must", "completed", "done"),
+            ("fail", "completed", "It broke"),
+            ("refuse", "failed", "Not this one"),
+            ("panic", "failed", "The handler panicked"),
+        ] {
+            let id = create(&mut client, tool, json!({})).await;
+            let ended = poll_while(&mut client, &id, "working").await;
+            assert_eq!(ended["status"], status, "{ended}");
+            assert_eq!(ended["result"]["isError"] == true, tool == "fail");
+            let said = match status {
+                "failed" => &ended["error"]["message"],
+                _ => &ended["result"]["content"][0]["text"],
+            };
+            assert_eq!(said, text);
+            if status == "failed" {
+                assert_eq!(ended["statusMessage"], text);
+                let code = if tool == "panic" { -32603 } else { -32602 };
+                assert_eq!(ended["error"]["code"], code);
+            }
+        }
+        // A client that does not support tasks gets the result, unless there is only a task.
+        let plain = client.ask(&modern(3, "tools/call", json!({"name": "wait"}))).await;
+        assert_eq!(plain["result"]["content"][0]["text"], "done");
+        let refused = client.ask(&modern(4, "tools/call", json!({"name": "must"}))).await;
+        assert_eq!(refused["error"]["code"], -32021);
+        // A tool that is never a task is none for anyone.
+        let plain = client.ask(&call(5, "plain", json!({}))).await;
+        assert_eq!(plain["result"]["resultType"], "complete");
+    });
+}
+
+#[test]
+fn a_cancelled_task_drops_its_handler() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "hold", json!({})).await;
+        while HELD.load(Ordering::SeqCst) == 0 {
+            Timer::after(Duration::from_millis(1)).await;
+        }
+        // The request has been answered, so that its cancellation does nothing.
+        client.send(&super::client::cancel(1)).await;
+        let polled = client.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(polled["result"]["status"], "working");
+        let answer = client.ask(&request(3, "tasks/cancel", json!({"taskId": id}))).await;
+        assert_eq!(answer["result"]["resultType"], "complete");
+        while HELD.load(Ordering::SeqCst) > 0 {
+            Timer::after(Duration::from_millis(1)).await;
+        }
+        let ended = poll_while(&mut client, &id, "working").await;
+        assert_eq!(ended["status"], "cancelled");
+    });
+}
+
+#[test]
+fn input_of_a_task_comes_with_updates() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "ask", json!({})).await;
+        for (question, answer) in [("First name?", "Ada"), ("Ada who?", "Lovelace")] {
+            let state = poll_while(&mut client, &id, "working").await;
+            let (key, asked) = state["inputRequests"].as_object().unwrap().iter().next().unwrap();
+            assert_eq!(asked["params"]["message"], question);
+            let unknown = json!({"taskId": id, "inputResponses": {"77": filled_in("Nobody")}});
+            client.ask(&request(5, "tasks/update", unknown)).await;
+            let responses = json!({"taskId": id, "inputResponses": {key: filled_in(answer)}});
+            let acknowledged = client.ask(&request(6, "tasks/update", responses)).await;
+            assert_eq!(acknowledged["result"]["resultType"], "complete");
+            // What is answered once is not asked any more.
+            let polled = client.ask(&request(7, "tasks/get", json!({"taskId": id}))).await;
+            assert!(polled["result"]["inputRequests"].get(key).is_none(), "{polled}");
+        }
+        let ended = poll_while(&mut client, &id, "working").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "Ada Lovelace");
+
+        let id = create(&mut client, "pair", json!({})).await;
+        let state = poll_while(&mut client, &id, "working").await;
+        let keys: Vec<&String> = state["inputRequests"].as_object().unwrap().keys().collect();
+        let [one, two] = keys[..] else { panic!("{state}") };
+        let first = json!({"taskId": id, "inputResponses": {one: filled_in("A")}});
+        client.ask(&request(6, "tasks/update", first)).await;
+        let polled = client.ask(&request(7, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(polled["result"]["status"], "input_required");
+        let second =
+            json!({"taskId": id, "inputResponses": {two: filled_in("B"), one: filled_in("X")}});
+        client.ask(&request(8, "tasks/update", second)).await;
+        let ended = poll_while(&mut client, &id, "working").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "A B");
+    });
+}
+
+#[test]
+fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
+    let options = TaskOptions::new().tool_after("ask", Duration::from_millis(30));
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        let first = client.ask(&call(1, "ask", json!({}))).await;
+        assert_eq!(first["result"]["resultType"], "input_required");
+        let mut params = json!({"name": "ask", "inputResponses": {"first": filled_in("Ada")}});
+        let second = client.ask(&request(2, "tools/call", params.clone())).await;
+        assert_eq!(second["result"]["resultType"], "input_required");
+        params["inputResponses"] = json!({"last": filled_in("Lovelace")});
+        params["requestState"] = second["result"]["requestState"].clone();
+        let third = client.ask(&request(3, "tools/call", params)).await;
+        assert_eq!(third["result"]["content"][0]["text"], "Ada Lovelace");
+    });
+    let options = TaskOptions::new().after(Duration::from_millis(30));
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        // What is done earlier is an ordinary result; so is what is cancelled earlier.
+        let quick = client.ask(&call(1, "wait", json!({"ms": 1}))).await;
+        assert_eq!(quick["result"]["resultType"], "complete");
+        client.send(&call(2, "hold", json!({}))).await;
+        client.send(&super::client::cancel(2)).await;
+        let created = client.ask(&call(3, "wait", json!({"ms": 60}))).await;
+        assert_eq!((&created["id"], &created["result"]["resultType"]), (&json!(3), &json!("task")));
+        let ended = poll_while(&mut client, &created["result"]["taskId"], "working").await;
+        assert_eq!(ended["result"]["content"][0]["text"], "done");
+    });
+}
+
+#[test]
+fn subscribers_are_told_of_each_change() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "ask", json!({})).await;
+        let listen =
+            json!({"notifications": {"taskIds": [id, "00000000000000000000000000000000"]}});
+        let acknowledged = client.ask(&request(2, "subscriptions/listen", listen)).await;
+        assert_eq!(acknowledged["params"]["notifications"]["taskIds"], json!([id]));
+        let mut told = client.next().await;
+        for answer in ["Ada", "Lovelace"] {
+            // The state when it was subscribed to, or the change.
+            while told["params"]["status"] != "input_required" {
+                told = client.next().await;
+            }
+            assert_eq!(told["method"], "notifications/tasks");
+            let (key, _) =
+                told["params"]["inputRequests"].as_object().unwrap().iter().next().unwrap();
+            let key = key.clone();
+            let responses = json!({"taskId": id, "inputResponses": {&key: filled_in(answer)}});
+            client.send(&request(3, "tasks/update", responses)).await;
+            loop {
+                told = client.next().await;
+                if told["params"]["status"] == "completed"
+                    || told["params"]["inputRequests"].get(&key).is_none()
+                        && told["method"].is_string()
+                {
+                    break;
+                }
+            }
+        }
+        while told["params"]["status"] != "completed" {
+            told = client.next().await;
+        }
+        assert_eq!(told["params"]["result"]["content"][0]["text"], "Ada Lovelace");
+        // One that has ended is told at once, and once.
+        let listen = json!({"notifications": {"taskIds": [id]}});
+        client.send(&request(4, "subscriptions/listen", listen)).await;
+        let mut ends = 0;
+        client.send(&call(5, "plain", json!({}))).await;
+        loop {
+            let message = client.next().await;
+            ends += usize::from(
+                message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == json!(4)
+                    && message["params"]["status"] == "completed",
+            );
+            if message["id"] == 5 {
+                break;
+            }
+        }
+        assert_eq!(ends, 1);
+    });
+}
+
+#[test]
+fn limits_of_tasks() {
+    let config = TasksConfig::new().max_per_owner(100);
+    let options = TaskOptions::new().config(config).max_tasks(2).max_results(30 << 10);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "large", json!({"ms": 20})).await;
+        assert_eq!(poll_while(&mut client, &id, "working").await["status"], "completed");
+        let id = create(&mut client, "large", json!({"ms": 20})).await;
+        let failed = poll_while(&mut client, &id, "working").await;
+        assert_eq!(failed["error"]["code"], -32603, "{failed}");
+        // The table is full: what need not be a task is none.
+        let plain = client.ask(&call(3, "wait", json!({}))).await;
+        assert_eq!(plain["result"]["content"][0]["text"], "done");
+        let refused = client.ask(&call(4, "must", json!({}))).await;
+        assert_eq!(refused["error"]["code"], -32603);
+    });
+}
+
+#[test]
+fn a_result_of_50_megabytes_goes_through_a_small_buffer() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).max_pending(4096);
+    talk(&app, (4096, 4096), async |mut client| {
+        let id = create(&mut client, "large", json!({"ms": 50 << 10})).await;
+        let mut length = 0;
+        while length < 1000 {
+            length = 0;
+            client.send(&request(2, "tasks/get", json!({"taskId": id}))).await;
+            let mut chunk = [0; 4096];
+            loop {
+                let read = client.stream.read(&mut chunk).await.unwrap();
+                let read = &chunk[..read];
+                length += read.iter().filter(|byte| **byte == b'x').count();
+                if read.last() == Some(&b'\n') {
+                    break;
+                }
+            }
+        }
+        assert!(length >= 50 << 20);
+    });
+}

@@ -1,0 +1,172 @@
+//! The experiment of 2025-11-25, on a stream.
+
+use std::time::Duration;
+
+use async_io::Timer;
+use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
+use serde_json::{Value, json};
+
+use super::client::{Client, WIDE, cancel, legacy, talk};
+use super::pipe::Pipe;
+use super::{CATALOG, CONFIG, filled_in, handle};
+
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+fn task(id: u32, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments, "task": {"ttl": 60000},
+        "_meta": {"progressToken": "p"}});
+    legacy(id, "tools/call", params)
+}
+
+/// Returns the response to a request, and what came before it.
+async fn response(client: &mut Client<Pipe>, id: u32) -> (Value, Vec<Value>) {
+    let mut before = Vec::new();
+    loop {
+        let message = client.next().await;
+        if message["id"] == id && message.get("method").is_none() {
+            return (message, before);
+        }
+        before.push(message);
+    }
+}
+
+async fn create(client: &mut Client<Pipe>, tool: &str, arguments: Value) -> Value {
+    client.send(&task(1, tool, arguments)).await;
+    let (created, _) = response(client, 1).await;
+    created["result"]["task"]["taskId"].clone()
+}
+
+#[test]
+fn requests_for_a_result_wait_for_it() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let id = create(&mut client, "wait", json!({"ms": 30})).await;
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&cancel(3)).await;
+        client.send(&legacy(5, "tasks/get", json!({"taskId": id}))).await;
+        assert_eq!(response(&mut client, 5).await.0["result"]["status"], "working");
+        for number in [2, 4] {
+            let (result, _) = response(&mut client, number).await;
+            assert_eq!(result["result"]["content"][0]["text"], "done");
+            assert_eq!(result["result"]["_meta"][RELATED]["taskId"], id);
+        }
+        client.send(&legacy(6, "tasks/result", json!({"taskId": id}))).await;
+        let (result, before) = response(&mut client, 6).await;
+        assert_eq!(result["result"]["content"][0]["text"], "done");
+        assert!(before.iter().all(|message| message["id"] != 3), "{before:?}");
+    });
+}
+
+#[test]
+fn waiting_requests_are_limited() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(TaskOptions::new().max_waiting(1));
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let id = create(&mut client, "hold", json!({})).await;
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+        assert_eq!(response(&mut client, 3).await.0["error"]["code"], -32603);
+        client.send(&cancel(2)).await;
+        client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+        client.send(&legacy(5, "tasks/cancel", json!({"taskId": id}))).await;
+        let (cancelled, _) = response(&mut client, 5).await;
+        assert_eq!(cancelled["result"]["status"], "cancelled");
+        assert_eq!(response(&mut client, 4).await.0["error"]["code"], -32603);
+    });
+}
+
+#[test]
+fn a_task_asks_while_its_result_is_waited_for() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    for sizes in [WIDE, (7, 3)] {
+        talk(&app, sizes, async |mut client| {
+            client.initialize().await;
+            let id = create(&mut client, "ask", json!({})).await;
+            let state = loop {
+                client.send(&legacy(2, "tasks/get", json!({"taskId": id}))).await;
+                let (state, before) = response(&mut client, 2).await;
+                assert!(before.iter().all(|message| message["method"] != "elicitation/create"));
+                if state["result"]["status"] != "working" {
+                    break state;
+                }
+                Timer::after(Duration::from_millis(1)).await;
+            };
+            assert_eq!(state["result"]["status"], "input_required");
+            // The first request is given up with what it asked; the next one asks again.
+            client.send(&legacy(3, "tasks/result", json!({"taskId": id}))).await;
+            let mut question = client.next().await;
+            while question["method"] != "elicitation/create" {
+                question = client.next().await;
+            }
+            assert_eq!(question["params"]["_meta"][RELATED]["taskId"], id);
+            client.send(&cancel(3)).await;
+            client.send(&legacy(4, "tasks/result", json!({"taskId": id}))).await;
+            let mut asked = 0;
+            let result = loop {
+                let message = client.next().await;
+                if message["id"] == 4 && message.get("method").is_none() {
+                    break message;
+                }
+                if message["method"] == "elicitation/create" {
+                    let name = ["Ada", "Lovelace"][asked];
+                    asked += 1;
+                    let result = filled_in(name);
+                    client
+                        .send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+                        .await;
+                }
+            };
+            assert_eq!(result["result"]["content"][0]["text"], "Ada Lovelace");
+        });
+    }
+}
+
+#[test]
+fn messages_of_a_task_have_its_token_and_its_id() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        client.ask(&legacy(9, "logging/setLevel", json!({"level": "debug"}))).await;
+        let id = create(&mut client, "steps", json!({"ms": 5})).await;
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        let (_, before) = response(&mut client, 2).await;
+        let of = |method: &str| -> Vec<&Value> {
+            let same = before.iter().filter(|message| message["method"] == method);
+            same.map(|message| &message["params"]).collect()
+        };
+        let progress = of("notifications/progress");
+        let last = progress.last().unwrap();
+        assert_eq!((&last["progressToken"], &last["progress"]), (&json!("p"), &json!(3)));
+        let log = of("notifications/message");
+        assert_eq!(log[0]["data"], "three steps");
+        assert!(progress.iter().chain(&log).all(|it| it["_meta"][RELATED]["taskId"] == id));
+        let status = of("notifications/tasks/status");
+        assert!(status.iter().all(|it| it["taskId"] == id && it.get("_meta").is_none()));
+        assert!(status.iter().any(|it| it["statusMessage"] == "3 of 3"), "{status:?}");
+    });
+}
+
+#[test]
+fn a_failed_task_responds_as_its_call_would_have() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let id = create(&mut client, "fail", json!({})).await;
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        assert_eq!(response(&mut client, 2).await.0["result"]["isError"], true);
+        client.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
+        let (state, _) = response(&mut client, 3).await;
+        assert_eq!(state["result"]["status"], "failed");
+        assert_eq!(state["result"]["statusMessage"], "It broke");
+        let id = create(&mut client, "refuse", json!({})).await;
+        client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+        let (refused, _) = response(&mut client, 2).await;
+        assert_eq!(
+            (&refused["error"]["code"], &refused["error"]["message"]),
+            (&json!(-32602), &json!("Not this one"))
+        );
+    });
+}
