@@ -85,6 +85,9 @@ pub use polled::Polled;
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant as StdInstant};
 
 use mcp_sansio::{
@@ -169,7 +172,10 @@ fn run_until_end(
     let mut timer_not_before = now;
     let mut is_ended = false;
     let mut asking = Asking::default();
-    handler.on_start(&mut || input.waker())?;
+    handler.on_start(&mut || {
+        let waker = ServerWaker { input: input.waker()?, server: thread::current() };
+        Ok(Arc::new(waker).into())
+    })?;
     loop {
         let step = if is_fresh { connection.catch_up(now) } else { connection.next(now) };
         let (write, mut read, until) = match step {
@@ -205,8 +211,11 @@ fn run_until_end(
             // Nothing would send the responses that are missing.
             return Ok(());
         } else if spare.is_empty() {
-            // The table is full and so is the buffer.
-            std::thread::sleep(left.unwrap_or(Duration::MAX));
+            // The table is full and so is the buffer: only the handler can end a request.
+            match left {
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
+            }
         } else if input.wait(left)? {
             match input.read(spare) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -218,6 +227,19 @@ fn run_until_end(
             }
         }
         (now, is_fresh) = (clock(), true);
+    }
+}
+
+/// Ends the wait of a server, whether it waits for input or, while no more fits, for its handler.
+struct ServerWaker {
+    input: Waker,
+    server: Thread,
+}
+
+impl Wake for ServerWaker {
+    fn wake(self: Arc<Self>) {
+        self.input.wake_by_ref();
+        self.server.unpark();
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Waker;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
@@ -322,6 +323,66 @@ fn s8_the_longest_duration_is_never() {
         client.write_all(b"x").unwrap();
         assert!(server.wait(Some(Duration::MAX)).unwrap());
     }
+}
+
+#[test]
+fn m1_a_job_of_another_thread_goes_on_while_no_further_request_fits() {
+    /// Counts the bytes that are read.
+    struct Counted(VecDeque<u8>, Arc<AtomicUsize>);
+    impl Read for Counted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(buffer)?;
+            self.1.fetch_add(read, Relaxed);
+            Ok(read)
+        }
+    }
+    impl Input for Counted {
+        fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
+            Ok(true)
+        }
+    }
+    /// Keeps its requests until the thread is done.
+    struct Waiting(Vec<RequestHandle>, mpsc::Sender<Waker>, Arc<AtomicBool>);
+    impl Handler for Waiting {
+        fn on_start(&mut self, waker: &mut dyn FnMut() -> io::Result<Waker>) -> Result<(), Error> {
+            self.1.send(waker()?).unwrap();
+            Ok(())
+        }
+        fn on_event(&mut self, event: ServerEvent<'_>, _: &mut Context<'_>) -> Result<(), Error> {
+            let ServerEvent::Request(request) = event else { panic!("event") };
+            self.0.push(request.handle);
+            Ok(())
+        }
+        fn next_timer(&self) -> Option<Instant> {
+            let is_due = self.2.load(Relaxed) && !self.0.is_empty();
+            is_due.then(|| Instant::from_millis(0))
+        }
+        fn on_timer(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
+            self.0.drain(..).try_for_each(|request| ctx.respond(request, &TextResult::new("done")))
+        }
+    }
+    // All entries of the table, then long lines, which are more than the buffer takes.
+    let (entries, count) = (u32::from(blocking::IN_FLIGHT), u32::from(blocking::IN_FLIGHT) + 36);
+    let long = |id| call(id, "wait").replace('\n', &format!("{}\n", " ".repeat(1 << 19)));
+    let lines = (0..count).map(|id| if id < entries { call(id, "wait") } else { long(id) });
+    let input: String = lines.collect();
+    let (read, is_done, output) =
+        (Arc::<AtomicUsize>::default(), Arc::default(), Output::default());
+    let input = Counted(input.into_bytes().into(), Arc::clone(&read));
+    let (wakers, waker) = mpsc::channel();
+    let handler = Waiting(Vec::new(), wakers, Arc::clone(&is_done));
+    let (ended, is_ended) = mpsc::channel();
+    let written = output.clone();
+    std::thread::spawn(move || {
+        ended.send(blocking::serve_on(&CONFIG, input, written, handler)).unwrap();
+    });
+    assert!(settled(&read, blocking::MAX_LINE) < 17 << 20);
+    is_done.store(true, Relaxed);
+    waker.recv().unwrap().wake();
+    is_ended.recv_timeout(Duration::from_secs(20)).expect("the server is woken").unwrap();
+    let messages = output.messages();
+    let ids = messages.iter().map(|message| message["id"].as_u64().unwrap());
+    assert!(ids.eq(0..u64::from(count)));
 }
 
 /// Endless input that counts its reads.
