@@ -8,7 +8,8 @@ use mcp_sansio::{AddError, Catalog, Change, OwnedCatalog};
 /// A catalog that the program changes while servers run, from any thread. Its clones are the same
 /// catalog.
 ///
-/// ```
+#[cfg_attr(feature = "blocking", doc = "```")]
+#[cfg_attr(not(feature = "blocking"), doc = "```ignore")]
 /// # use mcp_sansio::types::{Implementation, TextResult, Tool};
 /// # use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 /// # use mcp_sansio_adapters::{SharedCatalog, blocking::App};

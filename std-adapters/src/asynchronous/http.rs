@@ -3,7 +3,8 @@
 //!
 //! An [`App`](super::App) is served over HTTP as it is over streams:
 //!
-//! ```no_run
+#![cfg_attr(feature = "smol", doc = "```no_run")]
+#![cfg_attr(not(feature = "smol"), doc = "```ignore")]
 //! # use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
 //! # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 //! use std::net::TcpListener;

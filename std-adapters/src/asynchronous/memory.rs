@@ -13,7 +13,8 @@ impl<H> App<H> {
     /// socket. The bytes are those of a real connection, 64 KiB in each direction at most. Time is
     /// that of the computer; `blocking::Memory` has virtual time.
     ///
-    /// ```
+    #[cfg_attr(feature = "smol", doc = "```")]
+    #[cfg_attr(not(feature = "smol"), doc = "```ignore")]
     /// # use mcp_sansio::types::{Implementation, TextResult, Tool};
     /// # use mcp_sansio::{Catalog, ClientConfig, ClientFeatures, Era, RawJson, entries};
     /// # use mcp_sansio::{ServerConfig, ServerFeatures};

@@ -5,7 +5,8 @@
 //!
 //! A tool that asks the user for a name, takes some time and reports progress:
 //!
-//! ```no_run
+#![cfg_attr(feature = "smol", doc = "```no_run")]
+#![cfg_attr(not(feature = "smol"), doc = "```ignore")]
 //! use std::net::TcpListener;
 //! use std::time::Duration;
 //!

@@ -3,7 +3,8 @@
 //!
 //! List the tools of a server, call one of them, and respond to its elicitation requests:
 //!
-//! ```no_run
+#![cfg_attr(feature = "smol", doc = "```no_run")]
+#![cfg_attr(not(feature = "smol"), doc = "```ignore")]
 //! use async_io::Async;
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
 //! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, RawJson};

@@ -27,7 +27,8 @@ impl Context {
     /// an await. A tool that requests input is called again once there is a response, whatever the
     /// revision.
     ///
-    /// ```no_run
+    #[cfg_attr(feature = "smol", doc = "```no_run")]
+    #[cfg_attr(not(feature = "smol"), doc = "```ignore")]
     /// use std::sync::Mutex;
     ///
     /// use mcp_sansio::typed::{ToolHandler, Tools};

@@ -3,7 +3,8 @@
 //!
 //! An [`HttpTransport`] is connected as any stream is:
 //!
-//! ```no_run
+#![cfg_attr(feature = "smol", doc = "```no_run")]
+#![cfg_attr(not(feature = "smol"), doc = "```ignore")]
 //! use mcp_sansio::types::{CallToolParams, Implementation};
 //! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig};
 //! use mcp_sansio_adapters::asynchronous::client::Connector;

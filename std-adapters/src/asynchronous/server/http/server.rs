@@ -32,7 +32,8 @@ use crate::asynchronous::timer::LazyTimer;
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
 /// thread, and runs handlers in [`run`](Self::run). Clones are the same server.
 ///
-/// ```
+#[cfg_attr(feature = "smol", doc = "```")]
+#[cfg_attr(not(feature = "smol"), doc = "```ignore")]
 /// # use mcp_sansio::{ServerConfig, ServerFeatures, types::Implementation};
 /// # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 /// use mcp_sansio_adapters::asynchronous::http::{HttpOptions, HttpServer};
