@@ -1,6 +1,7 @@
 //! A connection in one value: a machine, its buffers, and the outcomes that wait to be sent.
 
 mod outcome;
+#[allow(unreachable_pub, reason = "the sealed trait `Memory` names them; Rust 1.88 overlooks that")]
 mod outcomes;
 mod pair;
 mod role;
