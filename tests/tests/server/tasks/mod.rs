@@ -5,5 +5,6 @@ mod catalog;
 mod extension;
 mod life;
 mod limits;
+mod pair;
 mod rig;
 mod session;
