@@ -3,7 +3,7 @@
 use crate::encode::Encoder;
 use crate::error::SendError;
 use crate::handle::Delivery;
-use crate::json::divide_by_ten;
+use crate::json::{Decimal, divide_by_ten};
 use crate::lifecycle::Revision;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;
@@ -52,11 +52,13 @@ impl<'a> Progress<'a> {
 #[cfg(feature = "tasks")]
 impl fmt::Display for Progress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.message, self.total) {
-            (Some(message), _) => f.write_str(message),
-            (None, Some(total)) => write!(f, "{} of {total}", self.done),
-            (None, None) => self.done.fmt(f),
+        if let Some(message) = self.message {
+            return f.write_str(message);
         }
+        fmt::Display::fmt(&self.done, f)?;
+        let Some(total) = &self.total else { return Ok(()) };
+        f.write_str(" of ")?;
+        fmt::Display::fmt(total, f)
     }
 }
 
@@ -74,10 +76,10 @@ impl Progress<'_> {
             writer.put(b"{\"progressToken\":");
             writer.put(token.as_bytes());
             writer.put(b",\"progress\":");
-            self.done.write(writer);
+            self.done.write(&mut |digits| writer.put(digits));
             if let Some(total) = self.total {
                 writer.put(b",\"total\":");
-                total.write(writer);
+                total.write(&mut |digits| writer.put(digits));
             }
             if let Some(message) =
                 self.message.filter(|_| writer.revision() >= Revision::V2025_03_26)
@@ -134,23 +136,21 @@ impl From<f64> for Amount {
 #[cfg(feature = "tasks")]
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.whole)?;
-        if self.millionths == 0 {
-            return Ok(());
-        }
-        let (mut digits, mut width) = (self.millionths, 6);
-        while digits % 10 == 0 {
-            (digits, width) = (digits / 10, width - 1);
-        }
-        write!(f, ".{digits:0width$}")
+        let mut written = Ok(());
+        self.write(&mut |digits| {
+            written =
+                written.and_then(|()| f.write_str(str::from_utf8(digits).unwrap_or_default()));
+        });
+        written
     }
 }
 
 impl Amount {
     const ZERO: Self = Self { whole: 0, millionths: 0 };
 
-    fn write(self, writer: &mut Encoder<'_>) {
-        writer.unsigned(self.whole);
+    /// Hands over the digits, without the large code of `core::fmt`.
+    fn write(self, put: &mut dyn FnMut(&[u8])) {
+        put(Decimal::new(self.whole, false).as_bytes());
         if self.millionths == 0 {
             return;
         }
@@ -162,7 +162,7 @@ impl Amount {
             *digit += last;
         }
         let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
-        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default());
+        put(digits.get(..digits.len() - zeros).unwrap_or_default());
     }
 }
 
@@ -198,5 +198,25 @@ impl Reported {
         let next = now.saturating_add(interval).min(Instant::from_millis(u64::MAX - 1));
         *self = Self { done: progress.done, next };
         Ok(Delivery::Sent)
+    }
+}
+
+#[cfg(all(test, feature = "tasks"))]
+mod tests {
+    extern crate std;
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_shown_as_people_write_it() {
+        for (progress, text) in [
+            (Progress::of(3), "3"),
+            (Progress::of(0.5).total(10), "0.5 of 10"),
+            (Progress::of(2.250_001).total(u64::MAX), "2.250001 of 18446744073709551615"),
+            (Progress::of(3).total(10).message("copies"), "copies"),
+        ] {
+            assert_eq!(progress.to_string(), text);
+        }
     }
 }

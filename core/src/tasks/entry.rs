@@ -93,8 +93,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The rest of a new task.
-    pub(super) const NEW: Self = Self::EMPTY;
+    /// Takes the place of an earlier task, without a copy of the whole on the stack.
+    pub(super) const fn begin(&mut self, id: TaskId, owner: TaskOwner, now: u64, ttl_ms: u64) {
+        self.id = id;
+        self.owner = owner;
+        self.state = State::Live;
+        (self.created, self.updated) = (now, now);
+        self.ttl_ms = ttl_ms;
+        self.inputs = Inputs::NONE;
+        self.message.len = 0;
+    }
 }
 
 impl Keyed for Entry {

@@ -218,6 +218,7 @@ impl Tasks<'_> {
         Ok(Some(key))
     }
 
+    #[cfg_attr(small, inline(never))]
     fn insert(
         &mut self,
         id: TaskId,
@@ -234,7 +235,7 @@ impl Tasks<'_> {
         }
         let inserted = self.index.table.insert(id.hash(), Some(expires));
         let (slot, entry) = inserted.ok_or(TaskError::Full)?;
-        *entry = Entry { id, owner, created, updated: created, ttl_ms, ..Entry::NEW };
+        entry.begin(id, owner, created, ttl_ms);
         self.index.added(slot, id, owner);
         Ok(TaskKey(slot))
     }

@@ -9,8 +9,8 @@ use super::{Tasks, TasksConfig};
 use crate::inflight::GrowingTable;
 use crate::inflight::{Slot, Table, TableState};
 
-/// The memory of up to `T` tasks: about 190 bytes each on a 32-bit target, and 20 more. It is all
-/// zeros at first, so that a `static` takes no flash.
+/// The memory of up to `T` tasks: 144 bytes each on a 32-bit target, and 16 more. It is all zeros
+/// at first, so that a `static` takes no flash.
 ///
 /// ```
 /// use mcp_sansio::tasks::{TasksConfig, TasksState};

@@ -7,8 +7,8 @@ use mcp_sansio::tasks::{
 use mcp_sansio::typed::Called;
 use mcp_sansio::types::TaskSupport;
 use mcp_sansio::{
-    CallOutcome, ClientFeatures, ClientRequest, Connection, Instant, Outcome as _, RawJson,
-    Request, RpcError, RxBuffer, SendError, Server, ServerEvent, ServerState, ToolError,
+    CallOutcome, ClientFeatures, ClientRequest, Connection, Instant, Outcome as _, Progress,
+    RawJson, Request, RpcError, RxBuffer, SendError, Server, ServerEvent, ServerState, ToolError,
     ToolOutput, Tx, TxBuffer,
 };
 use mcp_sansio_adapters::embedded::{Error, Port, Step, Turn};
@@ -230,9 +230,10 @@ impl<F: Flash> Recorder<F> {
             && job.due().is_some_and(|due| due <= now)
         {
             let (of, end) = (job.of, job.erase(&mut self.flash, now));
-            let message = format_args!("Page {} of {}", job.done, job.count);
+            let done = Progress::of(u32::from(job.done)).total(u32::from(job.count));
             match (of, end) {
                 (Of::Task(task), None) => {
+                    let message = format_args!("Page {done}");
                     self.tasks.tasks(&TASKS).set_message(task, &message, time);
                 }
                 (Of::Task(task), Some(end)) => self.end(task, end, time),
