@@ -126,8 +126,7 @@ impl<'c> Directory<'c> {
             let root = skill.root()?;
             let mut paths = skill.files().filter_map(|(file, _)| file.uri.as_plain());
             let uri = paths.find_map(|path| {
-                let ends = path.match_indices('/').map(|(end, _)| end);
-                let mut directories = ends.filter_map(|end| path.get(..end));
+                let mut directories = slashes(path).filter_map(|end| path.get(..end));
                 directories.find(|path| path.len() >= root.len() && uri == **path)
             })?;
             Some((root.len(), Self { skill, uri }))
@@ -140,11 +139,10 @@ impl<'c> Directory<'c> {
         let Self { skill, uri } = *self;
         let path = move |file: &SkillResource<'c>| {
             let path = file.uri.as_plain()?;
-            let (name, below) = match path.strip_prefix(uri)?.strip_prefix('/')?.split_once('/') {
-                Some((name, _)) => (name, true),
-                None => (path.get(uri.len() + 1..)?, false),
-            };
-            Some((path.get(..uri.len() + 1 + name.len())?, name, below))
+            let start = path.strip_prefix(uri)?.strip_prefix("/").map(|_| uri.len() + 1)?;
+            let below = slashes(path).find(|end| *end >= start);
+            let end = below.unwrap_or(path.len());
+            Some((path.get(..end)?, path.get(start..end)?, below.is_some()))
         };
         skill.files().enumerate().filter_map(move |(at, (file, data))| {
             let (path_of, name, is_directory) = path(&file)?;
@@ -170,6 +168,12 @@ impl Encode for Directory<'_> {
         }
         to.end_object();
     }
+}
+
+/// Returns where the slashes are. The search for a character in a text could panic, as far as the
+/// compiler knows.
+fn slashes(path: &str) -> impl Iterator<Item = usize> {
+    path.bytes().enumerate().filter(|(_, byte)| *byte == b'/').map(|(at, _)| at)
 }
 
 /// Returns the MIME type of a file by its ending.
