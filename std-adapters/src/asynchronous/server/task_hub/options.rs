@@ -5,6 +5,33 @@ use std::time::Duration;
 use mcp_sansio::tasks::TasksConfig;
 
 /// Limits and times of the tasks of an [`App`](super::super::App).
+///
+/// ```
+/// # use std::time::Duration;
+/// # use mcp_sansio::types::{Implementation, TaskSupport, Tool, ToolExecution};
+/// # use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
+/// # use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
+/// static CONFIG: ServerConfig = ServerConfig::new(
+///     Implementation::new("backup", "0.1.0"),
+///     ServerFeatures::TOOLS.with(ServerFeatures::TASKS).with(ServerFeatures::TASKS_CANCEL),
+/// );
+/// static CATALOG: Catalog = Catalog::new().tools(entries![
+///     Tool::new("backup", RawJson::from_static(r#"{"type":"object"}"#))
+///         .execution(ToolExecution::new().task_support(TaskSupport::Optional)),
+/// ]);
+///
+/// async fn backup(ctx: Context) -> HandlerResult {
+///     for disk in 1..=3 {
+///         ctx.set_status(format_args!("disk {disk}"));
+///         // ...
+///     }
+///     ctx.text("done")
+/// }
+///
+/// // A call that takes longer than two seconds becomes a task.
+/// let options = TaskOptions::new().after(Duration::from_secs(2));
+/// let app = App::new(&CONFIG, backup).catalog(&CATALOG).tasks(options);
+/// ```
 #[derive(Clone, Debug)]
 pub struct TaskOptions {
     pub(super) config: TasksConfig,
