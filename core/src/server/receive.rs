@@ -325,16 +325,14 @@ impl<'c> Server<'c> {
         if self.calls.get(slot).is_some_and(|call| tx.is_open(WriterId::cancel(call.number))) {
             return None;
         }
-        match self.remove_call(now, slot) {
-            Some(CallKind::Application) => {
-                let outcome = match outcome {
-                    Ok(result) => CallOutcome::Result(result),
-                    Err(error) => CallOutcome::Error(PeerError::new(error)),
-                };
-                Some(ServerEvent::CallFinished { call: Call(slot), outcome })
-            }
-            _ => None,
-        }
+        let outcome = match (self.remove_call(now, slot)?, outcome) {
+            (CallKind::KeepAlive, _) => return None,
+            // The response is faster than the cancellation.
+            (CallKind::Abandoned, _) => CallOutcome::Cancelled,
+            (CallKind::Application, Ok(result)) => CallOutcome::Result(result),
+            (CallKind::Application, Err(error)) => CallOutcome::Error(PeerError::new(error)),
+        };
+        Some(ServerEvent::CallFinished { call: Call(slot), outcome })
     }
 
     #[cfg_attr(not(small), inline(never))]

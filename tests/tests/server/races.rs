@@ -99,7 +99,9 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
     }
-    let mut ended = 0;
+    let (mut ended, mut calls_ended) = (0, 0);
+    let calls_in =
+        |events: &[String]| events.iter().filter(|it| it.starts_with("CallFinished")).count();
     for step in order {
         peer.sent();
         match step {
@@ -129,9 +131,11 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 {
                     return Err(format!("{events:?}"));
                 }
+                calls_ended += calls_in(&events);
             }
             Step::CancelCall => {
                 if let Ok(call) = asked {
+                    calls_ended += peer.server.open_calls();
                     peer.server
                         .cancel_call(peer.now, call, &mut peer.tx)
                         .map_err(|error| error.to_string())?;
@@ -139,11 +143,10 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
             }
             Step::Time => {
                 peer.now = peer.now.saturating_add(Duration::from_secs(10));
-                ended += peer
-                    .time()?
-                    .iter()
-                    .filter(|event| event.contains(&format!("{first:?}")))
-                    .count();
+                let events = peer.time()?;
+                calls_ended += calls_in(&events);
+                ended +=
+                    events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
             }
             Step::Reuse => {
                 peer.say(&request)?;
@@ -158,7 +161,9 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     for _ in 0..3 {
         peer.now = peer.now.saturating_add(Duration::from_secs(100));
-        ended += peer.time()?.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+        let events = peer.time()?;
+        calls_ended += calls_in(&events);
+        ended += events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
     }
     if (peer.server.open_requests(), peer.server.open_calls()) != (0, 0) {
         return Err(format!(
@@ -169,6 +174,9 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     if ended != 1 {
         return Err(format!("the request ended {ended} times"));
+    }
+    if calls_ended != usize::from(asked.is_ok()) {
+        return Err(format!("the nested call ended {calls_ended} times"));
     }
     // Every slot is free again.
     for id in 0..4 {
