@@ -55,7 +55,7 @@ pub struct TaskPoll<const K: usize = 16> {
     is_faulty: bool,
     /// Whether the latest state of the task makes a request for the result worthwhile (2025-11-25).
     is_result_due: bool,
-    /// Whether there are responses that the server has not acknowledged.
+    /// Whether there are responses to be sent.
     is_update_due: bool,
     is_new_session: bool,
     /// Error responses in a row.
@@ -222,6 +222,7 @@ impl<const K: usize> TaskPoll<K> {
     pub fn answered(&mut self, key: JsonStr<'_>) {
         self.restore(key);
         self.is_update_due = true;
+        self.pause = FIRST_PAUSE;
         self.next_at = Instant::from_millis(0);
     }
 
@@ -258,6 +259,8 @@ impl<const K: usize> TaskPoll<K> {
             return PollStep::Sleep(self.next_at.min(self.expires));
         }
         if self.is_update_due {
+            // There may be more responses before the acknowledgement of these.
+            self.is_update_due = false;
             self.asked = Asked::Update;
             return PollStep::Update;
         }
@@ -274,6 +277,7 @@ impl<const K: usize> TaskPoll<K> {
         outcome: &CallOutcome<'f>,
     ) -> PollStep<'f> {
         let asked = core::mem::replace(&mut self.asked, Asked::Nothing);
+        self.is_update_due |= asked == Asked::Update && outcome.result().is_none();
         match outcome {
             CallOutcome::Result(result) => {
                 self.is_faulty = false;
@@ -286,8 +290,10 @@ impl<const K: usize> TaskPoll<K> {
                     }
                     Asked::Update => {
                         self.errors = 0;
-                        self.is_update_due = false;
                         self.pause = FIRST_PAUSE;
+                        if self.is_update_due {
+                            return self.next(now);
+                        }
                     }
                     Asked::Nothing => {}
                 }
@@ -355,7 +361,7 @@ impl<const K: usize> TaskPoll<K> {
             return PollStep::Invalid(Violation::TooManyRounds);
         }
         // One update at a time.
-        let asks = is_any && !self.is_update_due;
+        let asks = is_any && !self.is_update_due && self.asked != Asked::Update;
         let sleep = self.sleep(now, random);
         if asks { PollStep::Input(requests) } else { sleep }
     }

@@ -261,7 +261,7 @@ fn tsk_57_the_end_of_a_task_that_was_cancelled_while_its_result_was_awaited() {
     assert_eq!(scene.next(), Said::Result);
     assert_eq!(scene.hears_error(-32603), Said::Get);
     assert_eq!(scene.hears_state("completed", &json!({})), Said::Result);
-    for pause in [1000, 1500, 2250, 3375, 5062, 7593] {
+    for pause in [1000, 1500, 2250, 3375, 5063, 7594] {
         assert_eq!(scene.hears_error(-32603), Said::Sleep(pause));
         assert_eq!(scene.sleeps(), (pause, Said::Get));
         assert_eq!(scene.hears_state("completed", &json!({})), Said::Result);
@@ -489,6 +489,21 @@ fn tex_25_a_lost_update_is_sent_again_without_a_new_question() {
         assert_eq!(said, Said::Update);
     }
     assert_eq!(scene.hears_error(-32602), Said::Gone(TaskGone::Unknown));
+}
+
+#[test]
+fn tex_25_a_response_during_an_update_is_sent_with_the_next_one() {
+    let mut scene = Scene::new(E, "working", &every(E, 300));
+    assert_eq!(scene.sleeps(), (300, Said::Get));
+    let both = Said::Input(vec!["1".into(), "2".into()]);
+    assert_eq!(scene.hears_state("input_required", &form(&["1", "2"])), both);
+    scene.answers("1");
+    assert_eq!(scene.next(), Said::Update);
+    scene.answers("2");
+    assert_eq!(scene.next(), Said::Wait);
+    assert_eq!(scene.hears("result", &json!({"resultType": "complete"})), Said::Update);
+    let slept = scene.hears("result", &json!({"resultType": "complete"}));
+    assert!(matches!(slept, Said::Sleep(_)), "{slept:?}");
 }
 
 #[test]
