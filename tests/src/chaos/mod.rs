@@ -1,13 +1,15 @@
-//! Random scripts against a server, a client, and both together.
+//! Random scripts against a server, a client, both together, and both with tasks.
 //!
 //! The seeded test (`tests/tests/scripted/chaos.rs`) and the fuzzer (`tests/fuzz`) call the same
 //! functions.
 
 mod client;
 mod pair;
-mod script;
+pub(crate) mod script;
 mod server;
+mod tasks;
 
 pub use client::client_survives;
 pub use pair::pair_survives;
 pub use server::server_survives;
+pub use tasks::tasks_survive;

@@ -7,6 +7,7 @@ mod line;
 pub mod script;
 mod server;
 mod stage;
+pub mod tasks;
 
 pub use audit::{Audit, Speaker};
 pub use client::{ClientApp, ClientEnd};

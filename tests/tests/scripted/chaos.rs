@@ -4,7 +4,7 @@
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use mcp_sansio_tests::chaos::{client_survives, pair_survives, server_survives};
+use mcp_sansio_tests::chaos::{client_survives, pair_survives, server_survives, tasks_survive};
 
 #[test]
 fn the_server_survives() {
@@ -26,6 +26,12 @@ fn the_client_survives() {
 fn the_pair_survives() {
     let events = survives(pair_survives);
     println!("{events} events and lines");
+}
+
+#[test]
+fn tasks_of_the_pair_survive() {
+    let lines = survives(tasks_survive);
+    println!("{lines} lines");
 }
 
 /// Plays many scripts, or the one in `CHAOS_DATA`; returns the sum of the results.

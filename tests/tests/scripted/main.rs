@@ -3,4 +3,5 @@
 
 mod chaos;
 mod pair;
+mod tasks;
 mod transcripts;

@@ -1,0 +1,250 @@
+//! The server's program: its tasks and their work, which outlive each connection.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::tasks::{
+    TaskContent, TaskEnd, TaskError, TaskId, TaskKey, TaskOwner, TaskTime, TaskTimeout, Tasks,
+    TasksConfig, TasksState,
+};
+use mcp_sansio::types::{CallToolResult, ContentBlock};
+use mcp_sansio::{Encode as _, Encoder, RawJson, RpcError};
+
+use super::{at, question, show};
+use crate::chaos::script::Script;
+
+/// The one client of the program.
+pub(super) const OWNER: TaskOwner = TaskOwner(1);
+
+/// The tasks and their work.
+pub struct Program {
+    state: TasksState<4>,
+    pub(super) config: TasksConfig,
+    /// All work that was ever begun.
+    pub works: Works,
+    /// Tasks whose clients are to be told.
+    pub(super) changed: Vec<TaskKey>,
+}
+
+/// The work of tasks, in the order of their creation. It is kept for good.
+#[derive(Default)]
+pub struct Works(pub Vec<Work>);
+
+/// The work of a task.
+pub struct Work {
+    /// The number of the call.
+    pub label: u64,
+    pub(super) key: TaskKey,
+    /// The time of the creation.
+    pub created: u64,
+    /// The time for which the task is kept.
+    pub ttl: u64,
+    /// How and when it has ended.
+    pub ended: Option<(Ended, u64)>,
+    /// Whether the client asked to cancel it.
+    pub is_cancelled: bool,
+    /// The input requests, by their numbers, and whether there was a response.
+    pub asked: BTreeMap<u32, bool>,
+}
+
+/// How a task has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// By its work, or by the client.
+    By(TaskEnd),
+    /// Its time was over.
+    Expired,
+}
+
+impl Program {
+    pub(super) const fn new(config: TasksConfig) -> Self {
+        let works = Works(Vec::new());
+        Self { state: TasksState::new(), config, works, changed: Vec::new() }
+    }
+
+    pub(super) fn tasks(&mut self) -> Tasks<'_> {
+        self.state.tasks(&self.config)
+    }
+
+    /// Begins the work of a call.
+    pub(super) fn create(
+        &mut self,
+        now: u64,
+        label: u64,
+        ttl_ms: Option<u64>,
+    ) -> Result<TaskKey, TaskError> {
+        let mut id = [0xa5; 16];
+        id[..8].copy_from_slice(&(self.works.0.len() as u64 + 1).to_le_bytes());
+        let mut tasks = self.tasks();
+        let key = tasks.create(time(now), TaskId::new(id), OWNER, ttl_ms)?;
+        let ttl = tasks.info(key).expect("it was just created").ttl_ms();
+        let (ended, asked) = (None, BTreeMap::new());
+        let work = Work { label, key, created: now, ttl, ended, is_cancelled: false, asked };
+        self.works.0.push(work);
+        Ok(key)
+    }
+
+    /// The tool asks. Returns the number of the question.
+    ///
+    /// # Panics
+    /// When a number is used again.
+    pub fn ask(&mut self, index: usize, now: u64) -> Option<u32> {
+        let key = self.works.0[index].key;
+        let number = self.tasks().ask(key, time(now))?;
+        let work = &mut self.works.0[index];
+        assert!(work.ended.is_none() && work.asked.insert(number, false).is_none());
+        self.changed.push(key);
+        show(format_args!("   work {index} asks {number}"));
+        Some(number)
+    }
+
+    /// The tool does not need an input any more.
+    pub(super) fn withdraw(&mut self, index: usize, number: u32, now: u64) {
+        let key = self.works.0[index].key;
+        if self.tasks().withdraw(key, number, time(now)) {
+            show(format_args!("   work {index} withdraws {number}"));
+            // A response would come too late.
+            self.works.0[index].asked.insert(number, true);
+            self.changed.push(key);
+        }
+    }
+
+    /// The work says how far it is.
+    pub fn say(&mut self, index: usize, message: &str, now: u64) {
+        let key = self.works.0[index].key;
+        if self.tasks().set_message(key, &message, time(now)) {
+            self.changed.push(key);
+        }
+    }
+
+    /// The work ends, perhaps too late.
+    ///
+    /// # Panics
+    /// When a task ends twice.
+    pub fn end(&mut self, index: usize, end: TaskEnd, now: u64) {
+        let key = self.works.0[index].key;
+        let did_end = self.tasks().end(key, end, time(now));
+        assert_eq!(did_end, self.works.0[index].ended.is_none(), "a task ends once");
+        if did_end {
+            self.ended(key, Ended::By(end), now);
+        }
+    }
+
+    pub(super) fn ended(&mut self, key: TaskKey, ended: Ended, now: u64) {
+        let work = self.works.find_mut(key);
+        assert!(work.ended.replace((ended, now)).is_none(), "a task ends once");
+        show(format_args!("   work of call {} ended: {ended:?}", work.label));
+        self.changed.push(key);
+    }
+
+    /// Handles the times of tasks that are over.
+    pub(super) fn handle_timeouts(&mut self, now: u64) {
+        while let Some(timeout) = self.tasks().handle_timeout(time(now)) {
+            match timeout {
+                TaskTimeout::Expired(key) => self.ended(key, Ended::Expired, now),
+                TaskTimeout::Gone(key) => assert!(self.works.find(key).ended.is_some()),
+            }
+        }
+    }
+
+    pub(super) fn next_timeout(&mut self) -> Option<u64> {
+        self.tasks().next_timeout().map(|at| at.as_millis())
+    }
+
+    /// Takes a response to an input request, which was closed for it.
+    pub(super) fn answer(&mut self, key: TaskKey, number: u32, response: RawJson<'_>) {
+        let work = self.works.find_mut(key);
+        let said = response.get("content").and_then(|content| content.get("said"));
+        let said = said.and_then(RawJson::as_string).expect("what the client said");
+        assert!(said == question(work.label, number).as_str(), "{said:?} for {number}");
+        let was_answered = work.asked.insert(number, true);
+        assert_eq!(was_answered, Some(false), "input {number} has one response");
+        self.changed.push(key);
+    }
+
+    /// Something happens to a task.
+    pub(super) fn happen(&mut self, now: u64, script: &mut Script<'_>) {
+        if self.works.0.is_empty() {
+            return;
+        }
+        let index = script.below(self.works.0.len());
+        match script.below(10) {
+            0 => {}
+            1..=3 => _ = self.ask(index, now),
+            4 => self.say(index, &format!("{now}"), now),
+            5 => self.withdraw(index, 1 + script.below(4) as u32, now),
+            // Most of what a client wants to cancel is cancelled.
+            6 if self.works.0[index].is_cancelled => self.end(index, TaskEnd::Cancelled, now),
+            _ if script.once_in(2) => self.end(index, *script.pick(&ENDS), now),
+            _ => {}
+        }
+    }
+
+    /// Everything that still runs ends.
+    pub(super) fn finish(&mut self, now: u64, script: &mut Script<'_>) {
+        for index in 0..self.works.0.len() {
+            if self.works.0[index].ended.is_none() {
+                self.end(index, *script.pick(&ENDS), now);
+            }
+        }
+    }
+}
+
+const ENDS: [TaskEnd; 4] =
+    [TaskEnd::Completed, TaskEnd::ToolFailed, TaskEnd::Failed, TaskEnd::Cancelled];
+
+impl Works {
+    pub(super) fn find(&self, key: TaskKey) -> &Work {
+        self.0.iter().find(|work| work.key == key).expect("each task has work")
+    }
+
+    fn find_mut(&mut self, key: TaskKey) -> &mut Work {
+        self.0.iter_mut().find(|work| work.key == key).expect("each task has work")
+    }
+
+    /// The tool was told that its task is cancelled.
+    pub(super) fn cancel(&mut self, key: TaskKey) {
+        self.find_mut(key).is_cancelled = true;
+    }
+}
+
+impl Work {
+    /// The text of its result.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("result of call {} ", self.label).repeat(8)
+    }
+
+    /// The questions without a response.
+    pub(super) fn open(&self) -> impl Iterator<Item = u32> {
+        self.asked.iter().filter(|(_, is_answered)| !**is_answered).map(|(number, _)| *number)
+    }
+}
+
+impl TaskContent for Works {
+    fn result(&self, task: TaskKey, to: &mut Encoder<'_>) {
+        let work = self.find(task);
+        let text = work.text();
+        let is_error = matches!(work.ended, Some((Ended::By(TaskEnd::ToolFailed), _)));
+        CallToolResult::new(&[ContentBlock::text(&text)]).is_error(is_error).encode(to);
+    }
+
+    fn error(&self, _: TaskKey) -> RpcError<'_> {
+        RpcError::internal(WORK_FAILED)
+    }
+
+    fn input_request(&self, task: TaskKey, number: u32, to: &mut Encoder<'_>) {
+        let message = question(self.find(task).label, number);
+        let request = format!(
+            r#"{{"method":"elicitation/create","params":{{"mode":"form","message":"{message}","requestedSchema":{{"type":"object","properties":{{"said":{{"type":"string"}}}}}}}}}}"#
+        );
+        to.raw(RawJson::parse(&request).expect("JSON"));
+    }
+}
+
+/// The error of failed work.
+pub(super) const WORK_FAILED: &str = "The work failed";
+
+/// The calendar begins with the clock.
+pub(super) const fn time(now: u64) -> TaskTime {
+    TaskTime::without_calendar(at(now))
+}

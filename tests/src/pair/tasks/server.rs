@@ -1,0 +1,305 @@
+//! A connection of the server, and its program.
+
+use mcp_sansio::tasks::{TaskEnd, TaskKey, TaskMode, TaskReply, TaskStep};
+use mcp_sansio::types::{
+    ElicitFormParams, Field, Implementation, RequestedSchema, StringSchema, TaskSupport, TextResult,
+};
+use mcp_sansio::{
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, JsonStr, OwnedJson, RawJson, Request,
+    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures, ServerState, Tx,
+};
+
+use super::program::{OWNER, Program, Works, time};
+use super::wire::Wire;
+use super::{Ended, at, question, show};
+use crate::chaos::script::Script;
+
+static CONFIG: ServerConfig<'static> = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerFeatures::TOOLS.with(ServerFeatures::TASKS_LIST).with(ServerFeatures::TASKS_CANCEL),
+)
+.call_timeout(std::time::Duration::from_secs(10));
+
+/// A server, its buffers, and the program.
+pub(super) struct ServerEnd {
+    pub(super) program: Program,
+    state: ServerState<8, 8>,
+    pub(super) wire: Wire,
+    pub(super) rx: RxBuffer<Vec<u8>>,
+    /// Requests for results (2025-11-25).
+    waiting: Vec<(TaskKey, RequestHandle)>,
+    /// Questions on this connection (2025-11-25).
+    asking: Vec<(Call, TaskKey, u32)>,
+    /// Open subscriptions (2026-07-28).
+    listens: Vec<RequestHandle>,
+}
+
+impl ServerEnd {
+    pub(super) fn new(program: Program, room: usize) -> Self {
+        Self {
+            program,
+            state: ServerState::new(),
+            wire: Wire::new(room),
+            rx: RxBuffer::new(vec![0; 16 << 10]),
+            waiting: Vec::new(),
+            asking: Vec::new(),
+            listens: Vec::new(),
+        }
+    }
+
+    pub(super) fn machine(&mut self) -> Server<'_> {
+        self.state.server(&CONFIG)
+    }
+
+    /// Begins a new connection.
+    pub(super) fn reconnect(&mut self, room: usize) {
+        let program = std::mem::replace(&mut self.program, Program::new(Default::default()));
+        *self = Self::new(program, room);
+    }
+
+    /// Repeats a call until it is through. Between the pieces of a frame the work goes on.
+    fn send<R>(
+        &mut self,
+        now: u64,
+        script: &mut Script<'_>,
+        mut call: impl FnMut(&Works, &mut Server<'_>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        loop {
+            let mut server = self.state.server(&CONFIG);
+            let result = call(&self.program.works, &mut server, &mut self.wire.tx);
+            if !matches!(result, Err(SendError::Full)) {
+                self.wire.drain();
+                return result;
+            }
+            assert!(!self.wire.tx.pending().is_empty(), "Full, but nothing is pending");
+            self.wire.drain();
+            if script.once_in(64) {
+                self.program.happen(now, script);
+            }
+        }
+    }
+
+    /// Handles every frame that has arrived.
+    pub(super) fn receive(&mut self, now: u64, script: &mut Script<'_>) {
+        let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));
+        while let Some(mut messages) = rx.next_messages() {
+            loop {
+                let event = self.send(now, script, |_, server, tx| {
+                    server.next_event(at(now), &mut messages, tx)
+                });
+                let Some(event) = event.expect("only Full") else { break };
+                self.event(&event, now, script);
+            }
+        }
+        self.rx = rx;
+    }
+
+    fn event(&mut self, event: &ServerEvent<'_>, now: u64, script: &mut Script<'_>) {
+        show(format_args!("   server saw {event:?}"));
+        match event {
+            ServerEvent::Request(request) => self.request(request, now, script),
+            ServerEvent::RequestCancelled { request, .. } => {
+                self.waiting.retain(|(_, waiting)| waiting != request);
+                self.listens.retain(|listen| listen != request);
+            }
+            ServerEvent::CallFinished { call, outcome } => {
+                let Some(index) = self.asking.iter().position(|(asking, ..)| asking == call) else {
+                    panic!("each question ends once");
+                };
+                let (_, task, number) = self.asking.remove(index);
+                match outcome {
+                    CallOutcome::Result(response) => {
+                        if self.program.tasks().withdraw(task, number, time(now)) {
+                            self.program.answer(task, number, *response);
+                        }
+                    }
+                    // The question is asked again as long as it is open.
+                    CallOutcome::TimedOut | CallOutcome::Cancelled => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            // A response came twice, or late.
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, request: &Request<'_>, now: u64, script: &mut Script<'_>) {
+        let handle = request.handle;
+        let mut tasks = self.program.tasks();
+        let reply = match tasks.handle(time(now), request, OWNER) {
+            Some(TaskStep::Respond(reply)) => reply,
+            Some(TaskStep::List(reply)) => {
+                let list = OwnedJson::new(&tasks.list(&reply), request.revision).expect("a page");
+                let list = list.as_raw();
+                let sent =
+                    self.send(now, script, |_, server, tx| server.respond_raw(handle, list, tx));
+                return sent.expect("a response");
+            }
+            Some(TaskStep::Cancel(task, reply)) => {
+                self.program.works.cancel(task);
+                if !request.revision.is_modern() {
+                    self.program.ended(task, Ended::By(TaskEnd::Cancelled), now);
+                }
+                reply
+            }
+            Some(TaskStep::Update(task, responses, reply)) => {
+                for (number, response) in responses {
+                    self.program.answer(task, number, response);
+                }
+                reply
+            }
+            Some(TaskStep::Wait(task)) => return self.waiting.push((task, handle)),
+            None if request.params.get("notifications").is_some() => {
+                return self.listen(request, now, script);
+            }
+            None => match self.call(request, now) {
+                Ok(Some(reply)) => reply,
+                Ok(None) => {
+                    let sent = self.send(now, script, |_, server, tx| {
+                        server.respond(handle, &TextResult::new("no task"), tx)
+                    });
+                    return sent.expect("a response");
+                }
+                Err(error) => {
+                    let sent = self.send(now, script, |_, server, tx| {
+                        server.respond_error(handle, &error, tx)
+                    });
+                    return sent.expect("a response");
+                }
+            },
+        };
+        self.reply(&reply, handle, now, script);
+    }
+
+    fn reply(
+        &mut self,
+        reply: &TaskReply,
+        handle: RequestHandle,
+        now: u64,
+        script: &mut Script<'_>,
+    ) {
+        let sent =
+            self.send(now, script, |works, server, tx| reply.send(works, server, handle, tx));
+        sent.expect("a response");
+    }
+
+    /// Handles a call of the tool. It becomes a task where it can.
+    fn call(
+        &mut self,
+        request: &Request<'_>,
+        now: u64,
+    ) -> Result<Option<TaskReply>, RpcError<'static>> {
+        let label = request.arguments().get("label").and_then(RawJson::as_u64).expect("a label");
+        let ttl_ms = match self.machine().task_mode(request, TaskSupport::Optional)? {
+            TaskMode::Call => return Ok(None),
+            TaskMode::Either => None,
+            TaskMode::Task { ttl_ms } => ttl_ms,
+        };
+        let task = self.program.create(now, label, ttl_ms);
+        let task = task.map_err(|error| RpcError::internal(error.as_str()))?;
+        let info = self.program.tasks().info(task).expect("it was just created");
+        Ok(Some(TaskReply::created(info)))
+    }
+
+    fn listen(&mut self, request: &Request<'_>, now: u64, script: &mut Script<'_>) {
+        let owned = self.program.works.0.iter().map(|work| work.key).collect::<Vec<_>>();
+        let tasks = self.program.tasks();
+        let ids: Vec<String> =
+            owned.iter().filter_map(|key| Some(tasks.info(*key)?.id().to_string())).collect();
+        let mut may_see = |id: JsonStr<'_>| ids.iter().any(|own| id == own.as_str());
+        let sent = self
+            .send(now, script, |_, server, tx| server.listen_to_tasks(request, &mut may_see, tx));
+        sent.expect("a response");
+        if self.machine().is_request_open(request.handle) {
+            self.listens.push(request.handle);
+            // A change before the subscription is not lost.
+            self.program.changed.extend(owned);
+        }
+    }
+
+    /// Does what follows from the time and from changes of tasks.
+    pub(super) fn settle(&mut self, now: u64, script: &mut Script<'_>) {
+        while let Some(event) = self
+            .send(now, script, |_, server, tx| server.handle_timeout(at(now), tx))
+            .expect("only Full")
+        {
+            self.event(&event, now, script);
+        }
+        self.program.handle_timeouts(now);
+        for (task, handle) in std::mem::take(&mut self.waiting) {
+            let info = self.program.tasks().info(task);
+            match info.filter(|info| info.is_live()) {
+                Some(info) => {
+                    self.waiting.push((task, handle));
+                    for number in info.open_inputs() {
+                        self.ask(task, number, handle, now, script);
+                    }
+                }
+                None => {
+                    let reply = self.program.tasks().result(task);
+                    self.reply(&reply, handle, now, script);
+                }
+            }
+        }
+        for task in std::mem::take(&mut self.program.changed) {
+            self.publish(task, now, script);
+        }
+    }
+
+    /// Asks the client of a session.
+    fn ask(
+        &mut self,
+        task: TaskKey,
+        number: u32,
+        parent: RequestHandle,
+        now: u64,
+        script: &mut Script<'_>,
+    ) {
+        if self.asking.iter().any(|(_, asking, asked)| (*asking, *asked) == (task, number)) {
+            return;
+        }
+        let id = self.program.tasks().info(task).expect("a live task").id();
+        let message = question(self.program.works.find(task).label, number);
+        let fields = [Field::optional("said", StringSchema::new().schema())];
+        let params = ElicitFormParams::new(&message, RequestedSchema::new(&fields));
+        let request = ClientRequest::from(&params).related_task(id).parent(parent);
+        match self.send(now, script, |_, server, tx| server.request(at(now), request, tx)) {
+            Ok(call) => self.asking.push((call, task, number)),
+            Err(error) => assert_eq!(error, SendError::TooManyCalls),
+        }
+    }
+
+    fn publish(&mut self, task: TaskKey, now: u64, script: &mut Script<'_>) {
+        let Some(info) = self.program.tasks().info(task) else { return };
+        let id = info.id().to_string();
+        let features = ClientFeatures::ELICITATION_FORM;
+        let details = {
+            let details = info.details(task, &self.program.works, features);
+            OwnedJson::new(&details, Revision::LATEST).expect("a task")
+        };
+        let status = OwnedJson::new(&info, Revision::V2025_11_25).expect("a task");
+        for mut change in
+            [Change::task(&id, details.as_raw()), Change::session_task(&id, status.as_raw())]
+        {
+            while self
+                .send(now, script, |_, server, tx| server.publish(&mut change, tx))
+                .expect("only Full")
+                .is_more()
+            {}
+        }
+    }
+
+    pub(super) fn next_timeout(&mut self) -> Option<u64> {
+        let own = self.machine().poll_timeout().map(|at| at.as_millis());
+        [own, self.program.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Asserts that nothing is open.
+    pub(super) fn is_over(&mut self) {
+        let machine = self.machine();
+        assert_eq!((machine.open_requests(), machine.open_calls()), (0, 0));
+        assert!(self.waiting.is_empty() && self.asking.is_empty() && self.listens.is_empty());
+        assert!(self.program.tasks().is_empty() && self.program.next_timeout().is_none());
+    }
+}
