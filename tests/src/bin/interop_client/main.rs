@@ -1,5 +1,5 @@
 //! Tests the client against all features of a reference server: `interop-client OFFERS.json SERVER
-//! COMMAND…`, or `… SERVER URL`
+//! COMMAND…`, or `… SERVER URL`; with `--tasks` for the offers, against a server with tasks.
 //!
 //! Prints a line for each feature: PASS, FAIL with the reason, or N/A with the reason from the
 //! offers. Exits with 1 on any failure.
@@ -9,6 +9,7 @@ mod data;
 mod features;
 mod http;
 mod session;
+mod tasks;
 
 use std::process::{Command, ExitCode};
 
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let command: Vec<String> = arguments.collect();
+    if offers == "--tasks" {
+        return hold_tasks(&server, &command);
+    }
     let offers: Value = std::fs::read(&offers)
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
@@ -42,6 +46,23 @@ fn main() -> ExitCode {
         hold(&mut report, &offered[revision.as_str()], &command, revision);
     }
     found_by_itself(&mut report, &offered, &command);
+    if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// rmcp has the tasks of the extension, and shows them to all connections; the others have those of
+/// 2025-11-25, and show them to their session.
+fn hold_tasks(server: &str, command: &[String]) -> ExitCode {
+    let revision = if server == "tasks-rmcp" { Revision::LATEST } else { Revision::V2025_11_25 };
+    let transport = Transport::of(command);
+    let mut report =
+        Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
+    let open = || Session::open(command, Revisions::only(revision), None);
+    for (name, run) in &tasks::ALL {
+        report.say(name, revision.as_str(), open().and_then(|mut session| run(&mut session)));
+    }
+    let is_found = revision.is_modern() && transport == Transport::Http;
+    let later = || tasks::resumed_later(&mut open()?, open()?, is_found);
+    report.say("resumed_later", revision.as_str(), later());
     if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -49,7 +49,8 @@ impl Session {
         let all = ClientFeatures::ROOTS_LIST_CHANGED
             .with(ClientFeatures::SAMPLING)
             .with(ClientFeatures::ELICITATION_FORM)
-            .with(ClientFeatures::ELICITATION_URL);
+            .with(ClientFeatures::ELICITATION_URL)
+            .with(ClientFeatures::TASKS);
         let config =
             ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
         // Leaked: a few dozen, in a process that ends soon.
@@ -175,8 +176,10 @@ impl Recorder {
 impl Handler for Recorder {
     fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         let asked = value_of(&question.request);
+        let confirms = asked["params"]["requestedSchema"]["properties"]["confirm"].is_object();
         self.saw("question", asked);
         question.respond(&Json(match question.request {
+            InputRequest::Elicit(ElicitParams::Form(_)) if confirms => json!({"action": "accept", "content": {"confirm": true}}),
             InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),
             InputRequest::Elicit(_) => json!({"action": "accept"}),
             InputRequest::CreateMessage(_) => {
