@@ -17,10 +17,11 @@ pub(crate) struct Id<'f> {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct OwnedId(String<MAX_ID, u8>);
 
-/// Maximum length of an id or progress token, in bytes of JSON text, quotes included: a UUID with a
-/// prefix fits. Each open request holds an id and a token of this size. The error response to a
-/// longer id repeats it up to 1,024 bytes, and has no id beyond that.
-pub const MAX_ID: usize = 48;
+/// Maximum length of an id or progress token, in bytes of JSON text, quotes included: 96, and 48 on
+/// bare metal. A UUID with a prefix fits into either; the ids of requests that belong to a task of
+/// the Python SDK 1.x have 92. Each open request holds an id and a token of this size. The error
+/// response to a longer id repeats it up to 1,024 bytes, and has no id beyond that.
+pub const MAX_ID: usize = if cfg!(small) { 48 } else { 96 };
 
 impl<'f> Id<'f> {
     /// Parses `text`, which is a scanned value. Returns `None` for a value that is not a valid id:
