@@ -43,6 +43,11 @@
 //! for output, and six chunks of 64 KiB with [`Threaded`]. [`IN_FLIGHT`] requests can be open and
 //! [`SUBSCRIPTIONS`] URIs subscribed to; while so many requests are open, further ones wait unread.
 //!
+//! # Tasks
+//!
+//! Tools are executed as calls, also those that may be tasks: do not declare
+//! `ServerFeatures::TASKS`. The asynchronous adapters execute them as tasks.
+//!
 //! # Panics
 //!
 //! A handler that panics ends the request that it was called with, which gets an internal error as
