@@ -22,12 +22,21 @@ use mcp_sansio_adapters::blocking::client::{
 use serde_json::{Value, json};
 
 use task_script::{
-    D, E, RELATED, content, created, error, form, methods, ok, open, slow, state, task,
+    D, E, RELATED, check_hosted, content, created, error, form, hosted, methods, ok, open, slow,
+    state, task,
 };
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
 static OLD: ClientConfig<'_> = CLIENT.revisions(Revisions::only(D));
+static HOST: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("client", "1"),
+    FEATURES
+        .with(ClientFeatures::TASKS_ELICITATION)
+        .with(ClientFeatures::TASKS_LIST)
+        .with(ClientFeatures::TASKS_CANCEL),
+)
+.revisions(Revisions::only(D));
 static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
 
 type Seen = Arc<Mutex<Vec<(String, Value)>>>;
@@ -116,6 +125,14 @@ struct Stage {
 
 impl Stage {
     fn new(revision: Revision, script: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> Self {
+        Self::with(if revision.is_modern() { &NEW } else { &OLD }, revision, script)
+    }
+
+    fn with(
+        config: &'static ClientConfig<'static>,
+        revision: Revision,
+        script: impl FnMut(&Value) -> Vec<Value> + Send + 'static,
+    ) -> Self {
         let (clock, seen, reports) = <(Arc<AtomicU64>, Seen, Arc<Mutex<Vec<String>>>)>::default();
         let line = Line {
             revision,
@@ -126,7 +143,7 @@ impl Stage {
             said: VecDeque::new(),
         };
         let now = Arc::clone(&clock);
-        let client = Connector::new(if revision.is_modern() { &NEW } else { &OLD })
+        let client = Connector::new(config)
             .clock(move || Instant::from_millis(now.load(Ordering::Relaxed)))
             .handler(Person(Arc::clone(&reports)))
             .connect(line)
@@ -383,4 +400,12 @@ fn tex_65_tex_66_a_silent_server_is_asked_until_the_time_of_the_task_is_over() {
         assert!(matches!(result, Err(Error::TaskGone(TaskGone::Expired))), "{result:?}");
         assert_eq!(stage.clock.load(Ordering::Relaxed), 60_000);
     }
+}
+
+#[test]
+fn tsk_60_a_client_runs_an_elicitation_as_a_task() {
+    let mut stage = Stage::with(&HOST, D, hosted());
+    let said = stage.client.request("own/start", &RawJson::EMPTY, CallOptions::new()).unwrap();
+    let said: Value = serde_json::from_str(said.as_raw().as_str()).unwrap();
+    check_hosted(&said, "completed");
 }

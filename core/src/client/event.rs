@@ -306,6 +306,11 @@ pub struct ServerRequest<'f> {
     pub method: JsonStr<'f>,
     /// Whether the server wants progress notifications.
     pub wants_progress: bool,
+    /// The task that the server asks for, if the client declared that it runs such requests as
+    /// tasks: respond with one ([`Tasks`](crate::tasks::Tasks)). Such a client also gets the
+    /// requests `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (2025-11-25).
+    #[cfg(feature = "tasks")]
+    pub task: Option<crate::types::TaskMetadata>,
     /// The parameters.
     pub params: Params<'f>,
 }

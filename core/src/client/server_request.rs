@@ -52,6 +52,11 @@ impl Client<'_> {
         } else {
             self.check_request(method, &params)
         };
+        #[cfg(feature = "tasks")]
+        let method = match self.hosted_method(method) {
+            Some(hosted) => Method::Other(hosted),
+            None => method,
+        };
         let refusal = match (refusal, method) {
             (Some(refusal), _) => refusal,
             (None, Method::Other(method)) => {
@@ -70,6 +75,8 @@ impl Client<'_> {
                             handle: RequestHandle(slot),
                             method,
                             wants_progress,
+                            #[cfg(feature = "tasks")]
+                            task: self.wanted_task(method, &params),
                             params,
                         };
                         return Ok(Some(ClientEvent::Request(request)));
@@ -85,6 +92,10 @@ impl Client<'_> {
     /// Checks that the connection is open and the capability declared; returns the reason
     /// otherwise.
     fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
+        #[cfg(feature = "tasks")]
+        if self.hosted_method(method).is_some() {
+            return None;
+        }
         // `Method` has only requests that clients send.
         let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
         let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };

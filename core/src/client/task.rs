@@ -10,7 +10,7 @@ use super::input::InputRequired;
 use super::{Client, Connection};
 use crate::error::NotAllowed;
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures, methods};
+use crate::lifecycle::{ClientFeatures, Method, Revision, ServerFeatures, methods};
 use crate::message::{Id, Params};
 use crate::types::meta::RELATED_TASK;
 use crate::types::{Task, TaskMetadata};
@@ -130,5 +130,44 @@ impl Client<'_> {
         }
         let task_id = params.meta()?.get(RELATED_TASK)?.get("taskId")?.as_string()?;
         Some(ClientEvent::TaskProgress { task_id, params: params.raw() })
+    }
+}
+
+/// Tasks that the client runs for its server (2025-11-25).
+impl Client<'_> {
+    /// Returns the method as that of a request to the client, if the client has declared it.
+    pub(super) fn hosted_method(&self, method: Method<'_>) -> Option<JsonStr<'static>> {
+        use ClientFeatures as C;
+        let declared = self.declared();
+        let has_tasks =
+            declared.contains(C::TASKS_SAMPLING) || declared.contains(C::TASKS_ELICITATION);
+        let (name, is_declared) = match method {
+            Method::TasksGet => ("\"tasks/get\"", has_tasks),
+            Method::TasksResult => ("\"tasks/result\"", has_tasks),
+            Method::TasksList => ("\"tasks/list\"", has_tasks && declared.contains(C::TASKS_LIST)),
+            Method::TasksCancel => {
+                ("\"tasks/cancel\"", has_tasks && declared.contains(C::TASKS_CANCEL))
+            }
+            _ => return None,
+        };
+        (is_declared && self.is_open()).then(|| JsonStr::from_static(name))
+    }
+
+    /// Returns the task that a request asks for. A client that did not declare such tasks ignores
+    /// the wish.
+    pub(super) fn wanted_task(
+        &self,
+        method: JsonStr<'_>,
+        params: &Params<'_>,
+    ) -> Option<TaskMetadata> {
+        let needed = if method == "sampling/createMessage" {
+            ClientFeatures::TASKS_SAMPLING
+        } else if method == "elicitation/create" {
+            ClientFeatures::TASKS_ELICITATION
+        } else {
+            return None;
+        };
+        let task = params.get("task").filter(|_| self.declared().contains(needed))?;
+        task.to().ok()
     }
 }

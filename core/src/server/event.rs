@@ -112,6 +112,25 @@ pub struct Request<'f> {
     pub(crate) transport: crate::message::TransportContext<'f>,
 }
 
+#[cfg(feature = "tasks")]
+impl<'f> Request<'f> {
+    /// Returns a request of a server about the tasks of its client, as if it were one of a client
+    /// (2025-11-25).
+    pub(crate) fn of_server(request: &crate::client::ServerRequest<'f>) -> Option<Self> {
+        Some(Self {
+            handle: request.handle,
+            method: Method::from_name(&request.method)?,
+            revision: Revision::V2025_11_25,
+            capabilities: ClientFeatures::NONE,
+            wants_progress: false,
+            extensions: Extensions { ids: &[], declared: 0 },
+            params: request.params,
+            #[cfg(feature = "http")]
+            transport: crate::message::TransportContext::STREAM,
+        })
+    }
+}
+
 impl<'f> Request<'f> {
     /// Returns the header fields of the HTTP request that contained this request. `None` for a copy
     /// ([`OwnedRequest`](crate::OwnedRequest)).

@@ -3,6 +3,7 @@
 use super::entry::{Inputs, State, TaskEnd, TaskId, TaskInfo, TaskOwner, number};
 use super::reply::TaskReply;
 use super::{TaskKey, TaskTime, Tasks};
+use crate::client::ServerRequest;
 use crate::inflight::Slot;
 use crate::json::{Members, RawJson};
 use crate::lifecycle::{ClientFeatures, Method, Revision, ServerFeatures};
@@ -164,6 +165,17 @@ impl Tasks<'_> {
             },
         };
         Some(TaskStep::Respond(TaskReply::error(error)))
+    }
+
+    /// Handles a request of a server about the tasks of its client, as [`handle`](Self::handle)
+    /// (2025-11-25). Respond with [`TaskReply::send_to_server`].
+    pub fn handle_server_request<'f>(
+        &mut self,
+        time: TaskTime,
+        request: &ServerRequest<'f>,
+        owner: TaskOwner,
+    ) -> Option<TaskStep<'f>> {
+        self.handle(time, &Request::of_server(request)?, owner)
     }
 
     /// Returns what to do, or why the parameters are invalid.

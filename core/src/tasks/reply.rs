@@ -2,6 +2,7 @@
 
 use super::entry::{EXPIRED, State, TaskEnd, TaskInfo, TaskOwner};
 use super::{TaskKey, TaskTime, Tasks};
+use crate::client::Client;
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
@@ -139,28 +140,57 @@ impl TaskReply {
                 let details = Details { content, task: *task, info, client: *client };
                 server.respond::<dyn Encode>(request, &details, tx)
             }
-            Reply::Task(task, info, Shows::Result) => match info.state {
-                State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) => {
-                    let related = related_task(info.id);
-                    let meta =
-                        [Addition { name: RELATED_TASK, value: &related, is_reserved: false }];
-                    let result = With(|to: &mut Encoder<'_>| content.result(*task, to));
-                    let result = With(|to: &mut Encoder<'_>| {
-                        to.completed(&result, &Additions { members: &[], meta: &meta });
-                    });
-                    server.respond::<dyn Encode>(request, &result, tx)
-                }
-                State::Ended(TaskEnd::Failed) => {
-                    server.respond_error(request, &content.error(*task), tx)
-                }
-                State::Ended(TaskEnd::Cancelled) => {
-                    server.respond_error(request, &RpcError::internal("Cancelled"), tx)
-                }
-                State::Live | State::Expired => {
-                    server.respond_error(request, &RpcError::internal(EXPIRED), tx)
-                }
+            Reply::Task(task, info, Shows::Result) => match ended(content, *task, info) {
+                Ok(result) => server.respond::<dyn Encode>(request, &result, tx),
+                Err(error) => server.respond_error(request, &error, tx),
             },
         }
+    }
+
+    /// Sends the response of a client to its server (2025-11-25). A page of a list is empty here:
+    /// respond with [`Tasks::list`].
+    ///
+    /// # Errors
+    /// As [`Client::respond`].
+    pub fn send_to_server(
+        &self,
+        content: &dyn TaskContent,
+        client: &mut Client<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match &self.0 {
+            Reply::Error(error) => client.respond_error(request, error, tx),
+            Reply::Created(info) => client.respond(request, &object!({ "task": info }), tx),
+            Reply::Empty | Reply::Page { .. } => client.respond(request, &RawJson::EMPTY, tx),
+            Reply::Task(_, info, Shows::State(_)) => client.respond(request, info, tx),
+            Reply::Task(task, info, Shows::Result) => match ended(content, *task, info) {
+                Ok(result) => client.respond(request, &result, tx),
+                Err(error) => client.respond_error(request, &error, tx),
+            },
+        }
+    }
+}
+
+/// Returns the result of a task that has ended, with the id of the task, or its error.
+fn ended<'x>(
+    content: &'x dyn TaskContent,
+    task: TaskKey,
+    info: &TaskInfo,
+) -> Result<impl Encode + use<'x>, RpcError<'x>> {
+    match info.state {
+        State::Ended(TaskEnd::Completed | TaskEnd::ToolFailed) => {
+            let id = info.id;
+            Ok(With(move |to: &mut Encoder<'_>| {
+                let related = related_task(id);
+                let meta = [Addition { name: RELATED_TASK, value: &related, is_reserved: false }];
+                let result = With(|to: &mut Encoder<'_>| content.result(task, to));
+                to.completed(&result, &Additions { members: &[], meta: &meta });
+            }))
+        }
+        State::Ended(TaskEnd::Failed) => Err(content.error(task)),
+        State::Ended(TaskEnd::Cancelled) => Err(RpcError::internal("Cancelled")),
+        State::Live | State::Expired => Err(RpcError::internal(EXPIRED)),
     }
 }
 

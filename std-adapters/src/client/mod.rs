@@ -1,6 +1,8 @@
 //! Parts that the blocking and the asynchronous client share.
 
 mod child;
+#[cfg(feature = "tasks")]
+mod hosted;
 #[cfg(feature = "http")]
 mod http_error;
 mod list;
@@ -19,6 +21,8 @@ pub(crate) use child::EXIT_TIMEOUT;
 pub(crate) use child::end;
 #[cfg(feature = "blocking")]
 pub(crate) use child::{LONGEST_PAUSE, terminate};
+#[cfg(feature = "tasks")]
+pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 #[cfg(feature = "http")]
 pub use http_error::HttpError;
 #[cfg(feature = "http")]

@@ -110,3 +110,56 @@ pub(crate) fn slow(revision: Revision) -> impl FnMut(&Value) -> Vec<Value> {
 pub(crate) fn form(message: &str) -> Value {
     json!({"method": "elicitation/create", "params": {"message": message, "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}})
 }
+
+/// A server that lets its client elicit as a task, and asks for that in all ways. Its responses
+/// have the numbers of its requests. Ends the call `own/start` with what the client has said.
+pub(crate) fn hosted() -> impl FnMut(&Value) -> Vec<Value> {
+    let (mut start, mut said, mut id) = (Value::Null, Vec::new(), String::new());
+    move |message| {
+        let asks = |number: u32, method: &str, params: Value| {
+            vec![json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params})]
+        };
+        if message["method"] == "own/start" {
+            start = message.clone();
+            let mut asks = form("Who?");
+            (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
+            asks["params"]["task"] = json!({"ttl": 60_000});
+            return vec![asks];
+        }
+        if message.get("method").is_some() {
+            return Vec::new();
+        }
+        said.push(message.clone());
+        let number = message["id"].as_u64().unwrap();
+        if number == 1 {
+            id = message["result"]["task"]["taskId"].as_str().unwrap_or_default().to_owned();
+        }
+        let task = json!({ "taskId": id });
+        match number {
+            1 => asks(2, "tasks/get", task),
+            2 => asks(3, "tasks/list", json!({})),
+            3 => asks(4, "tasks/result", task),
+            4 => asks(5, "tasks/get", task),
+            5 => asks(6, "tasks/cancel", task),
+            6 => asks(7, "tasks/get", json!({"taskId": "unknown"})),
+            _ => vec![ok(&start, json!({ "said": said }))],
+        }
+    }
+}
+
+/// Checks what a client has said to [`hosted`]. A client whose handler takes no time has ended the
+/// task at once.
+pub(crate) fn check_hosted(said: &Value, first: &str) {
+    let said = said["said"].as_array().unwrap();
+    let task = &said[0]["result"]["task"];
+    assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(60_000)), "{task}");
+    assert_eq!(said[1]["result"]["status"], first);
+    assert_eq!(said[2]["result"]["tasks"][0]["taskId"], task["taskId"]);
+    let result = &said[3]["result"];
+    assert_eq!(result["content"], json!({"name": "Ada"}));
+    assert_eq!(result["_meta"], json!({RELATED: {"taskId": task["taskId"]}}));
+    assert_eq!(said[4]["result"]["status"], "completed");
+    assert!(said[4]["result"].get("_meta").is_none());
+    assert_eq!(said[5]["error"]["code"], -32602, "it has ended");
+    assert_eq!(said[6]["error"]["code"], -32602);
+}

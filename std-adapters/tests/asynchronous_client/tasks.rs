@@ -18,12 +18,21 @@ use serde_json::{Value, json};
 use crate::pipe::{Pipe, pipe};
 use crate::script::run;
 use crate::task_script::{
-    D, E, RELATED, content, created, error, form, methods, ok, open, slow, state, task,
+    D, E, RELATED, check_hosted, content, created, error, form, hosted, methods, ok, open, slow,
+    state, task,
 };
 
 const FEATURES: ClientFeatures = ClientFeatures::ELICITATION_FORM.with(ClientFeatures::TASKS);
 const CLIENT: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), FEATURES);
 static OLD: ClientConfig<'_> = CLIENT.revisions(Revisions::only(D));
+static HOST: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("client", "1"),
+    FEATURES
+        .with(ClientFeatures::TASKS_ELICITATION)
+        .with(ClientFeatures::TASKS_LIST)
+        .with(ClientFeatures::TASKS_CANCEL),
+)
+.revisions(Revisions::only(D));
 static NEW: ClientConfig<'_> = CLIENT.revisions(Revisions::only(E));
 
 /// What the client has sent, by method and parameters; `-` for responses.
@@ -64,9 +73,17 @@ fn play<R>(
     script: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
+    play_as(if revision.is_modern() { &NEW } else { &OLD }, revision, script, work)
+}
+
+fn play_as<R>(
+    config: &'static ClientConfig<'static>,
+    revision: Revision,
+    script: impl FnMut(&Value) -> Vec<Value>,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> (R, Vec<(String, Value)>) {
     let (ours, theirs) = pipe(1 << 20, 1 << 20);
     let seen = Seen::default();
-    let config = if revision.is_modern() { &NEW } else { &OLD };
     let (client, connection) = Connector::new(config).on_input_request(answer).connect(ours);
     let server = serve(theirs, revision, Rc::clone(&seen), Box::new(script));
     let all = future::zip(future::zip(work(client), connection), server);
@@ -77,6 +94,9 @@ fn play<R>(
 async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
     if question.as_raw().to_string().contains("refuse me") {
         return Err(InputRefusal::new("no"));
+    }
+    if question.as_raw().as_str().contains("\"task\"") {
+        Timer::after(Duration::from_millis(100)).await;
     }
     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }
@@ -450,4 +470,76 @@ fn a_wait_that_is_dropped_can_be_repeated() {
         assert_eq!(text(&task.wait().await.unwrap()), "done");
     });
     assert!(!methods(&seen).contains(&"tasks/cancel"));
+}
+
+#[test]
+fn tsk_60_tsk_28_tsk_39_tsk_44_a_client_runs_an_elicitation_as_a_task() {
+    let start = async |client: Client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    };
+    let (said, _) = play_as(&HOST, D, hosted(), start);
+    let said: Value = serde_json::from_str(said.as_raw().as_str()).unwrap();
+    check_hosted(&said, "working");
+}
+
+#[test]
+fn tsk_60_a_task_of_a_client_is_cancelled() {
+    let mut hosted = hosted();
+    let mut start = Value::Null;
+    let script = move |message: &Value| {
+        if message["method"] == "own/start" {
+            start = message.clone();
+        }
+        match message["id"].as_u64() {
+            // The task is cancelled while its result is awaited.
+            Some(2) if message.get("method").is_none() => {
+                let task = json!({"taskId": message["result"]["taskId"]});
+                ["tasks/result", "tasks/cancel"]
+                    .iter()
+                    .zip(10..)
+                    .map(|(method, id)| {
+                        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": task})
+                    })
+                    .collect()
+            }
+            Some(10) if message.get("method").is_none() => {
+                assert_eq!(message["error"]["code"], -32603);
+                vec![ok(&start, json!({}))]
+            }
+            Some(11) if message.get("method").is_none() => {
+                assert_eq!(message["result"]["status"], "cancelled");
+                Vec::new()
+            }
+            _ => hosted(message),
+        }
+    };
+    play_as(&HOST, D, script, async |client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    });
+}
+
+#[test]
+fn tsk_09_a_client_that_runs_no_tasks_ignores_the_wish() {
+    let script = {
+        let mut start = Value::Null;
+        move |message: &Value| {
+            if message["method"] == "own/start" {
+                start = message.clone();
+                let mut asks = form("Who?");
+                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
+                asks["params"]["task"] = json!({});
+                let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {"taskId": "t"}});
+                return vec![get, asks];
+            }
+            if message["id"] == 2 {
+                assert_eq!(message["error"]["code"], -32601);
+                return Vec::new();
+            }
+            assert_eq!(message["result"]["action"], "accept");
+            vec![ok(&start, json!({}))]
+        }
+    };
+    play(D, script, async |client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    });
 }

@@ -68,7 +68,7 @@ impl<T: Transport> Connection<T> {
         Self {
             link: transport.into_link(limits.max_line),
             inner,
-            server_requests: ServerRequests::new(),
+            server_requests: ServerRequests::new(limits.max_in_flight),
             on_event,
             limits,
             timer: LazyTimer::new(),
@@ -116,10 +116,12 @@ impl<T: Transport> Connection<T> {
         #[cfg(feature = "tasks")]
         self.note_sessions();
         moved |= self.take_events();
-        moved |= self.server_requests.poll(cx);
+        moved |= self.server_requests.poll(self.inner.now(), cx);
         moved |= self.handle_timeouts();
         let now = self.inner.now();
         let server_requests = &mut self.server_requests;
+        #[cfg(feature = "tasks")]
+        server_requests.handle_timeouts(now);
         self.inner.with(|state| {
             server_requests.send(state);
             // Without room it is done in a later round.
@@ -225,12 +227,12 @@ impl<T: Transport> Connection<T> {
         (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
     }
 
-    fn due(&self) -> Option<Instant> {
+    fn due(&mut self) -> Option<Instant> {
+        let deadline = self.inner.with(|state| state.client().poll_timeout());
+        #[cfg(feature = "tasks")]
+        let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
         // A deadline that has passed waits for room, not for time.
-        let deadline = self
-            .inner
-            .with(|state| state.client().poll_timeout())
-            .and_then(|at| self.inner.real_time(at));
+        let deadline = deadline.and_then(|at| self.inner.real_time(at));
         let deadline = deadline.filter(|at| *at > Instant::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));

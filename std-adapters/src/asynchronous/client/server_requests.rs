@@ -5,18 +5,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcp_sansio::{OwnedJson, RequestHandle, Revision, SendError, ServerRequest};
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::TaskKey;
+use mcp_sansio::{Instant, OwnedJson, RequestHandle, Revision, SendError, ServerRequest};
 
 use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
+#[cfg(feature = "tasks")]
+use crate::client::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 
 /// Futures of requests, and responses that wait for room; a future never sends its own. Together
 /// there are at most as many as the core's table has entries, because requests that the server
 /// cancels are removed.
 pub(super) struct ServerRequests {
     open: Vec<(RequestHandle, InputFuture)>,
-    responses: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
+    responses: VecDeque<(RequestHandle, Response)>,
+    #[cfg(feature = "tasks")]
+    hosted: HostedTasks,
+    /// Futures of requests that run as tasks.
+    #[cfg(feature = "tasks")]
+    running: Vec<(TaskKey, InputFuture)>,
     ready: Arc<ReadyFlag>,
+}
+
+enum Response {
+    Input(Result<OwnedJson, InputRefusal>),
+    #[cfg(feature = "tasks")]
+    Task(HostedReply),
 }
 
 /// Whether one of the futures was woken.
@@ -26,12 +41,25 @@ struct ReadyFlag {
 }
 
 impl ServerRequests {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(max_open: u16) -> Self {
         let ready = ReadyFlag { is_set: AtomicBool::new(false), waker: Mutex::new(None) };
-        Self { open: Vec::new(), responses: VecDeque::new(), ready: Arc::new(ready) }
+        let _ = max_open;
+        Self {
+            open: Vec::new(),
+            responses: VecDeque::new(),
+            #[cfg(feature = "tasks")]
+            hosted: HostedTasks::new(max_open),
+            #[cfg(feature = "tasks")]
+            running: Vec::new(),
+            ready: Arc::new(ready),
+        }
     }
 
     pub(super) fn insert(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) {
+        #[cfg(feature = "tasks")]
+        if self.insert_hosted(request, inner) {
+            return;
+        }
         let revision =
             inner.with(|state| state.client().revision()).unwrap_or(Revision::LATEST_LEGACY);
         match OwnedInputRequest::of(request, revision) {
@@ -39,19 +67,23 @@ impl ServerRequests {
                 self.open.push((request.handle, (inner.input_handler)(input)));
                 self.ready.is_set.store(true, Ordering::Release);
             }
-            Err(refusal) => self.responses.push_back((request.handle, Err(refusal))),
+            Err(refusal) => {
+                self.responses.push_back((request.handle, Response::Input(Err(refusal))));
+            }
         }
     }
 
     /// Drops a request that the server has cancelled, or that has timed out.
     pub(super) fn remove(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
+        #[cfg(feature = "tasks")]
+        self.hosted.forget(request);
         self.responses.retain(|(handle, _)| *handle != request);
     }
 
     /// Polls all futures if one was woken; they are few. Returns whether one has completed.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.open.is_empty() {
+    pub(super) fn poll(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
+        if self.is_empty() {
             return false;
         }
         self.ready.set_waker(cx.waker());
@@ -62,22 +94,39 @@ impl ServerRequests {
         let mut cx = Context::from_waker(&waker);
         let responses = &mut self.responses;
         let before = responses.len();
+        let _ = now;
         self.open.retain_mut(|(handle, pending)| match pending.as_mut().poll(&mut cx) {
             Poll::Pending => true,
             Poll::Ready(response) => {
-                responses.push_back((*handle, response.map(|response| response.0)));
+                let response = response.map(|response| response.0);
+                responses.push_back((*handle, Response::Input(response)));
                 false
             }
         });
-        responses.len() > before
+        #[cfg(feature = "tasks")]
+        self.poll_hosted(now, &mut cx);
+        self.responses.len() > before
+    }
+
+    /// Returns whether no future is pending.
+    fn is_empty(&self) -> bool {
+        #[cfg(feature = "tasks")]
+        if !self.running.is_empty() {
+            return false;
+        }
+        self.open.is_empty()
     }
 
     /// Sends as many responses as there is room for.
     pub(super) fn send(&mut self, state: &mut State) {
         while let Some((handle, response)) = self.responses.front().filter(|_| state.has_room()) {
             let sent = state.call(|client, tx| match response {
-                Ok(json) => client.respond_raw(*handle, json.as_raw(), tx),
-                Err(refusal) => client.respond_error(*handle, &refusal.as_error(), tx),
+                Response::Input(Ok(json)) => client.respond_raw(*handle, json.as_raw(), tx),
+                Response::Input(Err(refusal)) => {
+                    client.respond_error(*handle, &refusal.as_error(), tx)
+                }
+                #[cfg(feature = "tasks")]
+                Response::Task(reply) => reply.send(client, *handle, tx),
             });
             match sent {
                 Err(SendError::Full) => return,
@@ -95,6 +144,88 @@ impl ServerRequests {
     pub(super) fn clear(&mut self) {
         self.open.clear();
         self.responses.clear();
+        #[cfg(feature = "tasks")]
+        self.running.clear();
+    }
+}
+
+/// Requests that run as tasks (2025-11-25), and requests about them.
+#[cfg(feature = "tasks")]
+impl ServerRequests {
+    /// Returns `false` for a request that has nothing to do with tasks.
+    fn insert_hosted(&mut self, request: &ServerRequest<'_>, inner: &ConnectionInner) -> bool {
+        let (now, handle) = (inner.now(), request.handle);
+        match self.hosted.handle(now, request) {
+            Some(HostedStep::Respond(reply)) => {
+                self.responses.push_back((handle, Response::Task(reply)));
+            }
+            Some(HostedStep::Cancel(key, reply)) => {
+                self.responses.push_back((handle, Response::Task(reply)));
+                self.stop(key);
+            }
+            Some(HostedStep::Wait) => {}
+            None => {
+                let Some(task) = &request.task else { return false };
+                let input = match OwnedInputRequest::of(request, Revision::V2025_11_25) {
+                    Ok(input) => input,
+                    Err(_) => return false,
+                };
+                match self.hosted.create(now, task.ttl) {
+                    Ok((key, reply)) => {
+                        self.responses.push_back((handle, Response::Task(reply)));
+                        self.running.push((key, (inner.input_handler)(input)));
+                        self.ready.is_set.store(true, Ordering::Release);
+                    }
+                    Err(error) => {
+                        let error = error.as_error();
+                        let refusal = InputRefusal::error(error.code, error.message);
+                        self.responses.push_back((handle, Response::Input(Err(refusal))));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn poll_hosted(&mut self, now: Instant, cx: &mut Context<'_>) {
+        let mut ended = Vec::new();
+        self.running.retain_mut(|(key, pending)| match pending.as_mut().poll(cx) {
+            Poll::Pending => true,
+            Poll::Ready(response) => {
+                ended.push((*key, response));
+                false
+            }
+        });
+        for (key, response) in ended {
+            let outcome: TaskOutcome = match response {
+                Ok(response) => Ok(response.0),
+                Err(refusal) => Err(refusal.as_error().into()),
+            };
+            let late = self.hosted.end(now, key, outcome);
+            self.respond_late(late);
+        }
+    }
+
+    /// Stops tasks whose time is over.
+    pub(super) fn handle_timeouts(&mut self, now: Instant) {
+        while let Some(key) = self.hosted.expire(now) {
+            self.stop(key);
+        }
+    }
+
+    pub(super) fn next_timeout(&mut self) -> Option<Instant> {
+        self.hosted.next_timeout()
+    }
+
+    fn stop(&mut self, key: TaskKey) {
+        self.running.retain(|(of, _)| *of != key);
+        let late = self.hosted.ended(key);
+        self.respond_late(late);
+    }
+
+    fn respond_late(&mut self, late: Vec<(RequestHandle, HostedReply)>) {
+        let late = late.into_iter().map(|(handle, reply)| (handle, Response::Task(reply)));
+        self.responses.extend(late);
     }
 }
 

@@ -35,6 +35,9 @@ pub(super) struct Application<'c> {
     free_input_requests: u32,
     #[cfg(feature = "tasks")]
     pub(super) tasks: super::task::TaskFacts,
+    /// Requests of the server that run as tasks.
+    #[cfg(feature = "tasks")]
+    pub(super) hosted: crate::client::HostedTasks,
 }
 
 pub(super) type ClientTurn<'p> = Turn<'p, Client<'p>>;
@@ -66,6 +69,8 @@ impl<'c> Application<'c> {
             free_input_requests: FREE_INPUT_REQUESTS,
             #[cfg(feature = "tasks")]
             tasks: super::task::TaskFacts::default(),
+            #[cfg(feature = "tasks")]
+            hosted: crate::client::HostedTasks::new(super::IN_FLIGHT),
         }
     }
 
@@ -248,6 +253,10 @@ impl<'c> Application<'c> {
 
     /// Responds to a request of a legacy server.
     fn handle_request(&mut self, request: &ServerRequest<'_>, turn: &mut ClientTurn<'_>) {
+        #[cfg(feature = "tasks")]
+        if self.handle_hosted(request, turn) {
+            return;
+        }
         let response = request.input_request().map(|input| self.call_handler(None, input, turn));
         #[cfg(feature = "tasks")]
         let response = response.map(|response| {
@@ -258,20 +267,12 @@ impl<'c> Application<'c> {
         // An error means that the request is over.
         let _ = self.send(turn, |core, _, tx| match &response {
             Ok(Ok(response)) => core.respond_raw(handle, response.as_raw(), tx),
-            Ok(Err(InputRefusal::Refused)) => core.respond_error(handle, &REFUSED, tx),
-            Ok(Err(InputRefusal::NotSerializable(_))) => core.respond_error(
-                handle,
-                &RpcError::internal("The response cannot be serialized"),
-                tx,
-            ),
-            Ok(Err(InputRefusal::Panicked)) => {
-                core.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
-            }
+            Ok(Err(refusal)) => core.respond_error(handle, &refusal.as_error(), tx),
             Err(_) => core.respond_error(handle, &RpcError::invalid_params("Invalid params"), tx),
         });
     }
 
-    fn call_handler(
+    pub(super) fn call_handler(
         &mut self,
         about: Option<CallId>,
         request: InputRequest<'_>,
@@ -297,6 +298,17 @@ impl<'c> Application<'c> {
     fn panicked(&mut self, about: Option<CallId>) {
         // The panic hook reports a panic in here, too.
         let _ = caught(|| self.handler.on_panic(about));
+    }
+}
+
+impl InputRefusal {
+    /// Returns the error for a legacy server.
+    pub(super) const fn as_error(&self) -> RpcError<'static> {
+        match self {
+            Self::Refused => REFUSED,
+            Self::NotSerializable(_) => RpcError::internal("The response cannot be serialized"),
+            Self::Panicked => RpcError::internal("The handler panicked"),
+        }
     }
 }
 

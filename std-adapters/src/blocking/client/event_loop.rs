@@ -176,6 +176,8 @@ impl Client<'_> {
         self.app.posts.clear();
         (self.is_traced, self.unread_responses) = (false, 0);
         let app = &mut self.app;
+        #[cfg(feature = "tasks")]
+        (app.hosted = crate::client::HostedTasks::new(super::IN_FLIGHT));
         (app.traced, app.unresponsive, app.connect_state) = (0, false, ConnectState::Connecting);
         self.send(|core, now, tx| core.connect(now, tx))?;
         if self.core().is_open() {

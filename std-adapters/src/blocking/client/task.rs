@@ -5,13 +5,13 @@ use std::time::Duration;
 use mcp_sansio::types::{TaskParams, TaskStatus, TaskSupport};
 use mcp_sansio::{
     CallOptions, CallOutcome, ClientEvent, Connected, Encode, Instant, JsonStr, OwnedJson,
-    PollStep, RawJson, Revision, SendError, ServerFeatures, methods,
+    PollStep, RawJson, RequestHandle, Revision, SendError, ServerFeatures, ServerRequest, methods,
 };
 
 use super::application::{Application, ClientTurn};
 use super::pending_calls::PendingCall;
 use super::{CallId, Client, Error};
-use crate::client::{FollowedTask, Named, TaskRef, ToolSupport, random};
+use crate::client::{FollowedTask, HostedReply, HostedStep, Named, TaskRef, ToolSupport, random};
 
 /// Tasks. [`wait`](Client::wait) and all calls of tools wait for the end of the tasks that the
 /// server makes of them; these functions are for applications that want to know.
@@ -440,6 +440,61 @@ impl Application<'_> {
             let _ = self.send(turn, |core, _, tx| core.cancel_call(call, None, tx));
         }
         pending.result = Some(result);
+    }
+}
+
+/// Requests of the server that run as tasks (2025-11-25), and requests about them. The handler
+/// responds while the server may already ask for the task, so no task is ever cancelled or waited
+/// for.
+impl Application<'_> {
+    /// Returns `false` for a request that has nothing to do with tasks.
+    pub(super) fn handle_hosted(
+        &mut self,
+        request: &ServerRequest<'_>,
+        turn: &mut ClientTurn<'_>,
+    ) -> bool {
+        let (now, handle) = (self.now(), request.handle);
+        while self.hosted.expire(now).is_some() {}
+        match self.hosted.handle(now, request) {
+            Some(HostedStep::Respond(reply) | HostedStep::Cancel(_, reply)) => {
+                self.send_hosted(handle, &reply, turn);
+            }
+            Some(HostedStep::Wait) => {}
+            None => {
+                let (Some(task), Ok(input)) = (&request.task, request.input_request()) else {
+                    return false;
+                };
+                let key = match self.hosted.create(now, task.ttl) {
+                    Ok((key, reply)) => {
+                        self.send_hosted(handle, &reply, turn);
+                        key
+                    }
+                    Err(error) => {
+                        let error = error.as_error();
+                        let _ =
+                            self.send(turn, |core, _, tx| core.respond_error(handle, &error, tx));
+                        return true;
+                    }
+                };
+                let response = self.call_handler(None, input, turn);
+                let outcome = response.map_err(|refusal| refusal.as_error().into());
+                let now = self.now();
+                for (handle, reply) in self.hosted.end(now, key, outcome) {
+                    self.send_hosted(handle, &reply, turn);
+                }
+            }
+        }
+        true
+    }
+
+    fn send_hosted(
+        &mut self,
+        handle: RequestHandle,
+        reply: &HostedReply,
+        turn: &mut ClientTurn<'_>,
+    ) {
+        // An error means that the request is over.
+        let _ = self.send(turn, |core, _, tx| reply.send(core, handle, tx));
     }
 }
 
