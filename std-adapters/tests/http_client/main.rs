@@ -14,6 +14,8 @@ mod refusals;
 mod scene;
 mod sessions;
 mod streams;
+#[cfg(feature = "tasks")]
+mod tasks;
 mod tools;
 
 use mcp_sansio::types::Implementation;
