@@ -1,7 +1,8 @@
 //! serde `Deserializer` over scanned text. It borrows where it can; only strings with escapes are
 //! decoded into a copy.
 
-use core::fmt;
+mod key;
+mod variant;
 
 use serde::de::{self, DeserializeSeed, Visitor};
 
@@ -9,102 +10,11 @@ use super::foreign::RAW;
 use super::foreign::{self, RawValue};
 use super::number::{self, Number};
 use super::raw::RawJson;
+use super::read_error::{Kind, ReadError};
 use super::scan::{skip_string, skip_value, skip_whitespace};
 use super::string::JsonStr;
-
-/// Error of deserializing a value into a type.
-///
-/// With the feature `alloc` it has the message that serde formats, without only the kind of error.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ReadError {
-    kind: Kind,
-    #[cfg(feature = "alloc")]
-    message: Option<alloc::string::String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    WrongType {
-        expected: &'static str,
-    },
-    MissingField(&'static str),
-    #[cfg(not(feature = "alloc"))]
-    UnknownField,
-    DuplicateField(&'static str),
-    OutOfRange,
-    #[cfg(not(feature = "alloc"))]
-    EscapedTooLong,
-    Other,
-}
-
-impl ReadError {
-    const fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            #[cfg(feature = "alloc")]
-            message: None,
-        }
-    }
-
-    const fn expected(expected: &'static str) -> Self {
-        Self::new(Kind::WrongType { expected })
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[cfg(feature = "alloc")]
-        if let Some(message) = &self.message {
-            return crate::printable::Printable::new(message).fmt(f);
-        }
-        match self.kind {
-            Kind::WrongType { expected } => write!(f, "expected {expected}"),
-            Kind::MissingField(field) => write!(f, "missing field `{field}`"),
-            #[cfg(not(feature = "alloc"))]
-            Kind::UnknownField => f.write_str("unknown field"),
-            Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
-            Kind::OutOfRange => f.write_str("number out of range"),
-            #[cfg(not(feature = "alloc"))]
-            Kind::EscapedTooLong => {
-                f.write_str("a string with escapes exceeds 128 bytes without `alloc`: use JsonStr")
-            }
-            Kind::Other => f.write_str("the value does not match the type"),
-        }
-    }
-}
-
-impl fmt::Debug for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReadError({self})")
-    }
-}
-
-impl core::error::Error for ReadError {}
-
-impl de::Error for ReadError {
-    #[cfg(feature = "alloc")]
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { kind: Kind::Other, message: Some(alloc::format!("{message}")) }
-    }
-
-    #[cfg(not(feature = "alloc"))]
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::new(Kind::Other)
-    }
-
-    fn missing_field(field: &'static str) -> Self {
-        Self::new(Kind::MissingField(field))
-    }
-
-    fn duplicate_field(field: &'static str) -> Self {
-        Self::new(Kind::DuplicateField(field))
-    }
-
-    #[cfg(not(feature = "alloc"))]
-    fn unknown_field(_: &str, _: &'static [&'static str]) -> Self {
-        Self::new(Kind::UnknownField)
-    }
-}
+use key::Key;
+use variant::{UnitVariant, Variant};
 
 /// Deserializer of one value of scanned text. Its position is after the value when it has been
 /// read.
@@ -484,138 +394,6 @@ impl Reader<'_> {
         self.skip_whitespace();
         self.at += 1;
         self.skip_whitespace();
-    }
-}
-
-/// Deserializer of an object's key: a string, or the integer in it for maps with integer keys.
-struct Key<'r, 'de>(&'r mut Reader<'de>);
-
-macro_rules! integer_keys {
-    ($($method:ident $visit:ident $type:ty),*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-            let key = self.0.string("a key")?;
-            let key: $type =
-                key.inner().parse().map_err(|_| ReadError::expected("an integer as key"))?;
-            visitor.$visit(key)
-        }
-    )*};
-}
-
-impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
-    type Error = ReadError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.0.visit_string(visitor)
-    }
-
-    integer_keys! {
-        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16,
-        deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
-        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16,
-        deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64,
-        deserialize_i128 visit_i128 i128, deserialize_u128 visit_u128 u128
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ReadError> {
-        // The inner type may be an integer, which only `Key` parses from a string.
-        if name == RAW {
-            visitor.visit_borrowed_str(self.0.value()?)
-        } else {
-            visitor.visit_newtype_struct(self)
-        }
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ReadError> {
-        self.0.deserialize_enum(name, variants, visitor)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct
-        map struct identifier ignored_any
-    }
-}
-
-/// An enum variant without a value: a string.
-struct UnitVariant<'r, 'de>(&'r mut Reader<'de>);
-
-impl<'de> de::EnumAccess<'de> for UnitVariant<'_, 'de> {
-    type Error = ReadError;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let variant = seed.deserialize(&mut *self.0)?;
-        Ok((variant, self))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
-    type Error = ReadError;
-
-    fn unit_variant(self) -> Result<(), ReadError> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
-        Err(ReadError::expected("a variant with a value"))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
-        Err(ReadError::expected("a variant with values"))
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, ReadError> {
-        Err(ReadError::expected("a variant with fields"))
-    }
-}
-
-/// An enum variant with a value: an object with one member.
-struct Variant<'r, 'de>(&'r mut Reader<'de>);
-
-impl<'de> de::EnumAccess<'de> for Variant<'_, 'de> {
-    type Error = ReadError;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let variant = seed.deserialize(&mut *self.0)?;
-        self.0.skip_colon();
-        Ok((variant, self))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
-    type Error = ReadError;
-
-    fn unit_variant(self) -> Result<(), ReadError> {
-        de::Deserialize::deserialize(&mut *self.0)
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
-        seed.deserialize(&mut *self.0)
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
-        de::Deserializer::deserialize_seq(&mut *self.0, visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ReadError> {
-        de::Deserializer::deserialize_struct(&mut *self.0, "", &[], visitor)
     }
 }
 

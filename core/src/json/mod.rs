@@ -5,11 +5,12 @@ mod de;
 pub(crate) mod foreign;
 mod number;
 mod raw;
+mod read_error;
 mod scan;
 mod string;
 
-pub use de::ReadError;
 pub use raw::{Elements, Members, RawJson};
+pub use read_error::ReadError;
 pub use scan::{MAX_DEPTH, SyntaxError};
 pub(crate) use string::Chars;
 pub use string::JsonStr;

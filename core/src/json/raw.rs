@@ -5,9 +5,10 @@ use core::fmt;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use super::de::{ReadError, Reader};
+use super::de::Reader;
 use super::foreign::RAW;
 use super::number;
+use super::read_error::ReadError;
 use super::scan::{
     SyntaxError, byte, has_duplicate_key, has_member, skip_string, skip_value, skip_whitespace,
 };
