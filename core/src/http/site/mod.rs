@@ -107,6 +107,7 @@
 //! size of a table are [`Site::publish`] and opening a session (all servers), and finding out that
 //! a response is complete (the open requests of its session).
 
+mod admission;
 mod bodies;
 mod exchange;
 mod instance;

@@ -1,0 +1,199 @@
+//! From the head of a request to its whole body: checks, authorization, room for the body.
+
+use alloc::borrow::ToOwned;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::exchange::{Exchange, OwnedHead, Stage};
+use super::principal::{Denied, Principal};
+use super::slab::Key;
+use super::{ExchangeKey, Site, Task, set_timer};
+use crate::http::SingleValue;
+use crate::http::server::{BodyKind, OutgoingResponse, Rejection};
+use crate::rpc::ErrorCode;
+use crate::time::Instant;
+
+impl<O> Site<'_, O> {
+    /// Begins an exchange with the head of its request. Never fails: a request that is not accepted
+    /// has a response at once.
+    ///
+    /// Feed the body while the site [wants](Self::wants_body) it, then call
+    /// [`end_of_body`](Self::end_of_body); also without a body.
+    pub fn open(&mut self, now: Instant, head: OwnedHead) -> ExchangeKey {
+        let exchange = Exchange::new(head, now);
+        let is_full = self.exchanges.len() >= self.options.max_exchanges;
+        let key = self.exchanges.insert(exchange);
+        if is_full {
+            self.reject(key, &Rejection::service_unavailable());
+        } else if let Err(rejected) = self.admit(key, now) {
+            self.reject(key, &rejected);
+        }
+        ExchangeKey(key)
+    }
+
+    /// Checks what needs neither credentials nor a body.
+    fn admit(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
+        let head = exchange.head.as_head();
+        self.options.host_policy.check(&head)?;
+        let fields = &mut exchange.fields;
+        let origin = match head.fields.single("origin") {
+            // The origin was checked.
+            SingleValue::Value(origin) => Some(origin),
+            _ => None,
+        };
+        if let Some(origin) = origin {
+            fields.push(("access-control-allow-origin", origin.to_owned()));
+            let exposed = "mcp-session-id, www-authenticate";
+            fields.push(("access-control-expose-headers", exposed.to_owned()));
+            fields.push(("vary", "origin".to_owned()));
+        }
+        if matches!(head.method, "GET" | "HEAD")
+            && let Some((_, json)) = self.documents.iter().find(|(path, _)| path == head.path())
+        {
+            let head = OutgoingResponse { status: 200, body: BodyKind::Json };
+            let json = json.clone();
+            self.reply(key, head, json);
+            return Ok(());
+        }
+        let is_served = [self.options.path, self.options.sse_path]
+            .into_iter()
+            .flatten()
+            .any(|path| path == head.path());
+        if self.options.path.is_some() && !is_served {
+            return Err(Rejection::new(404, ErrorCode::InvalidRequest, "Not found"));
+        }
+        if head.method == "OPTIONS" {
+            // A preflight: browsers send it without credentials.
+            let allow = self.endpoint.allowed_methods();
+            fields.push(("allow", allow.to_owned()));
+            if origin.is_some() {
+                fields.push(("access-control-allow-methods", allow.to_owned()));
+                if let SingleValue::Value(wanted) =
+                    head.fields.single("access-control-request-headers")
+                {
+                    fields.push(("access-control-allow-headers", wanted.to_owned()));
+                }
+                fields.push(("access-control-max-age", "86400".to_owned()));
+            }
+            self.reply(key, OutgoingResponse::empty(204), Vec::new());
+        } else if self.options.authorizes {
+            self.queue(Task::Exchange(key));
+        } else {
+            self.read_body(key, now)?;
+        }
+        Ok(())
+    }
+
+    /// Reports the result of [`SiteStep::Authorize`](super::SiteStep::Authorize). Nothing happens
+    /// if the exchange does not wait for it.
+    pub fn authorized(
+        &mut self,
+        now: Instant,
+        exchange: ExchangeKey,
+        result: Result<Principal, Denied>,
+    ) {
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        if !matches!(exchange.stage, Stage::Authorizing) {
+            return;
+        }
+        match result {
+            Ok(principal) => {
+                exchange.expires = principal.expires;
+                exchange.principal = Some(Arc::new(principal));
+                if let Err(rejected) = self.read_body(key, now) {
+                    self.reject(key, &rejected);
+                }
+            }
+            Err(denied) => {
+                if !denied.challenge.is_empty() {
+                    exchange.fields.push(("www-authenticate", denied.challenge));
+                }
+                let (code, message) = match denied.status {
+                    403 => (ErrorCode::InvalidRequest, "Insufficient scope"),
+                    500.. => (ErrorCode::InternalError, "The token cannot be checked"),
+                    _ => (ErrorCode::InvalidRequest, "Authentication required"),
+                };
+                self.reject(key, &Rejection::new(denied.status, code, message));
+            }
+        }
+    }
+
+    /// Checks the rest of the head, and begins to read the body.
+    fn read_body(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
+        let head = exchange.head.as_head();
+        let mut method = None;
+        if self.options.sse_path != Some(head.path()) {
+            method = Some(self.endpoint.check_method(&head)?);
+        } else if !matches!(head.method, "GET" | "POST") {
+            return Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
+        }
+        exchange.stage = Stage::Body(method);
+        exchange.silent_until = now.saturating_add(self.options.read_timeout);
+        let due = Some(exchange.silent_until);
+        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
+        self.ready(key);
+        Ok(())
+    }
+
+    /// Returns whether more of the body can be fed. If not, and there is no response, the request
+    /// waits for authorization or for room.
+    #[must_use]
+    pub fn wants_body(&self, exchange: ExchangeKey) -> bool {
+        self.exchanges
+            .get(exchange.0)
+            .is_some_and(|exchange| matches!(exchange.stage, Stage::Body(_)) && !exchange.waits)
+    }
+
+    /// Feeds a piece of the body. Returns how many bytes were taken: all of them, also if they are
+    /// not wanted any more, or none if there is no room. Then feed it again after
+    /// [`SiteStep::Ready`](super::SiteStep::Ready).
+    pub fn feed_body(&mut self, exchange: ExchangeKey, piece: &[u8]) -> usize {
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return piece.len() };
+        match exchange.stage {
+            Stage::Body(_) => {}
+            Stage::Unauthorized | Stage::Authorizing => return 0,
+            _ => return piece.len(),
+        }
+        let len = exchange.body.len().saturating_add(piece.len());
+        if len > self.bodies.max_body() {
+            self.reject(key, &Rejection::content_too_large());
+            return piece.len();
+        }
+        let room = self.bodies.take(key, exchange.counted, len);
+        exchange.waits = room.is_none();
+        let Some((counted, next)) = room else { return 0 };
+        exchange.counted = counted;
+        exchange.body.extend_from_slice(piece);
+        self.wake_body(next);
+        piece.len()
+    }
+
+    pub(super) fn release_body(&mut self, key: Key, counted: usize) {
+        let next = self.bodies.release(key, counted);
+        self.wake_body(next);
+    }
+
+    pub(super) fn wake_body(&mut self, next: Option<Key>) {
+        let Some(next) = next else { return };
+        if let Some(exchange) = self.exchanges.get_mut(next) {
+            exchange.waits = false;
+        }
+        self.ready(next);
+    }
+
+    /// Rejects a request whose body is not complete in time, or finds no room.
+    pub(super) fn time_out(&mut self, key: Key) {
+        let Some(exchange) = self.exchanges.get(key) else { return };
+        let is_slow = matches!(exchange.stage, Stage::Body(_)) && !exchange.waits;
+        let rejection = if is_slow {
+            Rejection::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
+        } else {
+            Rejection::service_unavailable()
+        };
+        self.reject(key, &rejection);
+    }
+}
