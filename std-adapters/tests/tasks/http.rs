@@ -14,7 +14,7 @@ use super::client::legacy;
 use super::{CATALOG, CONFIG, call, filled_in, handle, request};
 
 /// A client with a token, which is its name, and perhaps a session.
-struct Client {
+pub(super) struct Client {
     server: HttpServer,
     token: &'static str,
     session: Option<String>,
@@ -72,7 +72,7 @@ impl Client {
         (kind.map(|(_, value)| value).unwrap_or_default(), messages)
     }
 
-    async fn ask(&self, message: &Value) -> Value {
+    pub(super) async fn ask(&self, message: &Value) -> Value {
         self.messages(message).await.1.pop().unwrap_or_default()
     }
 
@@ -90,7 +90,7 @@ impl Client {
 }
 
 /// Runs clients against a server with principals.
-fn serve<H, F>(app: &App<H>, clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client))
+pub(super) fn serve<H, F>(app: &App<H>, clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client))
 where
     H: Fn(Context) -> F,
     F: Future<Output = HandlerResult>,

@@ -8,6 +8,8 @@ mod modern;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
 mod session;
+#[cfg(feature = "store")]
+mod store;
 mod times;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -15,6 +15,8 @@ use super::task_hub::{TaskHub, TaskOptions};
 use crate::asynchronous::panics::Panic;
 use crate::observer::{Hooks, Observer, Watching};
 use crate::rounds::StateProtector;
+#[cfg(feature = "store")]
+use crate::store::{DamagedRecord, StoreError};
 
 /// An application: its configuration, its catalog, its limits and the handler of its requests. One
 /// value serves all connections.
@@ -221,6 +223,18 @@ impl<H> App<H> {
     #[must_use]
     pub fn tasks(self, options: TaskOptions) -> Self {
         self.with(|settings| settings.tasks = Arc::new(TaskHub::new(options)))
+    }
+
+    /// Loads the tasks of an earlier process from the [store](TaskOptions::store), for which it may
+    /// wait: call it once, before serving. Tasks that have ended are served until their time is
+    /// over; those that have not, have failed. `damaged` gets the records that cannot be used.
+    /// Returns the number of tasks.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    #[cfg(feature = "store")]
+    pub fn resume_tasks(&self, damaged: impl FnMut(DamagedRecord)) -> Result<usize, StoreError> {
+        self.settings.tasks.restore(damaged)
     }
 
     /// Returns the broadcaster, which reaches all connections.

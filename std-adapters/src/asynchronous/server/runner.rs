@@ -82,14 +82,16 @@ impl<K: Clone + Ord, F> Runner<K, F> {
         waiting.iter().for_each(|job| job.request.ended(Ended::Gone));
     }
 
-    pub(super) fn drop_handler(&mut self, place: Place, how: Ended) {
+    /// Drops a handler. Returns its request.
+    pub(super) fn drop_handler(&mut self, place: Place, how: Ended) -> Option<Arc<ActiveRequest>> {
         #[cfg(feature = "tasks")]
         self.tasks.forget(place);
-        match self.handlers.remove(place) {
-            Some(((_, request), Err(panic))) => request.panicked(&panic),
-            Some(((_, request), Ok(()))) => request.ended(how),
-            None => {}
+        let ((_, request), dropped) = self.handlers.remove(place)?;
+        match dropped {
+            Err(panic) => request.panicked(&panic),
+            Ok(()) => request.ended(how),
         }
+        Some(request)
     }
 
     /// The handler of a request is not one of its server any more. Returns its place.
@@ -220,7 +222,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         // Bounded, so that a handler that always wakes itself does not starve the others.
         for _ in 0..=2 * self.handlers.len() {
             #[cfg(feature = "tasks")]
-            self.run_tasks(app);
+            self.run_tasks(app, cx);
             while let Some((server, request, response)) = self.responses.pop_front() {
                 ended(&server, request, response);
             }
@@ -235,9 +237,8 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                 Err(panic) => Err(panic),
             };
             #[cfg(feature = "tasks")]
-            if let Some((work, task)) = request.task() {
-                self.tasks.ended(task);
-                work.finish(&request, result);
+            if let Some((_, task)) = request.task() {
+                self.finish_task(task, request, result);
                 continue;
             }
             self.release(&server, request.handle);

@@ -2,22 +2,36 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
+#[cfg(feature = "store")]
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task;
+#[cfg(feature = "store")]
+use std::task::Poll;
 use std::time::Instant;
 
 use mcp_sansio::RpcError;
-use mcp_sansio::tasks::TaskKey;
+#[cfg(feature = "store")]
+use mcp_sansio::ToolError;
+use mcp_sansio::tasks::{TaskInfo, TaskKey};
 
 use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::driver_waker::DriverWaker;
 use super::pending_responses::PendingResponse;
-use super::reply::IntoReply;
+use super::reply::{HandlerResult, IntoReply};
 use super::runner::{Job, PANICKED, Runner};
 use super::source::RequestSource;
-use super::task_hub::{Mailbox, Message, TaskHub};
+use super::task_hub::{Mailbox, Message, TaskHub, TaskWork};
+#[cfg(feature = "store")]
+use super::task_hub::{TaskOutcome, record};
 use super::tasks::Place;
+#[cfg(feature = "store")]
+use super::tasks::Tasks;
+use crate::asynchronous::panics::Panic;
 use crate::observer::Ended;
+#[cfg(feature = "store")]
+use crate::store::{StoreError, TaskRecord};
 
 /// The tasks whose handlers a runner has, and the calls that become tasks.
 pub(super) struct RunningTasks<K> {
@@ -29,6 +43,9 @@ pub(super) struct RunningTasks<K> {
     planned: HashMap<Place, Instant>,
     /// The `tasks/result` that wait, by number.
     waiting: HashMap<u64, (K, Arc<ActiveRequest>, TaskKey)>,
+    /// What is being saved.
+    #[cfg(feature = "store")]
+    saves: Tasks<Save<K>, Saving>,
 }
 
 /// A call that becomes a task unless it ends earlier.
@@ -47,11 +64,17 @@ impl<K: Clone> RunningTasks<K> {
             later: BTreeMap::new(),
             planned: HashMap::new(),
             waiting: HashMap::new(),
+            #[cfg(feature = "store")]
+            saves: Tasks::new(),
         }
     }
 
-    /// Returns whether handlers of tasks run.
+    /// Returns whether no handlers of tasks run.
     pub(super) fn is_empty(&self) -> bool {
+        #[cfg(feature = "store")]
+        if !self.saves.is_empty() {
+            return false;
+        }
         self.places.is_empty()
     }
 
@@ -110,11 +133,61 @@ impl<K: Clone> RunningTasks<K> {
         });
     }
 
-    /// The handler of a task has ended.
-    pub(super) fn ended(&mut self, task: TaskKey) {
-        self.places.remove(&task);
+    /// Removes a task that no client knows.
+    fn discard(&mut self, (task, info): (TaskKey, TaskInfo)) {
+        self.hub.remove(task);
+        #[cfg(feature = "store")]
+        if let Some(store) = self.hub.store().cloned() {
+            let id = info.id();
+            let removing = async move { store.run(move |store| store.remove(id)).await };
+            self.saves.insert(Save::Known, Box::pin(removing));
+        }
+        #[cfg(not(feature = "store"))]
+        let _ = info;
+    }
+
+    /// Saves that a task was cancelled, or that its time was over.
+    fn save_end(&mut self, task: TaskKey, request: Option<Arc<ActiveRequest>>) {
+        #[cfg(feature = "store")]
+        if let Some(request) = request
+            && let Some(info) = self.hub.info(task)
+        {
+            self.save(record(&request, &info, Some(None)), Save::Known);
+        }
+        #[cfg(not(feature = "store"))]
+        let _ = (task, request);
+    }
+
+    #[cfg(feature = "store")]
+    fn save(&mut self, record: TaskRecord, save: Save<K>) {
+        if let Some(store) = self.hub.store().cloned() {
+            let saving = async move { store.run(move |store| store.save(&record)).await };
+            self.saves.insert(save, Box::pin(saving));
+        }
     }
 }
+
+/// A call that becomes a task.
+struct Begun<K> {
+    server: K,
+    request: Arc<ActiveRequest>,
+    source: Arc<dyn RequestSource>,
+    /// The handler to be started, unless it runs.
+    job: Option<Job>,
+    created: (TaskKey, TaskInfo),
+}
+
+/// What goes on when a record is saved.
+#[cfg(feature = "store")]
+enum Save<K> {
+    Begun(Begun<K>),
+    Ended(Arc<ActiveRequest>, TaskOutcome),
+    /// Clients know it already.
+    Known,
+}
+
+#[cfg(feature = "store")]
+type Saving = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Tasks whose handlers are gone have failed.
 impl<K> Drop for RunningTasks<K> {
@@ -144,20 +217,109 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         let Some(work) = request.task.as_deref().filter(|work| work.after().is_zero()) else {
             return Some(job);
         };
-        match work.begin(request.revision(), &job.source, &self.tasks.mailbox) {
+        match work.create(request.revision(), &job.source, &self.tasks.mailbox) {
             Ok(None) => return Some(job),
-            Ok(Some((task, response))) => {
-                self.respond(server, request.handle, response);
-                match self.start_handler(app, server, job) {
-                    Some(place) => {
-                        self.tasks.places.insert(task, place);
-                    }
-                    None => work.fail(RpcError::internal(PANICKED)),
-                }
+            Ok(Some(created)) => {
+                let source = Arc::clone(&job.source);
+                let server = server.clone();
+                self.save_begun(app, Begun { server, request, source, job: Some(job), created });
             }
             Err(response) => self.refuse(server, &request, response),
         }
         None
+    }
+
+    /// Makes a call a task, once that is saved.
+    fn save_begun<H>(&mut self, app: &App<H>, begun: Begun<K>)
+    where
+        H: Fn(Context) -> F,
+    {
+        #[cfg(feature = "store")]
+        if self.tasks.hub.store().is_some() {
+            let record = record(&begun.request, &begun.created.1, None);
+            return self.tasks.save(record, Save::Begun(begun));
+        }
+        self.begun(app, begun);
+    }
+
+    fn begun<H>(&mut self, app: &App<H>, Begun { server, request, source, job, created }: Begun<K>)
+    where
+        H: Fn(Context) -> F,
+    {
+        let (task, handle) = (created.0, request.handle);
+        let Some(work) = request.task.as_deref() else { return };
+        if let Some(job) = job {
+            let response = work.begin(created);
+            self.respond(&server, handle, response);
+            match self.start_handler(app, &server, job) {
+                Some(place) => {
+                    self.tasks.places.insert(task, place);
+                }
+                None => work.fail(RpcError::internal(PANICKED)),
+            }
+        // One that is about to request input ends as a call, and it may have ended already.
+        } else if source.is_open(&request)
+            && !request.round.is_asking()
+            && let Some(place) = self.release(&server, handle)
+        {
+            self.tasks.places.insert(task, place);
+            let response = work.begin(created);
+            self.respond(&server, handle, response);
+            self.start(app, &server);
+        } else {
+            self.tasks.discard(created);
+        }
+    }
+
+    /// The handler of a task has ended.
+    pub(super) fn finish_task(
+        &mut self,
+        task: TaskKey,
+        request: Arc<ActiveRequest>,
+        result: Result<HandlerResult, Panic>,
+    ) {
+        self.tasks.places.remove(&task);
+        let outcome = TaskWork::outcome(&request, result);
+        #[cfg(feature = "store")]
+        if self.tasks.hub.store().is_some()
+            && let Some(info) = self.tasks.hub.info(task)
+        {
+            let record = record(&request, &info, Some(Some(&outcome)));
+            return self.tasks.save(record, Save::Ended(request, outcome));
+        }
+        if let Some((work, _)) = request.task() {
+            work.end(outcome);
+        }
+    }
+
+    /// Goes on with what waited for the store.
+    #[cfg(feature = "store")]
+    fn saved<H>(&mut self, app: &App<H>, save: Save<K>, result: Result<(), StoreError>)
+    where
+        H: Fn(Context) -> F,
+    {
+        match (save, result) {
+            (Save::Begun(begun), Ok(())) => self.begun(app, begun),
+            (Save::Begun(Begun { server, request, job, created, .. }), Err(error)) => {
+                self.tasks.hub.remove(created.0);
+                if let Some(observed) = &request.observed {
+                    observed.failed(&ToolError::internal(&error.to_string()));
+                }
+                let is_required = request.task.as_ref().is_some_and(|task| task.is_required());
+                if job.is_some() || is_required {
+                    self.cancel(app, &server, request.handle, Ended::Gone);
+                    let error = RpcError::internal("The task cannot be stored");
+                    self.refuse(&server, &request, PendingResponse::Refused(error));
+                }
+            }
+            // Without a record of it, it has failed for the next process.
+            (Save::Ended(request, outcome), _) => {
+                if let Some((work, _)) = request.task() {
+                    work.end(outcome);
+                }
+            }
+            (Save::Known, _) => {}
+        }
     }
 
     /// Responds to a request without its handler.
@@ -177,7 +339,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Makes tasks of the calls whose time has come, and handles what has happened to tasks.
-    pub(super) fn run_tasks<H>(&mut self, app: &App<H>)
+    pub(super) fn run_tasks<H>(&mut self, app: &App<H>, cx: &task::Context<'_>)
     where
         H: Fn(Context) -> F,
     {
@@ -187,12 +349,20 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         if !self.tasks.is_empty() {
             self.tasks.hub.expire();
         }
+        #[cfg(feature = "store")]
+        while let Poll::Ready(saved) = self.tasks.saves.poll_next(cx) {
+            if let Some((save, Ok(result))) = saved {
+                self.saved(app, save, result);
+            }
+        }
+        #[cfg(not(feature = "store"))]
+        let _ = cx;
         for message in self.tasks.mailbox.take() {
             match message {
                 Message::Over(task) => {
-                    if let Some(place) = self.tasks.places.remove(&task) {
-                        self.drop_handler(place, Ended::Cancelled);
-                    }
+                    let place = self.tasks.places.remove(&task);
+                    let dropped = place.and_then(|it| self.drop_handler(it, Ended::Cancelled));
+                    self.tasks.save_end(task, dropped);
                     self.tasks.hub.publish(task, app.broadcaster());
                 }
                 Message::Changed(task) => self.tasks.hub.publish(task, app.broadcaster()),
@@ -213,18 +383,11 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         let Later { server, request, source } = later;
         let Some(request) = request.upgrade() else { return };
         let Some(work) = request.task.as_deref() else { return };
-        // One that is about to request input ends as a call.
-        if !source.is_open(&request) || request.round.is_asking() {
-            return;
-        }
-        match work.begin(request.revision(), &source, &self.tasks.mailbox) {
+        match work.create(request.revision(), &source, &self.tasks.mailbox) {
             Ok(None) => {}
-            Ok(Some((task, response))) => {
-                if let Some(place) = self.release(&server, request.handle) {
-                    self.tasks.places.insert(task, place);
-                }
-                self.respond(&server, request.handle, response);
-                self.start(app, &server);
+            Ok(Some(created)) => {
+                let request = Arc::clone(&request);
+                self.save_begun(app, Begun { server, request, source, job: None, created });
             }
             Err(response) => {
                 self.cancel(app, &server, request.handle, Ended::Gone);

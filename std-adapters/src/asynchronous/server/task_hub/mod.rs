@@ -5,6 +5,8 @@ mod listen;
 mod mailbox;
 mod options;
 mod response;
+#[cfg(feature = "store")]
+mod stored;
 mod work;
 
 #[cfg(feature = "http")]
@@ -30,8 +32,10 @@ use super::source::RequestSource;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
-pub(super) use response::TaskResponse;
-use response::{Content, OpenInput, TaskOutcome};
+use response::{Content, OpenInput};
+pub(super) use response::{TaskOutcome, TaskResponse};
+#[cfg(feature = "store")]
+pub(super) use stored::record;
 pub(super) use work::TaskWork;
 
 /// The tasks. The mutex is locked for one call. No connection or site is called meanwhile, because
@@ -144,10 +148,15 @@ impl TaskHub {
     pub(super) fn owner(&self, origin: &Origin) -> TaskOwner {
         #[cfg(feature = "http")]
         if let Some(principal) = origin.as_ref().and_then(|origin| origin.principal.as_deref()) {
-            return TaskOwner(self.owners.hash_one((&principal.issuer, &principal.subject)));
+            return self.owner_of(&principal.issuer, &principal.subject);
         }
         let _ = origin;
         TaskOwner(0)
+    }
+
+    #[cfg(feature = "http")]
+    fn owner_of(&self, issuer: &str, subject: &str) -> TaskOwner {
+        TaskOwner(self.owners.hash_one((issuer, subject)))
     }
 
     /// Ends and removes the tasks whose time is over.
@@ -260,6 +269,15 @@ impl TaskHub {
         };
         state.keep(key, kept);
         Ok((key, info))
+    }
+
+    /// Removes a task that no client knows.
+    pub(super) fn remove(&self, task: TaskKey) {
+        let mut state = self.lock();
+        state.tasks.tasks(&self.options.config).remove(task);
+        if let Some(kept) = state.kept.get_mut(task.index()) {
+            *kept = None;
+        }
     }
 
     fn is_live(&self, task: TaskKey) -> bool {

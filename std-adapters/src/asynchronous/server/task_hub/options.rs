@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::tasks::TasksConfig;
 
+#[cfg(feature = "store")]
+use crate::store::TaskStore;
+
 /// Limits and times of the tasks of an [`App`](super::super::App).
 ///
 /// ```
@@ -40,6 +43,8 @@ pub struct TaskOptions {
     pub(super) max_waiting: usize,
     after: Duration,
     after_of: Vec<(String, Duration)>,
+    #[cfg(feature = "store")]
+    pub(super) store: Option<TaskStore>,
 }
 
 impl TaskOptions {
@@ -53,6 +58,8 @@ impl TaskOptions {
             max_waiting: MAX_WAITING,
             after: Duration::ZERO,
             after_of: Vec::new(),
+            #[cfg(feature = "store")]
+            store: None,
         }
     }
 
@@ -100,6 +107,15 @@ impl TaskOptions {
     pub fn tool_after(mut self, tool: impl Into<String>, after: Duration) -> Self {
         self.after_of.push((tool.into(), after));
         self
+    }
+
+    /// Keeps tasks in a store. A call becomes a task only when that is saved, and otherwise fails
+    /// (-32603) or goes on as a call; a result is saved before it is told. See
+    /// [`App::resume_tasks`](super::super::App::resume_tasks).
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub fn store(self, store: TaskStore) -> Self {
+        Self { store: Some(store), ..self }
     }
 
     pub(super) fn after_of(&self, tool: &str) -> Duration {

@@ -9,7 +9,7 @@ use mcp_sansio::{
 };
 
 /// How a task has ended: with the result of the call, or with its error.
-pub(super) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
+pub(in super::super) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
 
 /// A response about a task, with what it needs of the content of the task.
 pub(in super::super) struct TaskResponse {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskMode, TaskOwner, TaskReply};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
-    Amount, ClientFeatures, Entry, OwnedJson, OwnedRpcError, Progress, ResponseKind, Revision,
-    RpcError, SendError, ToolError,
+    Amount, ClientFeatures, Entry, OwnedJson, Progress, ResponseKind, Revision, RpcError,
+    SendError, ToolError,
 };
 
 use super::super::app::Settings;
@@ -18,7 +18,7 @@ use super::super::pending_responses::PendingResponse;
 use super::super::reply::{HandlerResult, Reply};
 use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
-use super::response::{Content, TaskResponse};
+use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskHub};
 use crate::asynchronous::panics::Panic;
 use crate::observer::is_error;
@@ -72,28 +72,38 @@ impl TaskWork {
         self.after
     }
 
-    /// Makes the call a task. Returns the response, and `None` if it goes on as a call because
-    /// there are too many tasks.
+    /// Creates the task, which no client knows yet. Returns `None` if the call goes on as a call
+    /// because there are too many tasks.
     ///
     /// # Errors
     /// The response to a call that has to be a task.
-    pub(in super::super) fn begin(
+    pub(in super::super) fn create(
         &self,
         revision: Revision,
         source: &Arc<dyn RequestSource>,
         runner: &Arc<Mailbox>,
-    ) -> Result<Option<(TaskKey, PendingResponse)>, PendingResponse> {
+    ) -> Result<Option<(TaskKey, TaskInfo)>, PendingResponse> {
         let session = (!revision.is_modern()).then(|| Arc::downgrade(source));
         match self.hub.create(self.owner, self.ttl_ms, self.client, session, runner) {
-            Ok((key, info)) => {
-                let _ = self.task.set((key, info.id()));
-                Ok(Some((key, created(info))))
-            }
+            Ok(created) => Ok(Some(created)),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
             }
             Err(_) => Ok(None),
         }
+    }
+
+    /// Makes the call the task. Returns the response.
+    pub(in super::super) fn begin(&self, (key, info): (TaskKey, TaskInfo)) -> PendingResponse {
+        let _ = self.task.set((key, info.id()));
+        let (reply, content) = (TaskReply::created(info), Content::default());
+        PendingResponse::Task(Box::new(TaskResponse { reply, content }))
+    }
+
+    /// Returns whether the call must be a task.
+    #[cfg(feature = "store")]
+    pub(in super::super) fn is_required(&self) -> bool {
+        self.is_required
     }
 
     /// Returns the task, once the call is one.
@@ -135,18 +145,17 @@ impl TaskWork {
         is_more
     }
 
-    /// Ends the task with the result of its handler.
-    pub(in super::super) fn finish(
-        &self,
+    /// Returns how the task ends with the result of its handler.
+    pub(in super::super) fn outcome(
         request: &ActiveRequest,
         result: Result<HandlerResult, Panic>,
-    ) {
+    ) -> TaskOutcome {
         let outcome = match result {
             Ok(Ok(Reply(json))) => Ok(json),
             Ok(Err(error)) => error.task_result(request.revision()),
             Err(panic) => {
                 request.panicked(&panic);
-                return self.fail(RpcError::internal(PANICKED));
+                return Err(RpcError::internal(PANICKED).into());
             }
         };
         if let Some(observed) = &request.observed {
@@ -156,14 +165,14 @@ impl TaskWork {
                 Err(error) => ResponseKind::Error(error.as_error().code.number(request.revision())),
             });
         }
-        self.end(outcome);
+        outcome
     }
 
     pub(in super::super) fn fail(&self, error: RpcError<'_>) {
         self.end(Err(error.into()));
     }
 
-    fn end(&self, outcome: Result<OwnedJson, OwnedRpcError>) {
+    pub(in super::super) fn end(&self, outcome: TaskOutcome) {
         if let Some(task) = self.key() {
             self.hub.finish(task, outcome);
         }
@@ -217,9 +226,4 @@ impl TaskWork {
     pub(in super::super) fn leave_input(&self, task: TaskKey, place: u64) {
         self.hub.leave_input(task, place);
     }
-}
-
-fn created(info: TaskInfo) -> PendingResponse {
-    let (reply, content) = (TaskReply::created(info), Content::default());
-    PendingResponse::Task(Box::new(TaskResponse { reply, content }))
 }

@@ -1,0 +1,135 @@
+//! Tasks as a store keeps them.
+
+use std::sync::Arc;
+
+use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
+use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
+
+use super::super::context::ActiveRequest;
+use super::{Kept, Mailbox, TaskHub, TaskOutcome};
+use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
+
+impl TaskHub {
+    pub(in super::super) fn store(&self) -> Option<&TaskStore> {
+        self.options.store.as_ref()
+    }
+
+    pub(in super::super) fn info(&self, task: TaskKey) -> Option<TaskInfo> {
+        self.lock().tasks.tasks(&self.options.config).info(task)
+    }
+
+    /// Loads the tasks of an earlier process. Those that it did not end have failed.
+    pub(in super::super) fn restore(
+        &self,
+        mut damaged: impl FnMut(DamagedRecord),
+    ) -> Result<usize, StoreError> {
+        let Some(store) = self.store() else { return Ok(0) };
+        let (mut records, mut restored) = (Vec::new(), 0);
+        store.load(|record| match record {
+            Ok(record) => records.push(record),
+            Err(error) => damaged(error),
+        })?;
+        for mut record in records {
+            if record.outcome.is_none() {
+                let error = RpcError::internal("The server was restarted");
+                record.message = error.message.to_owned();
+                record.outcome = outcome(None, &Err(error.into()));
+                store.save(&record)?;
+            }
+            restored += usize::from(self.restore_one(&record));
+        }
+        Ok(restored)
+    }
+
+    fn restore_one(&self, record: &TaskRecord) -> bool {
+        let owner = self.owner_of_text(record.owner.as_deref());
+        let outcome: Option<TaskOutcome> = match &record.outcome {
+            Some(store::TaskOutcome::Completed(json) | store::TaskOutcome::ToolFailed(json)) => {
+                RawJson::parse(json).ok().map(|json| Ok(OwnedJson::from(json)))
+            }
+            Some(store::TaskOutcome::Failed(json)) => {
+                let error = RawJson::parse(json).ok().map(OwnedRpcError::from_json);
+                error.and_then(Result::ok).map(Err)
+            }
+            _ => None,
+        };
+        let time = self.time();
+        let mut state = self.lock();
+        let restored = state.tasks.tasks(&self.options.config).restore(
+            time,
+            record.id,
+            owner,
+            &record.stored(),
+        );
+        let Ok(Some(key)) = restored else { return false };
+        let result = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
+        state.result_bytes += result.map_or(0, |json| json.as_raw().as_str().len());
+        let kept = Kept {
+            // It has no handler.
+            runner: Arc::new(Mailbox::new(Arc::default())),
+            outcome: outcome.map(Arc::new),
+            inputs: Vec::new(),
+            client: ClientFeatures::NONE,
+            session: None,
+            is_listened: false,
+            waiting: Vec::new(),
+            is_changed: false,
+        };
+        state.keep(key, kept);
+        true
+    }
+
+    fn owner_of_text(&self, text: Option<&str>) -> TaskOwner {
+        #[cfg(feature = "http")]
+        if let Some((length, both)) = text.and_then(|text| text.split_once(':'))
+            && let Ok(length) = length.parse()
+            && let Some((issuer, subject)) = both.split_at_checked(length)
+        {
+            return self.owner_of(issuer, subject);
+        }
+        let _ = text;
+        TaskOwner(0)
+    }
+}
+
+/// Returns the record of a task. `end` is how it has ended, if it has.
+pub(in super::super) fn record(
+    request: &ActiveRequest,
+    info: &TaskInfo,
+    end: Option<Option<&TaskOutcome>>,
+) -> TaskRecord {
+    let arguments = request.request.as_request().arguments().raw().as_str().to_owned();
+    let (created, ttl) = (info.created_unix_ms(), info.ttl_ms());
+    let mut record = TaskRecord::new(info.id(), request.name(), arguments, created, ttl);
+    record.update(info);
+    #[cfg(feature = "http")]
+    if let Some(principal) = request.origin.as_ref().and_then(|it| it.principal.as_deref()) {
+        let (issuer, subject) = (&principal.issuer, &principal.subject);
+        record.owner = Some(format!("{}:{issuer}{subject}", issuer.len()));
+    }
+    record.outcome = match end {
+        None => None,
+        Some(Some(end)) => outcome(None, end),
+        Some(None) => outcome(info.end(), &Err(RpcError::internal("The task has expired").into())),
+    };
+    record
+}
+
+fn outcome(end: Option<TaskEnd>, outcome: &TaskOutcome) -> Option<store::TaskOutcome> {
+    if end == Some(TaskEnd::Cancelled) {
+        return Some(store::TaskOutcome::Cancelled);
+    }
+    Some(match outcome {
+        Ok(result) => {
+            let json = result.as_raw().as_str().to_owned();
+            match crate::observer::is_error(result.as_raw()) {
+                true => store::TaskOutcome::ToolFailed(json),
+                false => store::TaskOutcome::Completed(json),
+            }
+        }
+        Err(error) => {
+            let json = OwnedJson::new(&error.as_error(), Revision::LATEST).ok()?;
+            store::TaskOutcome::Failed(json.as_raw().as_str().to_owned())
+        }
+    })
+}
