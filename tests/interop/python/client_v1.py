@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -190,6 +189,4 @@ if __name__ == "__main__":
     from cases_legacy import SUITE as legacy
     from cases_tasks import SUITE as tasks
 
-    # Not yet with our server: its tasks/result does not wait.
-    later = [tasks] if "INTEROP_TASKS" in os.environ else []
-    main(sys.modules[__name__], [common, legacy, *later, http])
+    main(sys.modules[__name__], [common, legacy, tasks, http])

@@ -26,7 +26,7 @@ async function withTasks(env, run, handlers = {}) {
 }
 
 const test = (name, run, handlers, era) =>
-    SUITE.add(`tasks: ${name}`, (env) => withTasks(env, (tasks, more, session) => run(tasks, { env, session, ...more }), handlers), era);
+    SUITE.add(`tasks: ${name}`, (env) => withTasks(env, (tasks, more, session) => run(tasks, { env, ...more, session }), handlers), era);
 const modern = (name, run, handlers) => test(name, run, handlers, 'modern');
 
 const PREFERRED = { task: { preference: 'prefer' } };

@@ -180,6 +180,4 @@ async function connect(_mode, [command, ...args], handlers) {
     return session;
 }
 
-// Not yet with our server: its tasks/result does not wait.
-const later = process.env.INTEROP_TASKS ? [tasks] : [];
-await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, ...later, http]);
+await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, tasks, http]);
