@@ -273,7 +273,7 @@ impl Tasks<'_> {
     }
 }
 
-/// A page of the list of tasks: up to [`PAGE`] tasks of one owner.
+/// A page of the list of tasks: up to 16 tasks of one owner.
 #[derive(Debug)]
 pub struct TaskList<'t> {
     tasks: &'t Tasks<'t>,
