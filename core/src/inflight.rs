@@ -297,6 +297,15 @@ impl Places<'_> {
         if self.head.len == 0 { None } else { self.head.earliest.or_none() }
     }
 
+    /// Returns the first entry from an index on whose deadline has passed.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn expired_from(&self, from: usize, now: Instant) -> Option<Slot> {
+        let is_expired = |place: &Place| place.hash != 0 && place.deadline <= now;
+        let at = from + self.all.get(from..)?.iter().position(is_expired)?;
+        let place = self.all.get(at).filter(|place| place.deadline != Instant::NEVER)?;
+        Some(Slot { index: at as u16, serial: place.serial })
+    }
+
     /// Returns an entry whose deadline has passed; corrects the lower bound if there is none.
     #[cfg_attr(small, inline(never))]
     pub(crate) fn expired(&mut self, now: Instant) -> Option<Slot> {

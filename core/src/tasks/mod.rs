@@ -332,7 +332,7 @@ impl Tasks<'_> {
 
     /// Returns a task whose time is over: call it until there is none.
     pub fn handle_timeout(&mut self, time: TaskTime) -> Option<TaskTimeout> {
-        let slot = self.index.table.expired(time.now)?;
+        let slot = self.index.expired(time.now)?;
         let entry = self.index.table.get_mut(slot)?;
         if entry.state != State::Live {
             self.index.remove(slot);

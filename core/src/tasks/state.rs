@@ -8,6 +8,7 @@ use super::{Tasks, TasksConfig};
 #[cfg(feature = "alloc")]
 use crate::inflight::GrowingTable;
 use crate::inflight::{Slot, Table, TableState};
+use crate::time::Instant;
 
 /// The memory of up to `T` tasks: 144 bytes each on a 32-bit target, and 16 more. It is all zeros
 /// at first, so that a `static` takes no flash.
@@ -21,19 +22,21 @@ use crate::inflight::{Slot, Table, TableState};
 #[derive(Debug)]
 pub struct TasksState<const T: usize> {
     table: TableState<Entry, T>,
+    latest_timeout: u16,
 }
 
 impl<const T: usize> TasksState<T> {
     /// Creates the memory of no tasks.
     #[must_use]
     pub const fn new() -> Self {
-        Self { table: TableState::new() }
+        Self { table: TableState::new(), latest_timeout: 0 }
     }
 
     /// Returns the tasks. Each view of a state must have the same configuration.
     pub fn tasks<'s>(&'s mut self, config: &'s TasksConfig) -> Tasks<'s> {
         let index = Index {
             table: self.table.table(),
+            latest_timeout: &mut self.latest_timeout,
             #[cfg(feature = "alloc")]
             by_key: None,
         };
@@ -52,6 +55,7 @@ impl<const T: usize> Default for TasksState<T> {
 #[derive(Debug)]
 pub struct GrowingTasksState {
     table: GrowingTable<Entry>,
+    latest_timeout: u16,
     by_key: ByKey,
 }
 
@@ -68,13 +72,17 @@ impl GrowingTasksState {
     #[must_use]
     pub const fn new(limit: u16) -> Self {
         let by_key = ByKey { ids: BTreeMap::new(), owned: BTreeMap::new() };
-        Self { table: GrowingTable::new(limit), by_key }
+        Self { table: GrowingTable::new(limit), latest_timeout: 0, by_key }
     }
 
     /// Returns the tasks, with room for one more if the limit allows. Each view of a state must
     /// have the same configuration.
     pub fn tasks<'s>(&'s mut self, config: &'s TasksConfig) -> Tasks<'s> {
-        let index = Index { table: self.table.table(1), by_key: Some(&mut self.by_key) };
+        let index = Index {
+            table: self.table.table(1),
+            latest_timeout: &mut self.latest_timeout,
+            by_key: Some(&mut self.by_key),
+        };
         Tasks { config, index }
     }
 }
@@ -83,6 +91,9 @@ impl GrowingTasksState {
 #[derive(Debug)]
 pub(super) struct Index<'s> {
     pub(super) table: Table<'s, Entry>,
+    /// The place of the latest task whose time was over. Many may follow it at once: searching from
+    /// the first place would be quadratic.
+    latest_timeout: &'s mut u16,
     #[cfg(feature = "alloc")]
     by_key: Option<&'s mut ByKey>,
 }
@@ -119,6 +130,15 @@ impl Index<'_> {
         }
         #[cfg(not(feature = "alloc"))]
         let _ = (slot, id, owner);
+    }
+
+    /// Returns a task whose time is over.
+    pub(super) fn expired(&mut self, now: Instant) -> Option<Slot> {
+        self.table.earliest().filter(|earliest| *earliest <= now)?;
+        let from = usize::from(*self.latest_timeout);
+        let slot = self.table.expired_from(from, now).or_else(|| self.table.expired(now))?;
+        *self.latest_timeout = slot.index;
+        Some(slot)
     }
 
     pub(super) fn remove(&mut self, slot: Slot) -> bool {

@@ -8,6 +8,7 @@ mod connection;
 mod http;
 mod pieces;
 mod sessions;
+mod tasks;
 mod values;
 
 /// The work of a case, done once a call. Preparation is not measured.
@@ -29,7 +30,8 @@ pub fn cases() -> Vec<Case> {
         .chain(connection::CASES)
         .chain(values::CASES)
         .chain(pieces::CASES)
-        .chain(http::CASES);
+        .chain(http::CASES)
+        .chain(tasks::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }
 

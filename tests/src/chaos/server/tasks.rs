@@ -44,7 +44,7 @@ impl TaskContent for Content {
     }
 
     fn needs(&self, _: TaskKey, number: u32) -> ClientFeatures {
-        if number % 3 == 0 { ClientFeatures::ROOTS } else { ClientFeatures::NONE }
+        if number.is_multiple_of(3) { ClientFeatures::ROOTS } else { ClientFeatures::NONE }
     }
 }
 

@@ -2,6 +2,7 @@
 //! allocator.
 
 mod peer;
+mod tasks;
 
 use allocation_counter::measure;
 use mcp_sansio::Change;
