@@ -71,7 +71,8 @@ impl<'c> ServedSkill<'c> {
 /// [`include_bytes!`] finds it; and the paths of all files in it but `SKILL.md`, which it always
 /// has. It does not compile if the name in the frontmatter is not the last directory of the URI, if
 /// the frontmatter cannot be read ([`frontmatter_json`](crate::frontmatter_json) says what can), or
-/// if a limit is exceeded. Compiling takes about a second for each 100 KB.
+/// if a limit is exceeded. Compiling takes some seconds for each 100 KB of files, of which the
+/// compiler may warn.
 ///
 /// ```
 /// use mcp_sansio::{Catalog, ServedSkill, ServerFeatures, skill};
