@@ -72,8 +72,8 @@ impl TaskOptions {
 
     /// Limits the tasks of all clients, ended ones included until their time is over. At the limit
     /// a tool that needs no task runs as a call, and one that does is refused (-32603). A task
-    /// takes about 500 bytes and its result, and until it has ended its arguments and the future of
-    /// its handler. Default: [`MAX_TASKS`]; at most 65,534.
+    /// takes about 420 bytes and its result, and until it has ended about 900 more, its arguments
+    /// and the future of its handler. Default: [`MAX_TASKS`]; at most 65,534.
     #[must_use]
     pub fn max_tasks(self, max_tasks: u16) -> Self {
         Self { max_tasks: max_tasks.min(u16::MAX - 1), ..self }
