@@ -116,3 +116,20 @@ fn ten_thousand_creations_and_polls() {
         }
     });
 }
+
+#[test]
+fn a_task_can_be_bound_to_its_connection() {
+    let options = TaskOptions::new().bind_to_connection(true);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    let (listener, address) = listen();
+    let clients = async {
+        let (mut first, mut second) = (connect(address).await, connect(address).await);
+        let created = first.ask(&call(1, "wait", json!({}))).await;
+        let get = request(2, "tasks/get", json!({"taskId": created["result"]["taskId"]}));
+        assert!(first.ask(&get).await["result"].is_object());
+        assert_eq!(second.ask(&get).await["error"]["code"], -32602);
+        app.broadcaster().shut_down();
+    };
+    let (served, ()) = async_io::block_on(future::zip(serve(&app, &listener), clients));
+    served.unwrap();
+}

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[cfg(feature = "tasks")]
+use mcp_sansio::tasks::TaskOwner;
 use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
 
 use super::app::Settings;
@@ -40,7 +42,9 @@ impl Settings {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
         #[cfg(feature = "tasks")]
-        let awaited = match self.tasks.handle(request, self.tasks.owner(&origin)) {
+        let owner = self.tasks.owner(request, &origin, params.connection());
+        #[cfg(feature = "tasks")]
+        let awaited = match self.tasks.handle(request, owner) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
             Some(TaskAnswer::Response(response)) => {
@@ -87,7 +91,7 @@ impl Settings {
             }
         }
         #[cfg(feature = "tasks")]
-        let task = match self.may_be_task(request, found.as_ref(), &origin, server) {
+        let task = match self.may_be_task(request, found.as_ref(), owner, server) {
             Ok(task) => task,
             Err(error) => {
                 let response = PendingResponse::Refused(error);
@@ -135,12 +139,11 @@ impl Settings {
         &self,
         request: &Request<'_>,
         found: Option<&Found>,
-        origin: &Origin,
+        owner: TaskOwner,
         server: &Server<'_>,
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        let owner = self.tasks.owner(origin);
         Ok(TaskWork::new(self, tool, mode, request.capabilities, owner))
     }
 }

@@ -6,8 +6,24 @@ use std::task::Waker;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
 /// while other locks are held.
-#[derive(Default)]
-pub(super) struct DriverWaker(Mutex<State>);
+pub(super) struct DriverWaker {
+    state: Mutex<State>,
+    /// No other of the process has it.
+    #[cfg(feature = "tasks")]
+    pub(super) number: u64,
+}
+
+impl Default for DriverWaker {
+    fn default() -> Self {
+        #[cfg(feature = "tasks")]
+        static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        Self {
+            state: Mutex::default(),
+            #[cfg(feature = "tasks")]
+            number: MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        }
+    }
+}
 
 #[derive(Default)]
 struct State {
@@ -48,7 +64,7 @@ impl DriverWaker {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

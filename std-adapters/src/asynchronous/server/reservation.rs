@@ -28,6 +28,12 @@ impl ParamsReservation {
         Self { bytes, limit, all: all.cloned(), body: None, driver: Arc::clone(driver) }
     }
 
+    /// Returns the number of the connection, or of the HTTP server.
+    #[cfg(feature = "tasks")]
+    pub(super) fn connection(&self) -> u64 {
+        self.driver.number
+    }
+
     #[cfg(feature = "http")]
     pub(super) fn with_body(mut self, bytes: usize, released: &Arc<AtomicUsize>) -> Self {
         self.body = (bytes > 0).then(|| (bytes, Arc::clone(released)));

@@ -144,14 +144,26 @@ impl TaskHub {
         self.begun.checked_add(Duration::from_millis(next.as_millis()))
     }
 
-    /// Returns the owner of the tasks that a client creates.
-    pub(super) fn owner(&self, origin: &Origin) -> TaskOwner {
+    /// Returns the owner of the tasks that a client creates: its principal, or else all clients, or
+    /// its connection if tasks are bound to that.
+    pub(super) fn owner(
+        &self,
+        request: &Request<'_>,
+        origin: &Origin,
+        connection: u64,
+    ) -> TaskOwner {
         #[cfg(feature = "http")]
-        if let Some(principal) = origin.as_ref().and_then(|origin| origin.principal.as_deref()) {
-            return self.owner_of(&principal.issuer, &principal.subject);
+        if let Some(origin) = origin {
+            return match &origin.principal {
+                Some(principal) => self.owner_of(&principal.issuer, &principal.subject),
+                None if self.options.is_bound && !request.revision.is_modern() => {
+                    TaskOwner(self.owners.hash_one(origin.server))
+                }
+                None => TaskOwner(0),
+            };
         }
-        let _ = origin;
-        TaskOwner(0)
+        let _ = (request, origin);
+        TaskOwner(if self.options.is_bound { connection } else { 0 })
     }
 
     #[cfg(feature = "http")]

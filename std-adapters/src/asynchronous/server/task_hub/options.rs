@@ -41,6 +41,7 @@ pub struct TaskOptions {
     pub(super) max_tasks: u16,
     pub(super) max_results: usize,
     pub(super) max_waiting: usize,
+    pub(super) is_bound: bool,
     after: Duration,
     after_of: Vec<(String, Duration)>,
     #[cfg(feature = "store")]
@@ -56,6 +57,7 @@ impl TaskOptions {
             max_tasks: MAX_TASKS,
             max_results: MAX_TASK_RESULTS,
             max_waiting: MAX_WAITING,
+            is_bound: false,
             after: Duration::ZERO,
             after_of: Vec::new(),
             #[cfg(feature = "store")]
@@ -92,6 +94,15 @@ impl TaskOptions {
     #[must_use]
     pub fn max_waiting(self, max_waiting: usize) -> Self {
         Self { max_waiting, ..self }
+    }
+
+    /// Sets whether a task without a principal belongs to the connection, or the HTTP session, on
+    /// which it was created. Then no other client sees it, also not its own after it has connected
+    /// again. Over HTTP with 2026-07-28 there are no connections, so that it has no effect.
+    /// Default: no, whoever has the id has the task.
+    #[must_use]
+    pub fn bind_to_connection(self, is_bound: bool) -> Self {
+        Self { is_bound, ..self }
     }
 
     /// Sets the time that a call of a tool takes before it becomes a task, if the client supports
