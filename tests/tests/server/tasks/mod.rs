@@ -5,6 +5,5 @@ mod catalog;
 mod extension;
 mod life;
 mod limits;
-mod pair;
 mod rig;
 mod session;
