@@ -25,7 +25,12 @@ fn the_tour_succeeds_in_both_eras() {
         let succeeded = printed.lines().filter(|line| line.ends_with(": ok")).count();
         let failed: Vec<_> =
             printed.lines().skip(1).filter(|line| !line.ends_with(": ok")).collect();
-        assert_eq!(failed, ["tools/call test_error_handling: failed (isError)"]);
+        let expected = [
+            "tools/call test_error_handling: failed (isError)",
+            "tools/call failing_job: failed (isError)",
+            "tools/call protocol_error_job: error: The job ends with this error (code -32603)",
+        ];
+        assert_eq!(failed, expected);
         assert!(succeeded >= 44, "{printed}");
     }
 }

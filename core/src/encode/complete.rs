@@ -22,7 +22,7 @@ pub(crate) struct Addition<'e> {
 }
 
 /// The state of the object that is completed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Completion {
     /// Depth of the object's members; 0 if no object is completed.
     pub(super) depth: u32,
@@ -30,6 +30,28 @@ pub(super) struct Completion {
     is_meta: bool,
     /// A bit for each addition that the object has already: those of its members, and of `_meta`.
     seen: [u8; 2],
+}
+
+/// The member of an object of JSON text that a piece ends in.
+#[cfg(not(small))]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawMember {
+    /// Position of the comma or space before its name in the text, and of the end of its value.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Length of the text.
+    pub(super) len: usize,
+    /// Depth of the object, and the number of the member in it.
+    pub(super) depth: u32,
+    pub(super) index: usize,
+    /// Before its name was looked at.
+    pub(super) completion: Completion,
+}
+
+#[cfg(not(small))]
+impl RawMember {
+    pub(super) const NONE: Self =
+        Self { start: 0, end: 0, len: 0, depth: 0, index: 0, completion: Completion::NOTHING };
 }
 
 /// The bit of `_meta` among those of the members.
@@ -176,11 +198,46 @@ impl Encoder<'_> {
             return self.raw(json);
         }
         self.begin_object();
+        self.complete_members(json);
+        self.end_object();
+    }
+
+    #[cfg(small)]
+    fn complete_members(&mut self, json: RawJson<'_>) {
         for (key, value) in json.members() {
             if self.key_json(key) {
                 self.raw(value);
             }
         }
-        self.end_object();
+    }
+
+    /// Goes on with the member that the last piece has ended in, and stops behind the window, since
+    /// reading the others for each piece is quadratic.
+    #[cfg(not(small))]
+    fn complete_members(&mut self, json: RawJson<'_>) {
+        let mut members = json.members();
+        let mut end = None;
+        if let Some(place) = self.resumed_member(json.as_str().len()) {
+            self.state.completion = place.completion;
+            members.go_to(place.start);
+            end = Some(place.end);
+        }
+        loop {
+            let (start, completion) = (members.position(), self.state.completion);
+            let Some(key) = members.next_key() else { return };
+            let value = match end.take() {
+                Some(end) => members.value_until(end),
+                None => members.next_value(),
+            };
+            let Some(value) = value else { return };
+            if self.key_json(key) {
+                let (end, len) = (members.position(), json.as_str().len());
+                self.keep_member(RawMember { start, end, len, depth: 0, index: 0, completion });
+                self.raw(value);
+            }
+            if self.is_full() {
+                return;
+            }
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! before the path are left out, and the inside of a long text is begun where the last piece ended.
 
 use super::Encoder;
+#[cfg(not(small))]
+use super::complete::RawMember;
 use super::encoder::Gate;
 use crate::error::InvalidPayload;
 
@@ -39,6 +41,9 @@ pub(crate) struct Tracker {
     awaits_text: bool,
     /// Hash of what was written again before the window.
     sent_hash: u32,
+    /// The last member that was written of an object that is completed from JSON text.
+    #[cfg(not(small))]
+    raw: RawMember,
 }
 
 /// A member, an element or a part of a text: its number, and its position in the frame.
@@ -63,11 +68,17 @@ impl Tracker {
         reached: 0,
         awaits_text: false,
         sent_hash: HASH_START,
+        #[cfg(not(small))]
+        raw: RawMember::NONE,
     };
 
     /// Begins a frame.
     pub(crate) fn restart(&mut self) {
         (self.len, self.text, self.hash) = (0, Place::START, HASH_START);
+        #[cfg(not(small))]
+        {
+            self.raw.depth = 0;
+        }
     }
 
     fn has_text(&self) -> bool {
@@ -132,6 +143,38 @@ impl<'b> Encoder<'b> {
         let index = *count;
         *count += 1;
         self.track_place(index, true) == Some(index)
+    }
+
+    /// Returns the member to go on with in an object that is completed from JSON text, if it is
+    /// known. Members before it are counted, since they are left out.
+    #[cfg(not(small))]
+    pub(super) fn resumed_member(&mut self, len: usize) -> Option<RawMember> {
+        let (level, depth) = (self.level(), self.state.depth);
+        let tracker = self.tracker.as_mut()?;
+        let place = tracker.places.get(level).filter(|_| level < tracker.len)?;
+        let raw = tracker.raw;
+        let is_same = raw.depth == depth && raw.len == len && raw.index == place.index;
+        if !is_same || tracker.reached != level {
+            return None;
+        }
+        *tracker.counts.get_mut(level)? = raw.index;
+        Some(raw)
+    }
+
+    /// Keeps the member that is written.
+    #[cfg(not(small))]
+    pub(super) fn keep_member(&mut self, member: RawMember) {
+        let (level, depth) = (self.level(), self.state.depth);
+        let Some(tracker) = &mut self.tracker else { return };
+        if let Some(count) = tracker.counts.get(level) {
+            tracker.raw = RawMember { depth, index: count.wrapping_sub(1), ..member };
+        }
+    }
+
+    /// Whether what follows is behind the window of a piece.
+    #[cfg(not(small))]
+    pub(super) fn is_full(&self) -> bool {
+        self.tracker.is_some() && self.is_behind_window()
     }
 
     /// Returns the element that is written next, `None` if no more fits.

@@ -259,6 +259,26 @@ impl<'f> Members<'f> {
     }
 }
 
+#[cfg(not(small))]
+impl<'f> Members<'f> {
+    /// Returns the position in the text.
+    pub(crate) fn position(&self) -> usize {
+        self.0.at
+    }
+
+    /// Goes to a position before a key.
+    pub(crate) fn go_to(&mut self, position: usize) {
+        self.0.at = position.min(self.0.text.len());
+    }
+
+    /// As [`next_value`](Self::next_value), if the end of the value is known.
+    pub(crate) fn value_until(&mut self, end: usize) -> Option<RawJson<'f>> {
+        let value = self.0.text.get(self.0.at..end)?;
+        self.0.at = end;
+        Some(RawJson(value))
+    }
+}
+
 impl<'f> Iterator for Members<'f> {
     type Item = (JsonStr<'f>, RawJson<'f>);
 

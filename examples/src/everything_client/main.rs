@@ -110,7 +110,8 @@ static CONFIG: ClientConfig<'_> = ClientConfig::new(
     ClientFeatures::ROOTS_LIST_CHANGED
         .with(ClientFeatures::SAMPLING_TOOLS)
         .with(ClientFeatures::ELICITATION_FORM)
-        .with(ClientFeatures::ELICITATION_URL),
+        .with(ClientFeatures::ELICITATION_URL)
+        .with(ClientFeatures::TASKS),
 )
 .call_timeout(Duration::from_secs(20));
 

@@ -30,6 +30,17 @@ pub(super) const CASES: &Table = &[
             server.respond(request, &ToolOutput::Structured(&lists), tx)
         })
     }),
+    ("pieces: a result that is one long member of JSON text", |n| {
+        let text = "words, words, ".repeat(40 * n);
+        let json = format!("{{\"a\":1,\"content\":[\"{text}\"],\"b\":[\"{text}\"]}}");
+        let json = RawJson::parse(json.leak()).unwrap();
+        responded(move |server, request, tx| server.respond_raw(request, json, tx))
+    }),
+    ("pieces: a result that is many members of JSON text", |n| {
+        let json = format!("{{{}}}", join(40 * n, |at| format!("\"{at}\":[]")));
+        let json = RawJson::parse(json.leak()).unwrap();
+        responded(move |server, request, tx| server.respond_raw(request, json, tx))
+    }),
     ("pieces: a list of lists", |n| {
         sent((0..n as u64).map(|at| (0..at % 40).collect()).collect::<Vec<Vec<u64>>>())
     }),

@@ -6,6 +6,7 @@ use std::task::Waker;
 
 /// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
 /// while other locks are held.
+#[cfg_attr(not(feature = "tasks"), derive(Default))]
 pub(super) struct DriverWaker {
     state: Mutex<State>,
     /// No other of the process has it.
@@ -13,15 +14,13 @@ pub(super) struct DriverWaker {
     pub(super) number: u64,
 }
 
+#[cfg(feature = "tasks")]
 impl Default for DriverWaker {
     fn default() -> Self {
-        #[cfg(feature = "tasks")]
-        static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        Self {
-            state: Mutex::default(),
-            #[cfg(feature = "tasks")]
-            number: MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
-        }
+        use std::sync::atomic::{AtomicU64, Ordering};
+
+        static MADE: AtomicU64 = AtomicU64::new(1);
+        Self { state: Mutex::default(), number: MADE.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
