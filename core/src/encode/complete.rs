@@ -33,7 +33,6 @@ pub(super) struct Completion {
 }
 
 /// The member of an object of JSON text that a piece ends in.
-#[cfg(not(small))]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawMember {
     /// Position of the comma or space before its name in the text, and of the end of its value.
@@ -48,7 +47,6 @@ pub(super) struct RawMember {
     pub(super) completion: Completion,
 }
 
-#[cfg(not(small))]
 impl RawMember {
     pub(super) const NONE: Self =
         Self { start: 0, end: 0, len: 0, depth: 0, index: 0, completion: Completion::NOTHING };
@@ -202,18 +200,8 @@ impl Encoder<'_> {
         self.end_object();
     }
 
-    #[cfg(small)]
-    fn complete_members(&mut self, json: RawJson<'_>) {
-        for (key, value) in json.members() {
-            if self.key_json(key) {
-                self.raw(value);
-            }
-        }
-    }
-
     /// Goes on with the member that the last piece has ended in, and stops behind the window, since
     /// reading the others for each piece is quadratic.
-    #[cfg(not(small))]
     fn complete_members(&mut self, json: RawJson<'_>) {
         let mut members = json.members();
         let mut end = None;

@@ -4,7 +4,6 @@
 //! before the path are left out, and the inside of a long text is begun where the last piece ended.
 
 use super::Encoder;
-#[cfg(not(small))]
 use super::complete::RawMember;
 use super::encoder::Gate;
 use crate::error::InvalidPayload;
@@ -42,7 +41,6 @@ pub(crate) struct Tracker {
     /// Hash of what was written again before the window.
     sent_hash: u32,
     /// The last member that was written of an object that is completed from JSON text.
-    #[cfg(not(small))]
     raw: RawMember,
 }
 
@@ -68,17 +66,13 @@ impl Tracker {
         reached: 0,
         awaits_text: false,
         sent_hash: HASH_START,
-        #[cfg(not(small))]
         raw: RawMember::NONE,
     };
 
     /// Begins a frame.
     pub(crate) fn restart(&mut self) {
         (self.len, self.text, self.hash) = (0, Place::START, HASH_START);
-        #[cfg(not(small))]
-        {
-            self.raw.depth = 0;
-        }
+        self.raw.depth = 0;
     }
 
     fn has_text(&self) -> bool {
@@ -147,7 +141,6 @@ impl<'b> Encoder<'b> {
 
     /// Returns the member to go on with in an object that is completed from JSON text, if it is
     /// known. Members before it are counted, since they are left out.
-    #[cfg(not(small))]
     pub(super) fn resumed_member(&mut self, len: usize) -> Option<RawMember> {
         let (level, depth) = (self.level(), self.state.depth);
         let tracker = self.tracker.as_mut()?;
@@ -162,7 +155,6 @@ impl<'b> Encoder<'b> {
     }
 
     /// Keeps the member that is written.
-    #[cfg(not(small))]
     pub(super) fn keep_member(&mut self, member: RawMember) {
         let (level, depth) = (self.level(), self.state.depth);
         let Some(tracker) = &mut self.tracker else { return };
@@ -172,7 +164,6 @@ impl<'b> Encoder<'b> {
     }
 
     /// Whether what follows is behind the window of a piece.
-    #[cfg(not(small))]
     pub(super) fn is_full(&self) -> bool {
         self.tracker.is_some() && self.is_behind_window()
     }

@@ -259,7 +259,6 @@ impl<'f> Members<'f> {
     }
 }
 
-#[cfg(not(small))]
 impl<'f> Members<'f> {
     /// Returns the position in the text.
     pub(crate) fn position(&self) -> usize {
