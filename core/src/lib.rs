@@ -23,6 +23,8 @@ mod inflight;
 mod json;
 mod lifecycle;
 mod message;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 #[cfg(feature = "http")]
 mod param_headers;
 mod printable;
@@ -30,6 +32,8 @@ mod progress;
 mod rpc;
 mod rx;
 mod server;
+#[cfg(any(feature = "oauth", feature = "skills"))]
+mod sha256;
 #[cfg(feature = "skills")]
 mod skills;
 mod storage;

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
+use super::digest;
 use super::frontmatter;
-use super::sha256::{self, sha256};
 use crate::json::{RawJson, compare};
+use crate::sha256::sha256;
 use crate::types::rendered::Renderer;
 use crate::types::{Skill, SkillResource, SkillResources, Text};
 
@@ -213,7 +214,7 @@ impl<'a> Skill<'a> {
         if file.size != actual {
             return Err(SkillError::Size { expected: file.size, actual });
         }
-        let digest = sha256::text_of(&sha256(content));
+        let digest = digest::text_of(&sha256(content));
         let digest = core::str::from_utf8(&digest).unwrap_or_default();
         if file.digest == digest { Ok(()) } else { Err(SkillError::Digest) }
     }
@@ -302,7 +303,7 @@ pub(super) const NAME_RULE: &str =
 
 fn is_digest(digest: Text<'_>) -> bool {
     digest.chars().take(7).eq("sha256:".chars())
-        && digest.chars().count() == sha256::LEN
+        && digest.chars().count() == digest::LEN
         && digest.chars().skip(7).all(|c| matches!(c, '0'..='9' | 'a'..='f'))
 }
 

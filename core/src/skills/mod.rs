@@ -1,9 +1,9 @@
 //! Skills: constants with their digests, and what a client checks.
 
 mod check;
+mod digest;
 mod frontmatter;
 mod served;
-mod sha256;
 
 pub use check::{
     MAX_FRONTMATTER_JSON, MAX_SKILL_FILES, MAX_SKILL_SIZE, SkillError, frontmatter_json,

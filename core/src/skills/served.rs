@@ -1,10 +1,11 @@
 //! Skills that a server serves.
 
 use super::check::NAME_RULE;
+use super::digest;
 use super::frontmatter;
-use super::sha256::{self, sha256};
 use super::{MAX_SKILL_FILES, MAX_SKILL_SIZE};
 use crate::json::{RawJson, byte, has_duplicate_key, skip_string, skip_value};
+use crate::sha256::sha256;
 use crate::types::rendered::Renderer;
 use crate::types::{Blob, List, ResourceData, Skill, SkillResource, SkillResources, Text};
 
@@ -118,14 +119,14 @@ pub mod macros {
 
     use super::*;
 
-    pub const DIGEST: usize = sha256::LEN;
+    pub const DIGEST: usize = digest::LEN;
 
     #[must_use]
     pub const fn digests<const N: usize>(contents: &[&[u8]]) -> [[u8; DIGEST]; N] {
         assert!(N <= MAX_SKILL_FILES, "a skill has at most 512 files");
         let (mut all, mut at, mut size) = ([[0; DIGEST]; N], 0, 0);
         while at < N {
-            all[at] = sha256::text_of(&sha256(contents[at]));
+            all[at] = digest::text_of(&sha256(contents[at]));
             size += contents[at].len() as u64;
             at += 1;
         }

@@ -38,6 +38,15 @@ pub enum UrlError {
     Characters,
     /// The reference leads to another origin.
     OtherOrigin,
+    /// The URL has a fragment, where none may be.
+    #[cfg(feature = "oauth")]
+    Fragment,
+    /// The URL is not `https`, nor `http` to this machine where that is allowed.
+    #[cfg(feature = "oauth")]
+    NotSecure,
+    /// The URL leads to an address of this machine or of an inner network.
+    #[cfg(feature = "oauth")]
+    InnerAddress,
 }
 
 impl<'u> Origin<'u> {
@@ -125,7 +134,7 @@ impl<'u> Origin<'u> {
         Ok(ResolvedTarget { prefix, target: reference })
     }
 
-    fn is_same(&self, other: &Origin<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &Origin<'_>) -> bool {
         self.is_secure == other.is_secure
             && self.port == other.port
             && self.host.eq_ignore_ascii_case(other.host)
@@ -174,6 +183,14 @@ impl fmt::Display for UrlError {
             Self::Authority => "invalid host or port in the URL",
             Self::Characters => "the URL contains characters that must be percent-encoded",
             Self::OtherOrigin => "the URL has another host, port or scheme than the server's",
+            #[cfg(feature = "oauth")]
+            Self::Fragment => "the URL has a fragment (#), which is not allowed here",
+            #[cfg(feature = "oauth")]
+            Self::NotSecure => "the URL must start with https://",
+            #[cfg(feature = "oauth")]
+            Self::InnerAddress => {
+                "the URL leads to this machine or an inner network: allow that if it is meant"
+            }
         })
     }
 }

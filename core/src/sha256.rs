@@ -85,25 +85,3 @@ const K: [u32; 64] = [
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
-
-/// Returns a digest as it is written: `sha256:` and 64 hexadecimal digits.
-pub(crate) const fn text_of(digest: &[u8; 32]) -> [u8; LEN] {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut text = [0; LEN];
-    let mut at = 0;
-    while at < PREFIX.len() {
-        text[at] = PREFIX[at];
-        at += 1;
-    }
-    at = 0;
-    while at < 32 {
-        text[PREFIX.len() + 2 * at] = HEX[(digest[at] >> 4) as usize];
-        text[PREFIX.len() + 2 * at + 1] = HEX[(digest[at] & 15) as usize];
-        at += 1;
-    }
-    text
-}
-
-/// Length of a digest as text.
-pub(crate) const LEN: usize = PREFIX.len() + 64;
-const PREFIX: &[u8] = b"sha256:";

@@ -1,0 +1,118 @@
+//! The query with which the browser returns from the authorization server.
+
+use core::fmt;
+
+use super::form::{Encoded, pairs};
+
+/// The parameters of an authorization response (RFC 6749, 4.1.2; RFC 9207), borrowed from the
+/// query.
+#[derive(Clone, Copy, Debug)]
+pub struct RedirectAnswer<'q> {
+    state: Option<Encoded<'q>>,
+    code: Option<Encoded<'q>>,
+    error: Option<Encoded<'q>>,
+    error_description: Option<Encoded<'q>>,
+    iss: Option<Encoded<'q>>,
+}
+
+/// What an authorization response that passed its checks says.
+#[derive(Clone, Copy, Debug)]
+pub enum RedirectOutcome<'q> {
+    /// The authorization code, a secret.
+    Code(Encoded<'q>),
+    /// The request was refused.
+    Error {
+        /// The code of the error, for example `access_denied`.
+        error: Encoded<'q>,
+        /// The text for developers.
+        description: Option<Encoded<'q>>,
+    },
+}
+
+/// Why an authorization response is dropped. Nothing of its text may be used or shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RedirectError {
+    /// A parameter occurs twice.
+    Doubled(&'static str),
+    /// `state` is missing or another: it is no response to this request.
+    State,
+    /// `iss` names another authorization server.
+    OtherIssuer,
+    /// `iss` is missing although the authorization server says that it sends it.
+    NoIssuer,
+    /// There is neither a code nor an error, or both.
+    Incomplete,
+}
+
+impl<'q> RedirectAnswer<'q> {
+    /// Reads a query, without its `?`.
+    ///
+    /// # Errors
+    /// [`RedirectError::Doubled`].
+    pub fn parse(query: &'q str) -> Result<Self, RedirectError> {
+        const NAMES: [&str; 5] = ["state", "code", "error", "error_description", "iss"];
+        let mut found = NAMES.map(|name| (name, None));
+        for (name, value) in pairs(query) {
+            if let Some((known, place)) = found.iter_mut().find(|(known, _)| name == **known)
+                && place.replace(value).is_some()
+            {
+                return Err(RedirectError::Doubled(known));
+            }
+        }
+        let [state, code, error, error_description, iss] = found.map(|(_, value)| value);
+        Ok(Self { state, code, error, error_description, iss })
+    }
+
+    /// Whether it is a response to the request with this state. Takes the same time for each wrong
+    /// state of a length.
+    #[must_use]
+    pub fn has_state(&self, state: &str) -> bool {
+        self.state.is_some_and(|other| other.equals_secret(state))
+    }
+
+    /// Returns what the response says if it comes from `issuer`, compared byte for byte after
+    /// decoding (2026-07-28, basic/authorization; RFC 9207, 2.4). The state is checked first, then
+    /// the issuer, and then only code and error are looked at.
+    ///
+    /// `sends_issuer` is [`ServerMetadata::sends_issuer`](super::ServerMetadata::sends_issuer).
+    ///
+    /// # Errors
+    /// [`RedirectError`]: the response must be dropped.
+    pub fn check(
+        &self,
+        state: &str,
+        issuer: &str,
+        sends_issuer: bool,
+    ) -> Result<RedirectOutcome<'q>, RedirectError> {
+        if !self.has_state(state) {
+            return Err(RedirectError::State);
+        }
+        match self.iss {
+            Some(iss) if iss != *issuer => return Err(RedirectError::OtherIssuer),
+            None if sends_issuer => return Err(RedirectError::NoIssuer),
+            _ => {}
+        }
+        match (self.code, self.error) {
+            (Some(code), None) if !code.is_empty() => Ok(RedirectOutcome::Code(code)),
+            (None, Some(error)) => {
+                Ok(RedirectOutcome::Error { error, description: self.error_description })
+            }
+            _ => Err(RedirectError::Incomplete),
+        }
+    }
+}
+
+impl fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Doubled(name) => return write!(f, "the parameter `{name}` occurs twice"),
+            Self::State => "the answer belongs to another login: its `state` is not ours",
+            Self::OtherIssuer => "the answer names another authorization server in `iss`",
+            Self::NoIssuer => "the answer does not name its authorization server in `iss`",
+            Self::Incomplete => "the answer has neither a code nor an error",
+        })
+    }
+}
+
+impl core::error::Error for RedirectError {}

@@ -1,0 +1,92 @@
+//! Scopes: sets of tokens, written with spaces between them (RFC 6749, 3.3).
+
+use core::fmt;
+
+/// Maximum length, in bytes, of a scope of a peer: work on two of them is quadratic in it.
+pub const MAX_SCOPE: usize = 2048;
+
+/// The scope with which a client asks for a refresh token (OpenID Connect Core 1.0, 11).
+pub const OFFLINE_ACCESS: &str = "offline_access";
+
+/// Whether the text is at most [`MAX_SCOPE`] bytes of scope tokens with single spaces between them.
+#[must_use]
+pub fn is_valid(scope: &str) -> bool {
+    scope.len() <= MAX_SCOPE && scope.split(' ').all(is_token)
+}
+
+/// Whether the text is one scope token.
+#[must_use]
+pub fn is_token(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+}
+
+/// Returns the tokens of a scope.
+pub fn tokens(scope: &str) -> impl Iterator<Item = &str> + Clone {
+    scope.split(' ').filter(|token| !token.is_empty())
+}
+
+/// Whether `scope` has the token.
+#[must_use]
+pub fn contains(scope: &str, token: &str) -> bool {
+    tokens(scope).any(|other| other == token)
+}
+
+/// Whether `scope` has all tokens of `needed`.
+#[must_use]
+pub fn contains_all(scope: &str, needed: &str) -> bool {
+    tokens(needed).all(|token| contains(scope, token))
+}
+
+/// Returns what is asked for after a server wanted more (2026-07-28, basic/authorization, scope
+/// challenge): the tokens of `asked`, then those of `challenge` that are not among them.
+#[must_use]
+pub const fn union<'a>(asked: &'a str, challenge: &'a str) -> Union<'a> {
+    Union { first: asked, second: challenge }
+}
+
+/// Two scopes as one, as its `Display` output. Made by [`union`].
+#[derive(Clone, Copy, Debug)]
+pub struct Union<'a> {
+    first: &'a str,
+    second: &'a str,
+}
+
+impl fmt::Display for Union<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let added = tokens(self.second).filter(|token| !contains(self.first, token));
+        write_tokens(tokens(self.first).chain(added), f)
+    }
+}
+
+/// Returns `scope` with `offline_access` if the authorization server offers it, and without it if
+/// not (2026-07-28, basic/authorization, refresh tokens).
+#[must_use]
+pub const fn with_offline_access(scope: &str, is_offered: bool) -> WithOfflineAccess<'_> {
+    WithOfflineAccess { scope, is_offered }
+}
+
+/// A scope, as its `Display` output. Made by [`with_offline_access`].
+#[derive(Clone, Copy, Debug)]
+pub struct WithOfflineAccess<'a> {
+    scope: &'a str,
+    is_offered: bool,
+}
+
+impl fmt::Display for WithOfflineAccess<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others = tokens(self.scope).filter(|token| *token != OFFLINE_ACCESS);
+        write_tokens(others.chain(self.is_offered.then_some(OFFLINE_ACCESS)), f)
+    }
+}
+
+pub(super) fn write_tokens<'t>(
+    tokens: impl Iterator<Item = &'t str>,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    tokens.enumerate().try_for_each(|(at, token)| {
+        if at > 0 {
+            f.write_str(" ")?;
+        }
+        f.write_str(token)
+    })
+}

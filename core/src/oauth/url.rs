@@ -1,0 +1,269 @@
+//! URLs of authorization: strict, as most of them come from a peer.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv6Addr};
+
+use super::address::{AddressKind, ipv4};
+use crate::http::client::{Origin, UrlError};
+
+/// An absolute `http` or `https` URL without userinfo, fragment, or any character that RFC 3986
+/// does not have. The text stays as it was written: URLs are compared byte for byte.
+///
+/// ```
+/// # use mcp_sansio::oauth::Url;
+/// let url = Url::parse("https://auth.example.com/tenant?x=y").unwrap();
+/// assert_eq!((url.path(), url.query()), ("/tenant", Some("x=y")));
+/// assert!(Url::parse("https://auth.example.com@evil.example/").is_err());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Url<'u> {
+    text: &'u str,
+    origin: Origin<'u>,
+    host: Host<'u>,
+    /// Length of scheme and authority.
+    origin_len: usize,
+}
+
+/// The host of a URL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Host<'u> {
+    /// A name, as written.
+    Name(&'u str),
+    /// An address, in any spelling: `127.1`, `0x7f000001` and `0177.0.0.1` are `127.0.0.1`.
+    Address(IpAddr),
+}
+
+/// Which URLs may be used, beside `https` to the Internet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct UrlRules {
+    loopback_http: bool,
+    inner_addresses: bool,
+}
+
+impl UrlRules {
+    /// Allows `https` to the Internet alone.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { loopback_http: false, inner_addresses: false }
+    }
+
+    /// Allows `http` and `https` to this machine: for tests, and for authorization servers on it.
+    #[must_use]
+    pub const fn loopback_http(self, loopback_http: bool) -> Self {
+        Self { loopback_http, ..self }
+    }
+
+    /// Allows `https` to this machine and to inner networks ([`AddressKind::Inner`]).
+    #[must_use]
+    pub const fn inner_addresses(self, inner_addresses: bool) -> Self {
+        Self { inner_addresses, ..self }
+    }
+
+    /// Whether an address may be connected to, for URLs whose host is a name.
+    #[must_use]
+    pub const fn allow(self, address: AddressKind) -> bool {
+        match address {
+            AddressKind::Public => true,
+            AddressKind::Loopback => self.inner_addresses || self.loopback_http,
+            AddressKind::Inner => self.inner_addresses,
+        }
+    }
+}
+
+impl<'u> Url<'u> {
+    /// Parses a URL.
+    ///
+    /// # Errors
+    /// [`UrlError`] if it is anything else than described at [`Url`].
+    pub fn parse(text: &'u str) -> Result<Self, UrlError> {
+        if text.contains('#') {
+            return Err(UrlError::Fragment);
+        }
+        let is_allowed = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
+        if !text.bytes().all(is_allowed) {
+            return Err(UrlError::Characters);
+        }
+        let (origin, _) = Origin::parse(text)?;
+        let scheme_len = if origin.is_secure { "https://".len() } else { "http://".len() };
+        let origin_len = scheme_len + origin.authority.len();
+        let host = if origin.authority.starts_with('[') {
+            let address: Ipv6Addr = origin.host.parse().map_err(|_| UrlError::Authority)?;
+            Host::Address(IpAddr::V6(address))
+        } else {
+            match ipv4(origin.host) {
+                None => Host::Name(origin.host),
+                Some(address) => Host::Address(IpAddr::V4(address.ok_or(UrlError::Authority)?)),
+            }
+        };
+        Ok(Self { text, origin, host, origin_len })
+    }
+
+    /// Returns the URL as it was written.
+    #[must_use]
+    pub const fn as_str(self) -> &'u str {
+        self.text
+    }
+
+    /// Returns scheme, host and port.
+    #[must_use]
+    pub const fn origin(self) -> Origin<'u> {
+        self.origin
+    }
+
+    /// Returns scheme, host and port as they were written: `https://auth.example.com`.
+    #[must_use]
+    pub fn origin_text(self) -> &'u str {
+        self.text.get(..self.origin_len).unwrap_or_default()
+    }
+
+    /// Whether scheme, host and port are the same; the host without case.
+    #[must_use]
+    pub fn is_same_origin(self, other: Url<'_>) -> bool {
+        self.origin.is_same(&other.origin)
+    }
+
+    /// Returns the path; empty if there is none.
+    #[must_use]
+    pub fn path(self) -> &'u str {
+        self.target().split_once('?').map_or(self.target(), |(path, _)| path)
+    }
+
+    /// Returns the query, without its `?`.
+    #[must_use]
+    pub fn query(self) -> Option<&'u str> {
+        self.target().split_once('?').map(|(_, query)| query)
+    }
+
+    fn target(self) -> &'u str {
+        self.text.get(self.origin_len..).unwrap_or_default()
+    }
+
+    /// Whether the scheme is `https`.
+    #[must_use]
+    pub const fn is_secure(self) -> bool {
+        self.origin.is_secure
+    }
+
+    /// Returns the host.
+    #[must_use]
+    pub const fn host(self) -> Host<'u> {
+        self.host
+    }
+
+    /// Returns where the host leads as far as the URL shows it; `None` for a name that must be
+    /// resolved. `localhost` and names below it are this machine (RFC 6761, 6.3).
+    #[must_use]
+    pub fn address_kind(self) -> Option<AddressKind> {
+        match self.host {
+            Host::Address(address) => Some(AddressKind::of(address)),
+            Host::Name(name) => {
+                let name = name.strip_suffix('.').unwrap_or(name);
+                let last = name.rsplit('.').next().unwrap_or_default();
+                last.eq_ignore_ascii_case("localhost").then_some(AddressKind::Loopback)
+            }
+        }
+    }
+
+    /// Whether the host is this machine.
+    #[must_use]
+    pub fn is_loopback(self) -> bool {
+        self.address_kind() == Some(AddressKind::Loopback)
+    }
+
+    /// Checks scheme and host (2026-07-28, basic/authorization/security-considerations). A name
+    /// that passes can still resolve to an inner address: who connects checks that with
+    /// [`UrlRules::allow`].
+    ///
+    /// # Errors
+    /// [`UrlError::NotSecure`], [`UrlError::InnerAddress`].
+    pub fn check(self, rules: UrlRules) -> Result<(), UrlError> {
+        let kind = self.address_kind().unwrap_or(AddressKind::Public);
+        let is_loopback_http = rules.loopback_http && kind == AddressKind::Loopback;
+        if !self.is_secure() && !is_loopback_http {
+            return Err(UrlError::NotSecure);
+        }
+        if rules.allow(kind) { Ok(()) } else { Err(UrlError::InnerAddress) }
+    }
+
+    /// Returns the URL of a well-known document about what the URL identifies.
+    ///
+    /// ```
+    /// # use mcp_sansio::oauth::{Place, Url};
+    /// let issuer = Url::parse("https://example.com/tenant1").unwrap();
+    /// assert_eq!(
+    ///     issuer.well_known("openid-configuration", Place::Appended).to_string(),
+    ///     "https://example.com/tenant1/.well-known/openid-configuration"
+    /// );
+    /// ```
+    #[must_use]
+    pub const fn well_known(self, suffix: &'u str, place: Place) -> WellKnown<'u> {
+        WellKnown { url: self, suffix, place }
+    }
+}
+
+/// Where the well-known part stands in a URL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Between host and path (RFC 8414, 3.1; RFC 9728, 3.1).
+    Inserted,
+    /// Behind the path (OpenID Connect Discovery 1.0, 4.1).
+    Appended,
+    /// Behind the host, without the path.
+    Root,
+}
+
+/// The URL of a well-known document, as its `Display` output. Made by [`Url::well_known`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WellKnown<'u> {
+    url: Url<'u>,
+    suffix: &'u str,
+    place: Place,
+}
+
+impl fmt::Display for WellKnown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = without_slash(self.url.path());
+        f.write_str(self.url.origin_text())?;
+        if self.place == Place::Appended {
+            f.write_str(path)?;
+        }
+        f.write_str("/.well-known/")?;
+        f.write_str(self.suffix)?;
+        if self.place == Place::Inserted {
+            f.write_str(path)?;
+            if let Some(query) = self.url.query() {
+                f.write_str("?")?;
+                f.write_str(query)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether metadata of `resource` is about the server at `endpoint` (RFC 9728, 3.3): the origin is
+/// the same, and the path is that of the endpoint, or leads to it in whole segments.
+///
+/// ```
+/// # use mcp_sansio::oauth::resource_matches;
+/// assert!(resource_matches("https://example.com", "https://example.com/mcp"));
+/// assert!(!resource_matches("https://example.com/mc", "https://example.com/mcp"));
+/// ```
+#[must_use]
+pub fn resource_matches(resource: &str, endpoint: &str) -> bool {
+    let (Ok(resource), Ok(endpoint)) = (Url::parse(resource), Url::parse(endpoint)) else {
+        return false;
+    };
+    if !resource.is_same_origin(endpoint) {
+        return false;
+    }
+    let path = without_slash(resource.path());
+    let Some(rest) = endpoint.path().strip_prefix(path) else { return false };
+    match resource.query() {
+        None => rest.is_empty() || rest.starts_with('/'),
+        query => matches!(rest, "" | "/") && query == endpoint.query(),
+    }
+}
+
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
+}
