@@ -33,6 +33,10 @@ pub enum Purpose {
     /// A stream of events, which stays open: that of a session, one that is resumed, or that of
     /// HTTP+SSE (2024-11-05).
     Events,
+    /// Documents of an authorization server or of a protected resource: metadata, keys.
+    Metadata,
+    /// Tokens, registrations and what else is asked of an authorization server.
+    Token,
 }
 
 /// Makes connections. Implemented for functions: `|dial| async move { .. }`.
@@ -66,10 +70,10 @@ pub trait ReadWrite: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> ReadWrite for T {}
 
 /// Any [`Connect`].
-pub(super) type Connector = Arc<dyn Fn(Dial) -> Connecting + Send + Sync>;
-pub(super) type Connecting = Pin<Box<dyn Future<Output = io::Result<BoxedStream>> + Send>>;
+pub(crate) type Connector = Arc<dyn Fn(Dial) -> Connecting + Send + Sync>;
+pub(crate) type Connecting = Pin<Box<dyn Future<Output = io::Result<BoxedStream>> + Send>>;
 
-pub(super) fn boxed(connector: impl Connect) -> Connector {
+pub(crate) fn boxed(connector: impl Connect) -> Connector {
     let connector = Arc::new(connector);
     Arc::new(move |dial| {
         let connector = Arc::clone(&connector);

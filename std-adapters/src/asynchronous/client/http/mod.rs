@@ -79,6 +79,10 @@ mod builder;
 mod connector;
 mod engine;
 mod exchange;
+// Its callers follow.
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[allow(dead_code)]
+pub(crate) mod fetch;
 mod inbox;
 mod jobs;
 mod link;
@@ -92,6 +96,9 @@ mod wire;
 
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[allow(unused_imports)]
+pub(crate) use connector::{Connector, boxed};
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use engine::HttpEngine;
 #[cfg(all(feature = "blocking", feature = "smol"))]

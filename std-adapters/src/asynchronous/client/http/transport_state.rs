@@ -13,7 +13,7 @@ use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
-use super::connector::{Dial, Purpose};
+use super::connector::{Connector, Dial, Purpose};
 use super::inbox::{Failure, Inbox, Received};
 use super::jobs::Job;
 use super::tools::ToolTable;
@@ -208,14 +208,7 @@ impl TransportState {
             }),
             purpose,
         };
-        let connecting = caught(|| (http.connector)(dial)).ok();
-        let connecting = async {
-            caught_future(connecting)
-                .await
-                .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
-        };
-        let stream = within(self.http.connect_timeout, connecting).await;
-        let mut wire = Wire::new(stream.map_err(not_connected)?);
+        let mut wire = connect(&http.connector, dial, http.connect_timeout).await?;
         wire.send(method, head, body).await?;
         Ok(wire)
     }
@@ -273,6 +266,21 @@ impl TransportState {
             state.has_ended = true;
         });
     }
+}
+
+/// Makes a connection within this time.
+pub(super) async fn connect(
+    connector: &Connector,
+    dial: Dial,
+    limit: std::time::Duration,
+) -> io::Result<Wire> {
+    let connecting = caught(|| connector(dial)).ok();
+    let connecting = async {
+        caught_future(connecting)
+            .await
+            .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
+    };
+    within(limit, connecting).await.map(Wire::new).map_err(not_connected)
 }
 
 /// Marks an error of connecting: nothing was sent.

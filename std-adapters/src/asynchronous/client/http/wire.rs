@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::codec::{HttpError, Part, ResponseReader};
+use mcp_sansio::http::codec::{HttpError, IncomingResponse, Part, ResponseReader};
 
 use super::connector::BoxedStream;
 
@@ -73,9 +73,17 @@ impl Wire {
         &mut self,
         look: impl FnOnce(&ResponseHead<'_>) -> R,
     ) -> io::Result<R> {
+        self.incoming(|head| look(&head.as_head())).await
+    }
+
+    /// As [`head`](Self::head), with the type of the codec.
+    pub(super) async fn incoming<R>(
+        &mut self,
+        look: impl FnOnce(IncomingResponse<'_>) -> R,
+    ) -> io::Result<R> {
         loop {
             match self.reader.next_part().map_err(invalid)? {
-                Some(Part::Head(head)) => return Ok(look(&head.as_head())),
+                Some(Part::Head(head)) => return Ok(look(head)),
                 Some(_) => return Err(ErrorKind::InvalidData.into()),
                 None => {}
             }
