@@ -6,6 +6,7 @@
 //! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
 //! | `asynchronous` | `smol`, `tokio` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
 //! | `asynchronous::http`, `asynchronous::client::http` | `http`, and `smol` or `tokio` | Streamable HTTP and HTTP+SSE; with `tower` behind axum and hyper |
+//! | `asynchronous::client::http::Tls` | `tls`, and `smol` or `tokio` | HTTPS in the client |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 //!

@@ -61,9 +61,6 @@ pub(crate) fn connect<'c>(
                 io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
             };
             let http = HttpTransport::new(url).map_err(|error| start(url, wrong(&error)))?;
-            if url.starts_with("https") {
-                return Err(start(url, wrong(&"TLS is not supported: use a proxy for https")));
-            }
             let http = if let Some(token) = token { http.bearer(token) } else { http };
             let http =
                 http.on_diagnostic(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));

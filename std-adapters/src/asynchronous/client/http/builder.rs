@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
 
-use super::connector::{Connect, Connector, TcpConnector, boxed};
+use super::connector::{Connect, Connector, boxed};
 use super::transport_state::Diagnostic;
 
 /// A server behind a URL, and the options of its connections:
@@ -36,12 +36,16 @@ pub(super) type Authorizing = Pin<Box<dyn Future<Output = Option<String>> + Send
 pub(super) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
 
 impl HttpTransport {
-    /// Creates a transport for the server at this URL, over TCP.
+    /// Creates a transport for the server at this URL, over TCP; with the feature `tls` over
+    /// `Tls` if the URL starts with `https://`.
     ///
     /// # Errors
     /// If the URL does not start with `http://` or `https://`, or names no valid host.
     pub fn new(url: &str) -> Result<Self, UrlError> {
-        Self::with_connector(url, TcpConnector)
+        #[cfg(feature = "tls")]
+        return Self::with_connector(url, super::Tls::new());
+        #[cfg(not(feature = "tls"))]
+        Self::with_connector(url, super::TcpConnector)
     }
 }
 

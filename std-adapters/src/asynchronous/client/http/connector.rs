@@ -93,7 +93,12 @@ impl Connect for TcpConnector {
     async fn connect(&self, dial: Dial) -> io::Result<BoxedStream> {
         let Dial { host, port, is_secure, .. } = dial;
         if is_secure {
-            let message = "https requires TLS: use HttpTransport::with_connector";
+            let message = if cfg!(feature = "tls") {
+                "https requires TLS: use the connector Tls"
+            } else {
+                "https requires TLS: enable the feature `tls` of mcp-sansio-adapters, or use \
+                 HttpTransport::with_connector"
+            };
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         #[cfg(all(feature = "smol", feature = "tokio"))]

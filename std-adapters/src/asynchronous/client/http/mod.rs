@@ -49,9 +49,10 @@
 //! # Connections
 //!
 //! Up to [`MAX_IDLE_CONNECTIONS`] connections are kept for the next request, each for some seconds.
-//! TCP is that of tokio in a tokio runtime, otherwise of async-io. For TLS, or any other stream,
-//! implement [`Connect`] and pass it to [`HttpTransport::with_connector`]; a [`Dial`] tells it what
-//! the first request is for.
+//! TCP is that of tokio in a tokio runtime, otherwise of async-io. URLs that start with `https://`
+//! need the feature `tls`, whose `Tls` is rustls with the certificates that the operating system
+//! trusts. For any other stream implement [`Connect`] and pass it to
+//! [`HttpTransport::with_connector`]; a [`Dial`] tells it what the first request is for.
 //!
 //! # Memory
 //!
@@ -90,6 +91,8 @@ mod listen;
 mod post;
 mod queue;
 mod reconnect;
+#[cfg(feature = "tls")]
+mod tls;
 mod tools;
 mod transport_state;
 mod wire;
@@ -101,7 +104,11 @@ pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector
 pub(crate) use connector::{Connector, boxed};
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use engine::HttpEngine;
+#[cfg(feature = "tls")]
+pub use futures_rustls::rustls;
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use inbox::Received;
 pub use queue::MAX_ONE_WAY_POSTS;
+#[cfg(feature = "tls")]
+pub use tls::Tls;
 pub use transport_state::Diagnostic;
