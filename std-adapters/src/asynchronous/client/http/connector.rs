@@ -2,10 +2,13 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+use mcp_sansio::oauth::{AddressKind, UrlRules};
 
 /// A connection to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +24,13 @@ pub struct Dial {
     pub url: String,
     /// Purpose of the first request on the connection. Later ones may have another.
     pub purpose: Purpose,
+    /// Where the connection may lead; `None` for the server of the application's choice, which may
+    /// be anywhere. [`TcpConnector`] obeys it. Another connector has to: what the name resolves to
+    /// is checked, and then connected to without a second look-up, so that no server can make this
+    /// program reach into networks that only this program can reach (2025-11-25, security best
+    /// practices).
+    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    pub rules: Option<UrlRules>,
 }
 
 /// The purpose of a request.
@@ -81,7 +91,7 @@ pub(crate) fn boxed(connector: impl Connect) -> Connector {
     })
 }
 
-/// Connects over TCP, for URLs that start with `http://`: with tokio, if it is polled in a tokio
+/// Connects over TCP to the first address of the host that accepts, for URLs that start with `http://`: with tokio, if it is polled in a tokio
 /// runtime; otherwise with async-io.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -91,8 +101,7 @@ impl Connect for TcpConnector {
     type Stream = BoxedStream;
 
     async fn connect(&self, dial: Dial) -> io::Result<BoxedStream> {
-        let Dial { host, port, is_secure, .. } = dial;
-        if is_secure {
+        if dial.is_secure {
             let message = if cfg!(feature = "tls") {
                 "https requires TLS: use the connector Tls"
             } else {
@@ -103,31 +112,34 @@ impl Connect for TcpConnector {
         }
         #[cfg(all(feature = "smol", feature = "tokio"))]
         if tokio::runtime::Handle::try_current().is_err() {
-            return with_async_io(host, port).await;
+            return with_async_io(dial).await;
         }
         #[cfg(feature = "tokio")]
-        return with_tokio(host, port).await;
+        return with_tokio(dial).await;
         #[cfg(not(feature = "tokio"))]
-        with_async_io(host, port).await
+        with_async_io(dial).await
     }
 }
 
 #[cfg(feature = "tokio")]
-async fn with_tokio(host: String, port: u16) -> io::Result<BoxedStream> {
-    let stream = tokio::net::TcpStream::connect((host, port)).await?;
+async fn with_tokio(dial: Dial) -> io::Result<BoxedStream> {
+    let addresses = tokio::net::lookup_host((dial.host.as_str(), dial.port)).await?;
+    let addresses = allowed(&dial, addresses.collect())?;
+    let stream = tokio::net::TcpStream::connect(&*addresses).await?;
     stream.set_nodelay(true)?;
     Ok(Box::new(crate::asynchronous::TokioStream::new(stream)))
 }
 
 #[cfg(feature = "smol")]
-async fn with_async_io(host: String, port: u16) -> io::Result<BoxedStream> {
-    use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+async fn with_async_io(dial: Dial) -> io::Result<BoxedStream> {
+    use std::net::{TcpStream, ToSocketAddrs as _};
 
-    let addresses: Vec<SocketAddr> =
+    let (host, port) = (dial.host.clone(), dial.port);
+    let addresses =
         blocking::unblock(move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect))
             .await?;
     let mut failed = io::Error::new(io::ErrorKind::NotFound, "host name has no address");
-    for address in addresses {
+    for address in allowed(&dial, addresses)? {
         match async_io::Async::<TcpStream>::connect(address).await {
             Ok(stream) => {
                 stream.get_ref().set_nodelay(true)?;
@@ -137,4 +149,78 @@ async fn with_async_io(host: String, port: u16) -> io::Result<BoxedStream> {
         }
     }
     Err(failed)
+}
+
+/// Returns the addresses to which the connection may lead.
+fn allowed(dial: &Dial, addresses: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
+    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    if let Some(rules) = dial.rules {
+        let count = addresses.len();
+        let is_allowed = |address: &SocketAddr| rules.allow(AddressKind::of(address.ip()));
+        let allowed: Vec<_> = addresses.into_iter().filter(is_allowed).collect();
+        if allowed.is_empty() && count > 0 {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, FORBIDDEN));
+        }
+        return Ok(allowed);
+    }
+    let _ = dial;
+    Ok(addresses)
+}
+
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+const FORBIDDEN: &str = "the host is this computer or in an inner network, where no server may send \
+     this program: if this one may, allow inner addresses";
+
+#[cfg(all(test, any(feature = "jwt", feature = "oauth")))]
+mod tests {
+    #[cfg(feature = "smol")]
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[cfg(feature = "smol")]
+    const NAMES: [&str; 5] = ["localhost", "127.0.0.1", "127.1", "0x7f000001", "2130706433"];
+
+    fn dial(host: &str, port: u16, rules: Option<UrlRules>) -> Dial {
+        let (host, url) = (host.to_owned(), format!("http://{host}:{port}/"));
+        Dial { host, port, is_secure: false, url, purpose: Purpose::Metadata, rules }
+    }
+
+    #[cfg(feature = "smol")]
+    #[test]
+    fn auth_109_a_name_of_an_inner_address_is_not_connected_to() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connect = |dial: Dial| async_io::block_on(TcpConnector.connect(dial)).map(drop);
+        #[cfg(feature = "tokio")]
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for name in NAMES {
+            let refused = connect(dial(name, port, Some(UrlRules::new()))).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{name}: {refused}");
+            #[cfg(feature = "tokio")]
+            {
+                let dial = dial(name, port, Some(UrlRules::new()));
+                let refused = runtime.block_on(TcpConnector.connect(dial)).map(drop).unwrap_err();
+                assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied, "{name}: {refused}");
+            }
+        }
+        assert!(listener.accept().is_err(), "a connection was made");
+        for rules in [None, Some(UrlRules::new().loopback_http(true))] {
+            connect(dial("localhost", port, rules)).unwrap();
+            listener.accept().unwrap();
+        }
+    }
+
+    #[test]
+    fn auth_109_of_several_addresses_those_of_the_internet_are_left() {
+        let addresses = ["10.0.0.1:80", "1.1.1.1:80", "[::ffff:10.0.0.1]:80", "[2606:4700::1]:80"];
+        let addresses: Vec<SocketAddr> = addresses.map(|it| it.parse().unwrap()).to_vec();
+        let checked = |rules| allowed(&dial("mixed.example", 80, rules), addresses.clone());
+        let public = vec![addresses[1], addresses[3]];
+        assert_eq!(checked(Some(UrlRules::new())).unwrap(), public);
+        assert_eq!(checked(Some(UrlRules::new().loopback_http(true))).unwrap(), public);
+        assert_eq!(checked(Some(UrlRules::new().inner_addresses(true))).unwrap(), addresses);
+        assert_eq!(checked(None).unwrap(), addresses);
+    }
 }

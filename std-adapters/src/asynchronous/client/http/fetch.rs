@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, UrlError};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, OwnedFields};
+use mcp_sansio::oauth::{AddressKind, Url, UrlRules};
 
 use super::connector::{Connector, Dial, Purpose};
 use super::transport_state::{connect, timeout};
@@ -16,6 +17,8 @@ pub(crate) struct Request<'r> {
     pub(crate) method: &'r str,
     pub(crate) url: &'r str,
     pub(crate) purpose: Purpose,
+    /// Where its connection may lead.
+    pub(crate) rules: UrlRules,
     /// Fields besides `Host`, `Connection` and the length.
     pub(crate) fields: &'r [(&'r str, &'r str)],
     pub(crate) body: &'r [u8],
@@ -57,6 +60,8 @@ impl fmt::Debug for Answer {
 pub(crate) enum FetchError {
     /// The URL is none of a server, or a field is invalid.
     Invalid(&'static str),
+    /// The rules do not allow what the host is, or resolves to.
+    Forbidden,
     /// No connection, or it ended before the response did.
     Network(io::Error),
     TimedOut,
@@ -69,6 +74,10 @@ impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(reason) => f.write_str(reason),
+            Self::Forbidden => f.write_str(
+                "the host is this computer or in an inner network: if it may be, allow inner \
+                 addresses",
+            ),
             Self::Network(error) => error.fmt(f),
             Self::TimedOut => f.write_str("no complete response in time"),
             Self::TooLarge => f.write_str("the response is too long"),
@@ -92,6 +101,10 @@ pub(crate) async fn fetch(
     request: &Request<'_>,
     limits: Limits,
 ) -> Result<Answer, FetchError> {
+    let url = Url::parse(request.url).map_err(|_| FetchError::Invalid("invalid URL"))?;
+    if !request.rules.allow(url.address_kind().unwrap_or(AddressKind::Public)) {
+        return Err(FetchError::Forbidden);
+    }
     timeout(limits.time, follow(connector, request, limits))
         .await
         .unwrap_or(Err(FetchError::TimedOut))
@@ -133,14 +146,22 @@ async fn once(
         is_secure: origin.is_secure,
         url: format!("{scheme}://{}{target}", origin.authority),
         purpose: request.purpose,
+        rules: Some(request.rules),
     };
     let head = head(request, origin, target)?;
-    let mut wire = connect(connector, dial, limits.time).await.map_err(FetchError::Network)?;
+    let mut wire = connect(connector, dial, limits.time).await.map_err(not_connected)?;
     wire.send(request.method, &head, request.body).await.map_err(FetchError::Network)?;
     let head = wire.incoming(|head| (head.status, OwnedFields::from(head.fields))).await;
     let (status, fields) = head.map_err(FetchError::Network)?;
     let (body, is_cut) = wire.body(limits.bytes).await.map_err(FetchError::Network)?;
     if is_cut { Err(FetchError::TooLarge) } else { Ok(Answer { status, fields, body }) }
+}
+
+fn not_connected(error: io::Error) -> FetchError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => FetchError::Forbidden,
+        _ => FetchError::Network(error),
+    }
 }
 
 fn head(request: &Request<'_>, origin: Origin<'_>, target: &str) -> Result<Vec<u8>, FetchError> {
@@ -203,7 +224,14 @@ mod tests {
 
     fn ask<'r>(method: &'r str, url: &'r str) -> Request<'r> {
         let fields = &[("accept", "application/json")];
-        Request { method, url, purpose: Purpose::Metadata, fields, body: b"" }
+        Request {
+            method,
+            url,
+            purpose: Purpose::Metadata,
+            rules: UrlRules::new(),
+            fields,
+            body: b"",
+        }
     }
 
     const LIMITS: Limits = Limits { time: Duration::from_secs(5), bytes: 16, redirects: 3 };
@@ -235,7 +263,7 @@ mod tests {
     fn a_response_of_any_status_is_returned_with_its_fields() {
         for status in [200, 400, 500] {
             let served = [response(status, "x-y: z\r\n", "{}")];
-            let url = "http://as.example:8080/a/b?c=d#e";
+            let url = "http://as.example:8080/a/b?c=d";
             let (answer, sent) = run(&served, &ask("GET", url), LIMITS);
             let answer = answer.unwrap();
             assert_eq!((answer.status, &answer.body[..]), (status, &b"{}"[..]));
@@ -260,6 +288,29 @@ mod tests {
         assert_eq!(answer.unwrap().body, b"");
         assert!(sent[0].0.is_secure);
         assert!(sent[0].1.ends_with("content-length: 12\r\n\r\ngrant_type=x"), "{}", sent[0].1);
+    }
+
+    #[test]
+    fn auth_109_a_url_of_an_inner_address_is_not_connected_to() {
+        for host in ["127.0.0.1", "localhost", "169.254.169.254", "[::ffff:10.0.0.1]", "10.1"] {
+            let url = format!("http://{host}/a");
+            let request = ask("GET", &url);
+            let (answer, sent) = run(&[response(200, "", "ok")], &request, LIMITS);
+            assert!(matches!(answer, Err(FetchError::Forbidden)) && sent.is_empty(), "{host}");
+            let rules = UrlRules::new().inner_addresses(true);
+            let request = Request { rules, ..request };
+            let (answer, sent) = run(&[response(200, "", "ok")], &request, LIMITS);
+            // The connector gets the rules, too: it knows what a name resolves to.
+            assert!(answer.is_ok() && sent[0].0.rules == Some(rules), "{host}");
+        }
+        let refusing = boxed(|_: Dial| async {
+            io::Result::<JoinedIo<piper::Reader, piper::Writer>>::Err(
+                io::ErrorKind::PermissionDenied.into(),
+            )
+        });
+        let request = ask("GET", "http://inner.example/a");
+        let answer = async_io::block_on(fetch(&refusing, &request, LIMITS));
+        assert!(matches!(answer, Err(FetchError::Forbidden)));
     }
 
     #[test]

@@ -207,6 +207,8 @@ impl TransportState {
                 http.url_of(older.unwrap_or(&state.target))
             }),
             purpose,
+            #[cfg(any(feature = "jwt", feature = "oauth"))]
+            rules: None,
         };
         let mut wire = connect(&http.connector, dial, http.connect_timeout).await?;
         wire.send(method, head, body).await?;
