@@ -16,7 +16,8 @@
 //!
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
 //!
-//! `store`, with the feature `store`, keeps tasks so that they survive the end of the process.
+//! `store`, with the feature `store`, keeps tasks so that they survive the end of the process; with
+//! the feature `oauth` it keeps tokens.
 //!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
@@ -26,7 +27,7 @@
         feature = "asynchronous",
         feature = "blocking",
         feature = "schemars",
-        feature = "store"
+        feature = "store",
     )),
     no_std
 )]
@@ -62,5 +63,5 @@ pub use schema::schema_of;
 mod shared_catalog;
 #[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;
-#[cfg(feature = "store")]
+#[cfg(any(feature = "oauth", feature = "store"))]
 pub mod store;

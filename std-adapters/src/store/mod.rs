@@ -1,10 +1,12 @@
 //! Stores: what a server keeps so that it outlives its process, as records under keys.
 //!
 //! [`Store`] is the trait. [`MemoryStore`] is the default: it forgets everything at the end of the
-//! process. The package `mcp-sansio-redb` has one in a file. [`TaskStore`] keeps tasks in any of
-//! them, as [`TaskRecord`]s that a [`Seal`] authenticates.
+//! process. [`DirectoryStore`] has a file for each record, for a few of them, such as the tokens of
+//! a client. The package `mcp-sansio-redb` has one file for many. With the feature `store`,
+//! `TaskStore` keeps tasks in any of them, as `TaskRecord`s that a `Seal` authenticates.
 //!
-//! ```
+#![cfg_attr(feature = "store", doc = "```")]
+#![cfg_attr(not(feature = "store"), doc = "```ignore")]
 //! use mcp_sansio::tasks::TaskId;
 //! use mcp_sansio_adapters::store::{MemoryStore, Seal, TaskOutcome, TaskRecord, TaskStore};
 //!
@@ -24,21 +26,29 @@
 //! # }
 //! ```
 
+mod directory;
 mod error;
 mod lease;
 mod memory;
+#[cfg(feature = "store")]
 mod seal;
+#[cfg(feature = "store")]
 mod task;
+#[cfg(feature = "store")]
 mod task_store;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use directory::DirectoryStore;
 pub use error::StoreError;
 pub use lease::Lease;
 pub use memory::{ENTRY_COST, MemoryStore};
+#[cfg(feature = "store")]
 pub use seal::Seal;
+#[cfg(feature = "store")]
 pub use task::{RecordError, TaskInput, TaskOutcome, TaskRecord};
+#[cfg(feature = "store")]
 pub use task_store::{DamagedRecord, TaskStore};
 
 /// Records under keys, each with a time after which it is gone.
@@ -51,7 +61,8 @@ pub use task_store::{DamagedRecord, TaskStore};
 /// meanwhile.
 ///
 /// Keys are text with parts between slashes, such as `task/` and an id. A store gives no meaning to
-/// keys and bytes. Bytes that come from it are input: they are checked by a [`Seal`] before use.
+/// keys and bytes. Bytes that come from it are input: they are checked before use, those of tasks
+/// by a `Seal`.
 ///
 /// Each call happens as a whole or not at all, also when the process is killed in between. Calls
 /// from several threads, or processes if the store can be shared, happen in some order: one that

@@ -1,5 +1,6 @@
 //! Stores, and the records that are kept in them.
 
+mod directory;
 mod memory;
 mod records;
 mod seals;
