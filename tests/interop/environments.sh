@@ -26,7 +26,7 @@ node_for() { # a copy of the scripts next to exactly the locked node_modules
     if ! cmp -s "$here/typescript/package-lock.json" "$dir/lock"; then
         rm -rf "$dir/typescript/node_modules"
         cp "$here"/typescript/package*.json "$dir/typescript/"
-        npm ci --prefix "$dir/typescript" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+        npm ci --prefix "$dir/typescript" --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error >&2
         cp "$here/typescript/package-lock.json" "$dir/lock"
     fi
     # Not what is there already: a program that starts at this moment could read half a file.
