@@ -21,6 +21,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/troubleshooting.md",
     "examples/README.md",
     "examples/firmware/README.md",
+    "tests/auth-server/README.md",
     "tests/bench/README.md",
     "tests/conformance/README.md",
     "tests/interop/README.md",

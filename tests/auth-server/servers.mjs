@@ -1,0 +1,137 @@
+// Authorization servers that are not ours, on loopback ports that the system chooses.
+//
+//   node servers.mjs DIRECTORY
+//
+// Prints a line for each, `NAME ISSUER`, once all of them listen, and ends with its standard input. What they granted
+// and refused goes to DIRECTORY/events.jsonl; the key of the client `machine` is DIRECTORY/machine.pem. Client
+// metadata documents are not fetched: https://client.example/NAME is DIRECTORY/NAME.
+import { generateKeyPairSync } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { basename, join } from 'node:path';
+
+import { Events, OAuth2Server } from 'oauth2-mock-server';
+import Provider from 'oidc-provider';
+
+const directory = process.argv[2];
+const report = (server, event, details) =>
+    appendFileSync(join(directory, 'events.jsonl'), `${JSON.stringify({ server, event, ...details })}\n`);
+
+const elliptic = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const { publicKey, privateKey } = elliptic();
+writeFileSync(join(directory, 'machine.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+
+const SCOPE = 'mcp:tools mcp:write';
+const NO_REDIRECT = { redirect_uris: [], response_types: [] };
+
+// The servers by oidc-provider. `seconds` is the life of an access token.
+const PROVIDERS = {
+    jwt: { alg: 'RS256' },
+    lenient: { alg: 'RS256', anyScope: true }, // clients may ask for more scopes than they registered with
+    opaque: { accessTokenFormat: 'opaque' },
+    short: { alg: 'EdDSA', seconds: 20 }, // due for a refresh as soon as it is there
+    nonce: { alg: 'ES256', requireNonce: true },
+};
+
+async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, ...kind }) {
+    const { server, url } = await listening();
+    const oidc = new Provider(url, {
+        clients: [
+            {
+                client_id: 'machine',
+                ...NO_REDIRECT,
+                grant_types: ['client_credentials'],
+                token_endpoint_auth_method: 'private_key_jwt',
+                token_endpoint_auth_signing_alg: 'ES256',
+                jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },
+            },
+            {
+                client_id: 'program',
+                client_secret: 'not a secret: of a test',
+                ...NO_REDIRECT,
+                grant_types: ['client_credentials'],
+                token_endpoint_auth_method: 'client_secret_basic',
+            },
+            {
+                client_id: 'resource-server',
+                client_secret: 'not-a-secret-of-a-test',
+                ...NO_REDIRECT,
+                grant_types: [],
+                token_endpoint_auth_method: 'client_secret_basic',
+            },
+        ],
+        clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+        cookies: { keys: ['of a test'] },
+        findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+        ...(kind.anyScope && { extraClientMetadata: { properties: ['scopes'], validator: (_, __, ___, client) => delete client.scope } }),
+        fetch: async (url) => new Response(readFileSync(join(directory, basename(new URL(url).pathname)))),
+        jwks: {
+            keys: [generateKeyPairSync('rsa', { modulusLength: 2048 }), elliptic(), generateKeyPairSync('ed25519')]
+                .map((pair) => pair.privateKey.export({ format: 'jwk' })),
+        },
+        pkce: { required: () => true },
+        rotateRefreshToken: true,
+        scopes: ['openid', 'offline_access', ...SCOPE.split(' ')],
+        ttl: { AccessToken: seconds, Session: 600, Interaction: 600, Grant: 600, IdToken: 600, RefreshToken: 600 },
+        features: {
+            clientCredentials: { enabled: true },
+            clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+            devInteractions: { enabled: true }, // login and consent as two forms: any name, any password
+            dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 7), requireNonce: () => kind.requireNonce ?? false },
+            introspection: { enabled: true },
+            registration: { enabled: true },
+            resourceIndicators: {
+                enabled: true,
+                defaultResource: () => undefined,
+                useGrantedResource: () => true,
+                getResourceServerInfo: (_, resource) => ({
+                    scope: SCOPE,
+                    audience: resource,
+                    accessTokenFormat,
+                    accessTokenTTL: seconds,
+                    ...(alg && { jwt: { sign: { alg } } }),
+                }),
+            },
+            revocation: { enabled: true },
+        },
+    });
+    for (const event of ['authorization.success', 'grant.success', 'registration_create.success']) {
+        oidc.on(event, ({ oidc: { client, params, entities } }) => report(name, event, {
+            client: client?.clientId,
+            grant: params?.grant_type,
+            scope: entities?.AccessToken?.scope ?? entities?.ClientCredentials?.scope,
+            bound: (entities?.AccessToken ?? entities?.ClientCredentials)?.jkt !== undefined,
+        }));
+    }
+    for (const event of ['authorization.error', 'grant.error', 'introspection.error', 'registration_create.error', 'server_error']) {
+        oidc.on(event, (_, { error, message, error_description: description }) =>
+            report(name, event, { error: error ?? message, description }));
+    }
+    server.on('request', oidc.callback());
+    return url;
+}
+
+/** It keeps to nothing: a token for whatever resource is named, signed with RS256, for an assertion it does not check. */
+async function mock() {
+    const server = new OAuth2Server();
+    await server.issuer.keys.generate('RS256');
+    await server.start(0, '127.0.0.1');
+    server.service.on(Events.BeforeTokenSigning, ({ payload }, { body }) => {
+        payload.aud = body.resource;
+        payload.scope = body.scope ?? SCOPE;
+        payload.sub ??= body.client_id ?? 'somebody';
+        report('mock', 'grant.success', { grant: body.grant_type });
+    });
+    return server.issuer.url;
+}
+
+function listening() {
+    const server = createServer();
+    return new Promise((resolve) => {
+        server.listen(0, '127.0.0.1', () => resolve({ server, url: `http://127.0.0.1:${server.address().port}` }));
+    });
+}
+
+const issuers = Object.entries(PROVIDERS).map(async ([name, kind]) => `${name} ${await provider(name, kind)}\n`);
+process.stdout.write((await Promise.all(issuers)).join('') + `mock ${await mock()}\n`);
+process.stdin.resume().on('end', () => process.exit());
