@@ -3,13 +3,13 @@
 //! With `--token TOKEN`, requests need this bearer token. Ctrl-C shuts it down.
 
 use std::error::Error;
-use std::future::IntoFuture as _;
+use std::future::{IntoFuture as _, ready};
 use std::time::Duration;
 
 use axum::Router;
 use lexopt::{Arg, Parser, ValueExt as _};
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpOptions, HttpServer, Principal,
+    AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
 };
 use mcp_sansio_examples::everything_server;
 use tokio::net::TcpListener;
@@ -49,12 +49,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Accepts the token of one user. A real program verifies its signature, audience and expiry.
-fn one_user(
-    token: String,
-) -> impl Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync {
-    move |credentials| match credentials.token {
-        Some(sent) if sent == token => Ok(Principal::new("axum-server", "user")),
-        Some(_) => Err(AuthorizationError::invalid_token()),
-        None => Err(AuthorizationError::missing_token()),
+fn one_user(token: String) -> impl Authorizer {
+    move |credentials: Credentials| {
+        ready(match credentials.token() {
+            Some(sent) if sent == token => Ok(Principal::new("axum-server", "user")),
+            Some(_) => Err(AuthorizationError::invalid_token()),
+            None => Err(AuthorizationError::missing_token()),
+        })
     }
 }

@@ -73,7 +73,7 @@
 #[cfg(feature = "tower")]
 pub use super::server::http::ResponseBody;
 pub use super::server::http::{
-    AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpResponse, HttpServer,
-    Interrupted, ProtectedResource, serve,
+    AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,
+    HttpServer, Interrupted, ProtectedResource, Scheme, serve,
 };
 pub use mcp_sansio::http::site::Principal;

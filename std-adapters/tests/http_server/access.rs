@@ -1,7 +1,11 @@
 //! Authentication, hosts and origins.
 
+use std::future::ready;
+
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, ProtectedResource};
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Credentials, HttpOptions, Principal, ProtectedResource,
+};
 
 use crate::site::{Site, call, get, initialize, modern, modern_with, post, principal, request};
 
@@ -9,16 +13,16 @@ fn guarded() -> Site {
     let resource =
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
             .scopes(["tools"]);
-    let options =
-        HttpOptions::new().sse_path("/sse").protected_resource(resource).authorize(|credentials| {
-            match credentials.token {
-                Some("anna") | Some("otto") => Ok(principal(credentials.token.unwrap_or_default())),
-                Some("weak") => Err(AuthorizationError::insufficient_scope("tools")),
-                Some(_) => Err(AuthorizationError::invalid_token().scope("tools")),
-                None => Err(AuthorizationError::missing_token().scope("tools")),
-            }
-        });
-    Site::with(options)
+    let check = |credentials: Credentials| {
+        ready(match credentials.token() {
+            Some(name @ ("anna" | "otto")) => Ok(principal(name)),
+            Some("weak") => Err(AuthorizationError::insufficient_scope("tools")),
+            Some(_) => Err(AuthorizationError::invalid_token().scope("tools")),
+            None => Err(AuthorizationError::missing_token().scope("tools")),
+        })
+    };
+    let options = HttpOptions::new().sse_path("/sse");
+    Site::with(options.protected_resource(resource).authorize(check))
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn s8_the_challenge_names_the_metadata_of_a_resource_with_a_query_or_a_slash() {
     ] {
         let options = HttpOptions::new()
             .protected_resource(ProtectedResource::new(resource, "https://auth.example.com"))
-            .authorize(|_| Err(AuthorizationError::missing_token()));
+            .authorize(|_| ready(Err::<Principal, _>(AuthorizationError::missing_token())));
         let site = Site::with(options);
         let denied = site.send(&modern("echo"));
         let challenge = denied.field("www-authenticate").unwrap();

@@ -2,6 +2,7 @@
 //! every byte themselves.
 
 mod access;
+mod authorization;
 mod bodies;
 mod connections;
 mod exchanges;

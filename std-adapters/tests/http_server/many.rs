@@ -1,6 +1,6 @@
 //! Many calls of one session at once, and code that panics.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
-use mcp_sansio_adapters::asynchronous::http::HttpOptions;
+use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
 use crate::pump;
@@ -159,9 +159,9 @@ fn f9_a_handler_that_panics_ends_its_own_request() {
 
 #[test]
 fn f9_a_check_that_panics_refuses_its_own_request() {
-    let options = HttpOptions::new().authorize(|credentials| {
-        assert!(credentials.token != Some("bad"), "a broken check");
-        Ok(principal("somebody"))
+    let options = HttpOptions::new().authorize(|credentials: Credentials| {
+        assert!(credentials.token() != Some("bad"), "a broken check");
+        ready(Ok(principal("somebody")))
     });
     let recorder = Recorder::default();
     let server = Server::new(options, |app| app, recorder.clone());

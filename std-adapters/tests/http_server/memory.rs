@@ -1,13 +1,13 @@
 //! Everything that clients can make the server keep: each table is filled to its limit.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Wake, Waker};
 
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
-use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions};
+use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, Credentials, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{Context, HandlerResult, MAX_RUNNING};
 
 use crate::site::{Site, call, get, initialize, modern, post, principal, request};
@@ -61,8 +61,8 @@ fn with(request: &str, token: &str) -> String {
 }
 
 fn by_name() -> HttpOptions {
-    HttpOptions::new().sse_path("/sse").authorize(|credentials| {
-        credentials.token.map(principal).ok_or_else(AuthorizationError::missing_token)
+    HttpOptions::new().sse_path("/sse").authorize(|credentials: Credentials| {
+        ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
     })
 }
 

@@ -1,9 +1,10 @@
 //! Observers of HTTP.
 
+use std::future::ready;
 use std::time::{Duration, Instant};
 
 use mcp_sansio_adapters::asynchronous::App;
-use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions};
+use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, Principal};
 
 use crate::many::{Handler, Server};
 use crate::recorder::Recorder;
@@ -84,8 +85,10 @@ fn a_request_without_a_session_begins_and_ends_alone() {
 
 #[test]
 fn a_request_without_a_valid_token_is_refused() {
-    let (server, recorder) =
-        start(HttpOptions::new().authorize(|_| Err(AuthorizationError::missing_token())));
+    let (server, recorder) = start(
+        HttpOptions::new()
+            .authorize(|_| ready(Err::<Principal, _>(AuthorizationError::missing_token()))),
+    );
     assert_eq!(server.ask(&modern("fine")).status, 401);
     drop(server);
     assert_eq!(recorder.lines(), ["message refused: unauthorized"]);

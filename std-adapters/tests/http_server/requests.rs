@@ -1,5 +1,6 @@
 //! Requests on connections: several on one, streams without output, shutdown.
 
+use std::future::ready;
 use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::{
@@ -55,9 +56,8 @@ fn a_client_that_expects_100_continue_gets_it_before_the_body() {
 fn s4_the_response_to_a_head_request_has_no_body() {
     let resource =
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
-    let deny = |credentials: &Credentials<'_>| match credentials.token {
-        Some(token) => Ok(principal(token)),
-        None => Err(AuthorizationError::missing_token()),
+    let deny = |credentials: Credentials| {
+        ready(credentials.token().map(principal).ok_or_else(AuthorizationError::missing_token))
     };
     let options = || HttpOptions::new().sse_path("/sse");
     let guarded = options().protected_resource(resource).authorize(deny);

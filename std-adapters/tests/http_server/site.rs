@@ -19,7 +19,7 @@ use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult
 
 use crate::pump;
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(
+pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerFeatures::TOOLS_LIST_CHANGED
         .with(ServerFeatures::RESOURCES_SUBSCRIBE)

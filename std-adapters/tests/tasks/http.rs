@@ -1,12 +1,14 @@
 //! Over HTTP, without sockets.
 
 use std::collections::BTreeSet;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::future;
-use mcp_sansio_adapters::asynchronous::http::{HttpExchange, HttpOptions, HttpServer, Principal};
+use mcp_sansio_adapters::asynchronous::http::{
+    Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
+};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use serde_json::{Value, json};
 
@@ -95,9 +97,9 @@ where
     H: Fn(Context) -> F,
     F: Future<Output = HandlerResult>,
 {
-    let options = HttpOptions::new().authorize(|credentials| {
-        let subject = credentials.token.unwrap_or_default();
-        Ok(Principal::new("https://auth.example.com", subject))
+    let options = HttpOptions::new().authorize(|credentials: Credentials| {
+        let subject = credentials.token().unwrap_or_default();
+        ready(Ok(Principal::new("https://auth.example.com", subject)))
     });
     let server = HttpServer::new(app, options).unwrap();
     let client = |token| Client { server: server.clone(), token, session: None };

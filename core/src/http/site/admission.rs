@@ -44,7 +44,7 @@ impl<O> Site<'_, O> {
         };
         if let Some(origin) = origin {
             fields.push(("access-control-allow-origin", origin.to_owned()));
-            let exposed = "mcp-session-id, www-authenticate";
+            let exposed = "mcp-session-id, www-authenticate, dpop-nonce";
             fields.push(("access-control-expose-headers", exposed.to_owned()));
             fields.push(("vary", "origin".to_owned()));
         }
@@ -85,31 +85,40 @@ impl<O> Site<'_, O> {
         Ok(())
     }
 
-    /// Reports the result of [`SiteStep::Authorize`](super::SiteStep::Authorize). Nothing happens
-    /// if the exchange does not wait for it.
+    /// Returns whether a request waits to be [authorized](Self::authorized).
+    #[must_use]
+    pub fn awaits_authorization(&self, exchange: ExchangeKey) -> bool {
+        let exchange = self.exchanges.get(exchange.0);
+        exchange
+            .is_some_and(|found| matches!(found.stage, Stage::Unauthorized | Stage::Authorizing))
+    }
+
+    /// Reports the result of [`SiteStep::Authorize`](super::SiteStep::Authorize), also before that
+    /// step. Nothing happens if the exchange does not wait for it.
     pub fn authorized(
         &mut self,
         now: Instant,
         exchange: ExchangeKey,
-        result: Result<Principal, Denied>,
+        result: Result<Arc<Principal>, Denied>,
     ) {
-        let key = exchange.0;
-        let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        if !matches!(exchange.stage, Stage::Authorizing) {
+        if !self.awaits_authorization(exchange) {
             return;
         }
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
         match result {
             Ok(principal) => {
                 exchange.expires = principal.expires;
-                exchange.principal = Some(Arc::new(principal));
-                if let Err(rejected) = self.read_body(key, now) {
-                    self.reject(key, &rejected);
+                exchange.principal = Some(principal);
+                let is_whole = exchange.is_whole;
+                match self.read_body(key, now) {
+                    Err(rejected) => self.reject(key, &rejected),
+                    Ok(()) if is_whole => self.end_of_body(now, ExchangeKey(key)),
+                    Ok(()) => {}
                 }
             }
             Err(denied) => {
-                if !denied.challenge.is_empty() {
-                    exchange.fields.push(("www-authenticate", denied.challenge));
-                }
+                exchange.fields.extend(denied.fields);
                 let (code, message) = match denied.status {
                     403 => (ErrorCode::InvalidRequest, "Insufficient scope"),
                     500.. => (ErrorCode::InternalError, "The token cannot be checked"),

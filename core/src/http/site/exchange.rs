@@ -61,6 +61,8 @@ pub(super) struct Exchange {
     pub(super) principal: Option<Arc<Principal>>,
     /// Fields of the response beside those of its content.
     pub(super) fields: Vec<(&'static str, String)>,
+    /// Whether the body has ended before the request was authorized.
+    pub(super) is_whole: bool,
     /// Whether a message violated the protocol.
     pub(super) has_fault: bool,
     /// Whether the body waits for room.
@@ -112,6 +114,7 @@ impl Exchange {
             cursor: Cursor::Start,
             principal: None,
             fields: Vec::new(),
+            is_whole: false,
             has_fault: false,
             waits: false,
             is_queued: false,

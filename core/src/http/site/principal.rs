@@ -1,6 +1,7 @@
 //! The user or program that makes a request, from its token.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::http::{RequestHead, SingleValue};
 use crate::time::Instant;
@@ -50,12 +51,38 @@ impl Principal {
 /// The response to a request that is not authorized.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Denied {
-    /// 401 without a valid token, 403 for a missing scope, 400 for malformed credentials, 500 or
-    /// 503 if that cannot be found out.
-    pub status: u16,
-    /// Empty, or the value of `WWW-Authenticate` (RFC 9110, 11.6.1), without line breaks: for
-    /// example `Bearer error="invalid_token"`.
-    pub challenge: String,
+    pub(super) status: u16,
+    pub(super) fields: Vec<(&'static str, String)>,
+}
+
+impl Denied {
+    /// Creates a response without fields. `status` is 401 without a valid token, 403 for a missing
+    /// scope, 400 for malformed credentials, 500 or 503 if that cannot be found out.
+    #[must_use]
+    pub const fn new(status: u16) -> Self {
+        Self { status, fields: Vec::new() }
+    }
+
+    /// Adds a challenge, the value of `WWW-Authenticate` (RFC 9110, 11.6.1): for example `Bearer
+    /// error="invalid_token"`. It must not contain line breaks.
+    #[must_use]
+    pub fn challenge(self, challenge: impl Into<String>) -> Self {
+        self.field("www-authenticate", challenge)
+    }
+
+    /// Adds a header field, with its name in lower case: for example `dpop-nonce`. The value must
+    /// not contain line breaks.
+    #[must_use]
+    pub fn field(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push((name, value.into()));
+        self
+    }
+
+    /// Returns the HTTP status.
+    #[must_use]
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
 }
 
 /// Returns the bearer token of a request, if it has exactly one `Authorization` field with one

@@ -36,9 +36,16 @@ enum Decision {
 
 impl<O> Site<'_, O> {
     /// Ends the body: the request is handled. Call it when the site takes a body
-    /// ([`wants_body`](Self::wants_body)); otherwise nothing happens.
+    /// ([`wants_body`](Self::wants_body)), or without a body at any time; otherwise nothing
+    /// happens. If the request waits for authorization, it is handled after that.
     pub fn end_of_body(&mut self, now: Instant, exchange: ExchangeKey) {
         let key = exchange.0;
+        if let Some(Exchange {
+            stage: Stage::Unauthorized | Stage::Authorizing, is_whole, ..
+        }) = self.exchanges.get_mut(key)
+        {
+            *is_whole = true;
+        }
         let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
             Decision::NewSession | Decision::NewStream => self.make_room(key),

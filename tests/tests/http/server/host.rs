@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::Fields;
@@ -476,13 +477,16 @@ impl Host {
     pub(crate) fn authorize(&mut self, exchange: ExchangeKey, token: Option<String>) {
         let result = match token {
             Some(token) if token == "expired" => {
-                Err(Denied { status: 401, challenge: "Bearer error=\"invalid_token\"".into() })
+                Err(Denied::new(401).challenge("Bearer error=\"invalid_token\""))
             }
             Some(token) => {
                 let expires = token.strip_prefix("short-").map(|_| Instant::from_millis(5000));
-                Ok(Principal { expires, ..Principal::new("https://issuer.example", token) })
+                Ok(Arc::new(Principal {
+                    expires,
+                    ..Principal::new("https://issuer.example", token)
+                }))
             }
-            None => Err(Denied { status: 401, challenge: "Bearer".into() }),
+            None => Err(Denied::new(401).challenge("Bearer")),
         };
         self.site.authorized(self.now, exchange, result);
     }

@@ -258,7 +258,7 @@ fn keys_of_closed_exchanges_and_ended_servers_do_nothing() {
     host.site.close(host.now, stale);
     host.site.wrote(host.now, stale, 100);
     host.site.end_of_body(host.now, stale);
-    host.site.authorized(host.now, stale, Ok(Principal::new("i", "s")));
+    host.site.authorized(host.now, stale, Ok(Principal::new("i", "s").into()));
     assert_eq!(host.site.feed_body(stale, b"{"), 1);
     assert!(host.site.response(stale).is_none() && !host.site.wants_body(stale));
     assert_eq!(host.site.body(stale), SiteBody::End);

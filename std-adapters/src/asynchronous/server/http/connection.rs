@@ -97,7 +97,7 @@ where
         loop {
             let mut moved = false;
             if wire.out.is_empty() && !sender.is_done() {
-                moved = poll_output(&exchange, sender, &mut wire.out, cx)?;
+                moved = poll_output(&mut exchange, sender, &mut wire.out, cx)?;
             }
             let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
@@ -169,13 +169,13 @@ where
 
 /// Moves output of an exchange. Returns whether there was any.
 fn poll_output(
-    exchange: &HttpExchange,
+    exchange: &mut HttpExchange,
     sender: &mut Sender,
     out: &mut Vec<u8>,
     cx: &mut Context<'_>,
 ) -> io::Result<bool> {
     let key = exchange.key();
-    let moved = exchange.server().poll_exchange(key, cx, |site, now| {
+    let moved = exchange.poll(cx, |site, now| {
         if sender.is_new() {
             let head = site.response(key)?;
             sender.head(head.status(), head.fields(), head.length(), out);

@@ -4,8 +4,11 @@ use std::fmt;
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use mcp_sansio::http::site::{ExchangeKey, SiteBody};
+use mcp_sansio::Instant;
+use mcp_sansio::http::site::{ExchangeKey, Site, SiteBody};
 
+use super::super::pending_responses::PendingResponse;
+use super::authorizer::Check;
 use super::server::HttpServer;
 
 /// An exchange of an [`HttpServer`]: takes the body of the request, and gives the response.
@@ -16,6 +19,8 @@ use super::server::HttpServer;
 pub struct HttpExchange {
     server: HttpServer,
     key: ExchangeKey,
+    /// The check of its credentials, until it has a result.
+    check: Option<Check>,
 }
 
 /// The head of a response.
@@ -36,16 +41,31 @@ pub struct HttpResponse {
 pub struct Interrupted;
 
 impl HttpExchange {
-    pub(super) const fn new(server: HttpServer, key: ExchangeKey) -> Self {
-        Self { server, key }
+    pub(super) const fn new(server: HttpServer, key: ExchangeKey, check: Option<Check>) -> Self {
+        Self { server, key, check }
+    }
+
+    /// Makes progress with the check, without which the exchange waits.
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        if let Some(check) = &mut self.check
+            && self.server.poll_check(self.key, check, cx).is_ready()
+        {
+            self.check = None;
+        }
+    }
+
+    /// Polls the output: see [`HttpServer::poll_exchange`].
+    pub(super) fn poll<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        call: impl FnOnce(&mut Site<'static, PendingResponse>, Instant) -> Option<R>,
+    ) -> Poll<R> {
+        self.drive(cx);
+        self.server.poll_exchange(self.key, cx, call)
     }
 
     pub(super) const fn key(&self) -> ExchangeKey {
         self.key
-    }
-
-    pub(super) const fn server(&self) -> &HttpServer {
-        &self.server
     }
 
     /// Waits until more of the body can be fed, and returns `true`, or until there is a response
@@ -55,6 +75,7 @@ impl HttpExchange {
     }
 
     pub(super) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        self.drive(cx);
         self.server.poll_wants_body(self.key, cx)
     }
 
@@ -76,7 +97,7 @@ impl HttpExchange {
         is_last: bool,
     ) -> Poll<()> {
         let key = self.key;
-        self.server.poll_exchange(key, cx, |site, now| {
+        self.poll(cx, |site, now| {
             *fed += site.feed_body(key, piece.get(*fed..).unwrap_or_default());
             if *fed < piece.len() {
                 return None;
@@ -88,7 +109,8 @@ impl HttpExchange {
         })
     }
 
-    /// Ends the body, after which the request is handled. Call it also if there is no body.
+    /// Ends the body, after which the request is handled. Call it also if there is no body, even
+    /// while the exchange waits for authorization.
     pub fn end_body(&mut self) {
         self.server.with(|site, now| site.end_of_body(now, self.key));
     }
@@ -97,7 +119,7 @@ impl HttpExchange {
     pub async fn response(&mut self) -> HttpResponse {
         let key = self.key;
         poll_fn(|cx| {
-            self.server.poll_exchange(key, cx, |site, _| {
+            self.poll(cx, |site, _| {
                 let head = site.response(key)?;
                 Some(HttpResponse {
                     status: head.status(),
@@ -120,7 +142,7 @@ impl HttpExchange {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Vec<u8>, Interrupted>>> {
         let key = self.key;
-        self.server.poll_exchange(key, cx, |site, now| match site.body(key) {
+        self.poll(cx, |site, now| match site.body(key) {
             SiteBody::Pending => None,
             SiteBody::Piece(piece) => {
                 let piece = piece.to_vec();

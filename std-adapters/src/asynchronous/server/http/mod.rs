@@ -1,10 +1,12 @@
 //! HTTP server: a site of the core, its handlers, and connections.
 
-mod auth;
+mod authorizer;
+mod challenge;
 mod connection;
 mod exchange;
 mod observed;
 mod options;
+mod protected_resource;
 mod sender;
 mod serve;
 mod server;
@@ -13,9 +15,11 @@ mod shared;
 mod tower;
 mod wire;
 
-pub use auth::{AuthorizationError, Credentials, ProtectedResource};
+pub use authorizer::{Authorizer, Credentials, Scheme};
+pub use challenge::AuthorizationError;
 pub use exchange::{HttpExchange, HttpResponse, Interrupted};
 pub use options::HttpOptions;
+pub use protected_resource::ProtectedResource;
 pub use serve::serve;
 pub use server::HttpServer;
 #[cfg(feature = "tower")]

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use mcp_sansio::http::site::{Denied, Principal, ServerKey, SiteTurn};
+use mcp_sansio::http::site::{ServerKey, SiteTurn};
 
 use super::super::pending_responses::PendingResponse;
+use super::authorizer::Checked;
 use crate::asynchronous::panics::Panic;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Telling, Transport};
 
@@ -46,10 +47,7 @@ impl ObservedSessions {
     }
 
     /// Returns what has to be told of the result of an authorization.
-    pub(super) fn authorized(
-        &self,
-        result: &Result<Result<Principal, Denied>, Panic>,
-    ) -> Option<Telling> {
+    pub(super) fn authorized(&self, result: &Result<Checked, Panic>) -> Option<Telling> {
         let refused = self.no_session.refused(Refusal::Unauthorized);
         match result {
             Ok(Ok(_)) => None,

@@ -1,27 +1,27 @@
 //! Options of the HTTP server.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::site::{Denied, Principal, SiteOptions};
-use mcp_sansio::{Json, OwnedJson, Revision};
+use mcp_sansio::http::site::{Denied, OwnedHead, SiteOptions};
+use mcp_sansio::{Instant, Json, OwnedJson, Revision};
 
 use super::super::app::Settings;
-use crate::asynchronous::panics::{Panic, caught};
-
-use super::auth::{AuthorizationError, Credentials, ProtectedResource};
+use super::authorizer::{Authorizer, Begin, Check, Credentials, Limits, begin};
+use super::challenge::AuthorizationError;
+use super::protected_resource::ProtectedResource;
 
 /// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {
     site: SiteOptions<'static>,
-    authorize: Option<Box<Authorize>>,
+    authorize: Option<Box<Begin>>,
+    limits: Limits,
     resource: Option<ProtectedResource>,
+    /// The origin of the resource.
+    origin: Option<Arc<str>>,
 }
-
-/// Returns the principal of a request.
-type Authorize = dyn Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync;
 
 impl HttpOptions {
     /// Creates options for the path `/mcp`, and for clients on this machine.
@@ -29,7 +29,8 @@ impl HttpOptions {
     pub const fn new() -> Self {
         let mut site = SiteOptions::new();
         site.path = Some("/mcp");
-        Self { site, authorize: None, resource: None }
+        let limits = Limits { timeout: Duration::from_secs(10), waiting: 1000 };
+        Self { site, authorize: None, limits, resource: None, origin: None }
     }
 
     fn with(mut self, change: impl FnOnce(&mut SiteOptions<'static>)) -> Self {
@@ -133,34 +134,40 @@ impl HttpOptions {
         self.with(|site| site.read_timeout = timeout)
     }
 
-    /// Sets the function that authenticates each request: it returns the principal, or the reason
-    /// why the request is denied. A session can be used only by the principal that opened it;
-    /// others get 404.
+    /// Sets the check of the credentials of each request: it returns the principal, or the reason
+    /// why the request is denied. It must also check the audience of the token. A session can be
+    /// used only by the principal that opened it; others get 404. The principal is available as
+    /// [`Context::principal`](super::super::Context::principal).
     ///
-    /// It must not use the application's [`Broadcaster`](super::super::Broadcaster), which waits
-    /// for the same lock.
-    ///
-    /// The principal is available as [`Context::principal`](super::super::Context::principal). The
-    /// function must also check the audience of the token.
-    ///
-    /// The function is synchronous, and is called while the server is locked: all connections wait
-    /// until it returns. It should not contact an authorization server. Check signed tokens with
-    /// cached keys, and look others up in a cache that another thread or task fills and expires;
-    /// deny tokens that are not in it with [`AuthorizationError::invalid_token`]. An asynchronous
-    /// check is planned. If the function panics, the request gets status 500.
+    /// The check may wait, for example for keys or for an authorization server. It is part of the
+    /// [exchange](super::HttpExchange): it is polled where the connection is, and dropped with it.
+    /// The body is not read before. If it panics, the request gets status 500.
     #[must_use]
-    pub fn authorize<F>(self, check: F) -> Self
-    where
-        F: Fn(&Credentials<'_>) -> Result<Principal, AuthorizationError> + Send + Sync + 'static,
-    {
-        Self { authorize: Some(Box::new(check)), ..self.with(|site| site.authorizes = true) }
+    pub fn authorize(self, authorizer: impl Authorizer) -> Self {
+        Self { authorize: Some(begin(authorizer)), ..self.with(|site| site.authorizes = true) }
+    }
+
+    /// Limits the time of a check; then the request gets 503. [`Duration::MAX`]: no limit. Default:
+    /// 10 s.
+    #[must_use]
+    pub const fn authorize_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.timeout = timeout;
+        self
+    }
+
+    /// Limits the number of checks that wait at a time. A request whose check would be one more
+    /// gets 503. Default: 1000.
+    #[must_use]
+    pub const fn max_waiting_checks(mut self, max: usize) -> Self {
+        self.limits.waiting = max;
+        self
     }
 
     /// Sets the protected resource metadata (RFC 9728): it is served, and referenced in
     /// `WWW-Authenticate` when a request is denied.
     #[must_use]
     pub fn protected_resource(self, resource: ProtectedResource) -> Self {
-        Self { resource: Some(resource), ..self }
+        Self { origin: Some(resource.origin().into()), resource: Some(resource), ..self }
     }
 
     /// Returns the options of a site, with the limits of an application.
@@ -186,17 +193,23 @@ impl HttpOptions {
         self.site.read_timeout
     }
 
-    /// Returns the principal of a request, or the reason why it is denied.
-    ///
-    /// # Errors
-    /// The function of the application has panicked.
-    pub(super) fn check(&self, head: &RequestHead<'_>) -> Result<Result<Principal, Denied>, Panic> {
-        let Some(authorize) = &self.authorize else { return Ok(Ok(Principal::default())) };
-        let result = caught(|| authorize(&Credentials::of(head)))?;
-        Ok(result.map_err(|error| Denied {
-            status: error.status,
-            challenge: error.challenge(self.resource.as_ref()),
-        }))
+    pub(super) const fn authorizes(&self) -> bool {
+        self.authorize.is_some()
+    }
+
+    /// Begins the check of a request.
+    pub(super) fn check(&self, head: OwnedHead, now: Instant) -> Option<Check> {
+        let begin = self.authorize.as_ref()?;
+        Some(Check::new(begin(Credentials::new(head, self.origin.clone(), now))))
+    }
+
+    pub(super) const fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Returns the response to a request that is denied.
+    pub(super) fn denied(&self, error: &AuthorizationError) -> Denied {
+        error.denied(self.resource.as_ref())
     }
 }
 

@@ -11,7 +11,7 @@ use std::time;
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
+use mcp_sansio::http::site::{Denied, ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
 #[cfg(feature = "tasks")]
 use super::super::app::SHUTDOWN_TIMEOUT;
@@ -23,10 +23,11 @@ use super::super::context::Context;
 use super::super::pending_responses::PendingResponse;
 use super::super::reply::IntoReply;
 use super::super::runner::{Job, Runner};
+use super::authorizer::Check;
 use super::exchange::HttpExchange;
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
-use super::shared::{Shared, State, Work};
+use super::shared::{Shared, State, Work, beginning};
 use crate::asynchronous::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
@@ -98,7 +99,8 @@ impl HttpServer {
             }),
             settings,
             options,
-            begun: time::Instant::now(),
+            begun: beginning(),
+            waiting_checks: Arc::default(),
             driver: Arc::default(),
             released: Arc::default(),
             registration: OnceLock::new(),
@@ -125,11 +127,36 @@ impl HttpServer {
 
     /// Begins an exchange. Returns whether its body is wanted already.
     pub(super) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
-        let (key, wants_body) = self.with(|site, now| {
+        let (key, wants_body, head) = self.with(|site, now| {
+            let kept = self.0.options.authorizes().then(|| head.clone());
             let key = site.open(now, head);
-            (key, site.wants_body(key))
+            let head = kept.filter(|_| site.awaits_authorization(key));
+            (key, site.wants_body(key), head.map(|head| (head, now)))
         });
-        (HttpExchange::new(self.clone(), key), wants_body)
+        let check = head.and_then(|(head, now)| self.0.options.check(head, now));
+        (HttpExchange::new(self.clone(), key, check), wants_body)
+    }
+
+    /// Polls the check of an exchange, and reports its result.
+    pub(super) fn poll_check(
+        &self,
+        key: ExchangeKey,
+        check: &mut Check,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<()> {
+        let Shared { options, waiting_checks, .. } = &*self.0;
+        check.poll(cx, options.limits(), waiting_checks).map(|result| {
+            self.0.with(|State { site, work, observed, .. }, now| {
+                if let Some(observed) = observed {
+                    work.extend(observed.authorized(&result).map(Work::Tell));
+                }
+                let result = match result {
+                    Ok(result) => result.map_err(|error| options.denied(&error)),
+                    Err(_) => Err(Denied::new(500)),
+                };
+                site.authorized(now, key, result);
+            });
+        })
     }
 
     /// Runs handlers, and handles deadlines, until the application has

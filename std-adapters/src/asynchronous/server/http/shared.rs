@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-use mcp_sansio::http::site::{
-    Denied, ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn,
-};
+use mcp_sansio::http::site::{ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn};
 use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
@@ -33,6 +31,8 @@ pub(super) struct Shared {
     pub(super) settings: Arc<Settings>,
     pub(super) options: HttpOptions,
     pub(super) begun: time::Instant,
+    /// Number of checks of credentials that wait.
+    pub(super) waiting_checks: Arc<AtomicUsize>,
     /// Wakes [`HttpServer::run`].
     pub(super) driver: Arc<DriverWaker>,
     /// Bytes of bodies that handlers no longer keep.
@@ -85,7 +85,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn now(&self) -> Instant {
+    pub(super) fn now(&self) -> Instant {
         Instant::from_millis(u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
@@ -120,14 +120,6 @@ impl Shared {
                     let kept = self.event(&event, turn, servers, work, observed.as_mut());
                     site.keep_bytes(kept);
                 }
-                SiteStep::Authorize { exchange, head } => {
-                    let result = self.options.check(&head);
-                    if let Some(observed) = observed {
-                        work.extend(observed.authorized(&result).map(Work::Tell));
-                    }
-                    let panicked = |_| Err(Denied { status: 500, challenge: String::new() });
-                    site.authorized(now, exchange, result.unwrap_or_else(panicked));
-                }
                 SiteStep::Ready(exchange) => wakers.extend(exchanges.remove(&exchange)),
                 SiteStep::Room(server) => {
                     let Some(found) = servers.get_mut(&server) else { continue };
@@ -152,6 +144,7 @@ impl Shared {
                     }
                     return;
                 }
+                // Exchanges check their credentials themselves.
                 _ => {}
             }
         }
@@ -380,6 +373,12 @@ impl Receiver for Shared {
             self.with(|state, now| state.site.shut_down(now.saturating_add(limit)));
         }
     }
+}
+
+/// Returns the beginning of time of all servers of the process, so that they can share principals.
+pub(super) fn beginning() -> time::Instant {
+    static BEGINNING: OnceLock<time::Instant> = OnceLock::new();
+    *BEGINNING.get_or_init(time::Instant::now)
 }
 
 /// Wakers that are called after the mutex is unlocked. The first needs no allocation.

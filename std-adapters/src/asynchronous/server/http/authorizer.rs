@@ -1,0 +1,300 @@
+//! The check of the credentials of each request.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_sansio::Instant;
+use mcp_sansio::http::site::{OwnedHead, Principal};
+use mcp_sansio::http::{RequestHead, SingleValue};
+
+use super::challenge::AuthorizationError;
+use crate::asynchronous::panics::{Panic, caught};
+use crate::asynchronous::timer::Timer;
+
+/// Checks the credentials of each request, for
+/// [`HttpOptions::authorize`](super::HttpOptions::authorize).
+///
+/// Implemented for closures that return a future. One that does not wait returns
+/// [`std::future::ready`]:
+///
+/// ```
+/// # use std::future::ready;
+/// # use mcp_sansio_adapters::asynchronous::http::{
+/// #     AuthorizationError, Credentials, HttpOptions, Principal,
+/// # };
+/// let options = HttpOptions::new().authorize(|credentials: Credentials| {
+///     ready(match credentials.token() {
+///         Some("ada-token") => Ok(Principal::new("https://auth.example.com", "ada")),
+///         Some(_) => Err(AuthorizationError::invalid_token()),
+///         None => Err(AuthorizationError::missing_token()),
+///     })
+/// });
+/// ```
+pub trait Authorizer: Send + Sync + 'static {
+    /// Returns the principal of a request, or the reason why it is denied. Must also check that
+    /// the token was issued for this server (its audience).
+    ///
+    /// An `Arc` that was returned before may be returned again.
+    ///
+    /// # Errors
+    /// The response of the request.
+    fn check(
+        &self,
+        credentials: &Credentials,
+    ) -> impl Future<Output = Result<Arc<Principal>, AuthorizationError>> + Send;
+}
+
+impl<F, R, P> Authorizer for F
+where
+    F: Fn(Credentials) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<P, AuthorizationError>> + Send,
+    P: Into<Arc<Principal>>,
+{
+    async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
+        self(credentials.clone()).await.map(Into::into)
+    }
+}
+
+/// The credentials of a request.
+#[derive(Clone)]
+pub struct Credentials {
+    head: OwnedHead,
+    origin: Option<Arc<str>>,
+    now: Instant,
+}
+
+/// The scheme of a field `Authorization`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// A bearer token (RFC 6750).
+    Bearer,
+    /// A token that is bound to a key, with a proof that the client has it (RFC 9449).
+    Dpop,
+}
+
+impl Credentials {
+    pub(super) const fn new(head: OwnedHead, origin: Option<Arc<str>>, now: Instant) -> Self {
+        Self { head, origin, now }
+    }
+
+    /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.
+    #[must_use]
+    pub fn authorization(&self) -> Option<(Scheme, &str)> {
+        let SingleValue::Value(value) = self.head().fields.single("authorization") else {
+            return None;
+        };
+        let (scheme, token) = value.split_once(' ')?;
+        let scheme = match scheme {
+            _ if scheme.eq_ignore_ascii_case("bearer") => Scheme::Bearer,
+            _ if scheme.eq_ignore_ascii_case("dpop") => Scheme::Dpop,
+            _ => return None,
+        };
+        let token = token.trim_matches(' ');
+        (!token.is_empty()).then_some((scheme, token))
+    }
+
+    /// Returns the bearer token. That of another scheme is not returned: a token that is bound to a
+    /// key must not be accepted without its proof (RFC 9449, 7.2).
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.authorization().filter(|(scheme, _)| *scheme == Scheme::Bearer).map(|(_, token)| token)
+    }
+
+    /// Returns the proof of a bound token, if there is exactly one `DPoP` field (RFC 9449, 4.3).
+    #[must_use]
+    pub fn proof(&self) -> Option<&str> {
+        match self.head().fields.single("dpop") {
+            SingleValue::Value(proof) => Some(proof),
+            _ => None,
+        }
+    }
+
+    /// Returns the method of the request, as in the claim `htm` of a proof.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        self.head().method
+    }
+
+    /// Returns the URL of the request without its query, as in the claim `htu` of a proof: origin
+    /// of the [protected resource](super::HttpOptions::protected_resource), or `http` and the host,
+    /// and the path.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let head = self.head();
+        match &self.origin {
+            Some(origin) => [origin, head.path()].concat(),
+            None => {
+                let host = head.authority().or(head.fields.get("host")).unwrap_or_default();
+                ["http://", host, head.path()].concat()
+            }
+        }
+    }
+
+    /// Returns the head of the request.
+    #[must_use]
+    pub fn head(&self) -> RequestHead<'_> {
+        self.head.as_head()
+    }
+
+    /// Returns the time of the request, on the clock of [`Principal::expires`]. All servers of a
+    /// process have the same.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns a time for [`Principal::expires`], of seconds since 1970 as in the claim `exp`. One
+    /// that is over is the time of the request.
+    #[must_use]
+    pub fn time_of(&self, unix_seconds: u64) -> Instant {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.now.saturating_add(Duration::from_secs(unix_seconds).saturating_sub(now))
+    }
+}
+
+/// Shows no secret.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.authorization().map(|(scheme, _)| scheme);
+        f.debug_struct("Credentials")
+            .field("scheme", &scheme)
+            .field("head", &self.head)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The result of a check.
+pub(super) type Checked = Result<Arc<Principal>, AuthorizationError>;
+/// Begins a check.
+pub(super) type Begin = dyn Fn(Credentials) -> Checking + Send + Sync;
+pub(super) type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
+
+pub(super) fn begin(authorizer: impl Authorizer) -> Box<Begin> {
+    let authorizer = Arc::new(authorizer);
+    Box::new(move |credentials| {
+        let authorizer = Arc::clone(&authorizer);
+        Box::pin(async move { authorizer.check(&credentials).await })
+    })
+}
+
+/// A check that was begun.
+pub(super) struct Check {
+    future: Option<Checking>,
+    /// Set once it has to wait.
+    waiting: Option<(Timer, Place)>,
+}
+
+/// One of the checks that wait at a time.
+pub(super) struct Place(Arc<AtomicUsize>);
+
+/// Limits of the checks of a server.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) timeout: Duration,
+    pub(super) waiting: usize,
+}
+
+impl Check {
+    pub(super) const fn new(future: Checking) -> Self {
+        Self { future: Some(future), waiting: None }
+    }
+
+    /// # Errors
+    /// The check has panicked.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        limits: Limits,
+        waiting: &Arc<AtomicUsize>,
+    ) -> Poll<Result<Checked, Panic>> {
+        let Some(future) = &mut self.future else { return Poll::Pending };
+        match caught(|| future.as_mut().poll(cx)) {
+            Ok(Poll::Ready(result)) => return Poll::Ready(Ok(result)),
+            Ok(Poll::Pending) => {}
+            Err(panic) => return Poll::Ready(Err(panic)),
+        }
+        if self.waiting.is_none() {
+            self.waiting = Place::take(waiting, limits.waiting)
+                .map(|place| (Timer::after(limits.timeout), place));
+        }
+        let is_over = match &mut self.waiting {
+            Some((timer, _)) => Pin::new(timer).poll(cx),
+            None => Poll::Ready(()),
+        };
+        is_over.map(|()| Ok(Err(AuthorizationError::unavailable())))
+    }
+}
+
+impl Drop for Check {
+    fn drop(&mut self) {
+        // Code of the application, which may panic.
+        let _ = caught(|| self.future.take());
+    }
+}
+
+impl Place {
+    fn take(waiting: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
+        let place = Self(Arc::clone(waiting));
+        // Without a place, dropping it gives the count back.
+        (waiting.fetch_add(1, Ordering::Relaxed) < limit).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials(fields: &'static [(&'static str, &'static str)]) -> Credentials {
+        let head = OwnedHead::new("POST", "/mcp?token=x", fields);
+        Credentials::new(head, None, Instant::from_millis(7000))
+    }
+
+    #[test]
+    fn a_token_comes_in_one_authorization_field() {
+        let read = credentials(&[("Authorization", "bearer  abc ")]);
+        assert_eq!(read.token(), Some("abc"));
+        assert_eq!(read.authorization(), Some((Scheme::Bearer, "abc")));
+        for fields in [
+            &[("Authorization", "Basic abc")][..],
+            &[("Authorization", "Bearer ")],
+            &[("authorization", "Bearer a"), ("authorization", "Bearer a")],
+            &[],
+        ] {
+            assert_eq!(credentials(fields).authorization(), None);
+        }
+    }
+
+    #[test]
+    fn auth_142_a_bound_token_is_not_a_bearer_token() {
+        let bound = [("Host", "a.example"), ("Authorization", "DPoP abc"), ("DPoP", "proof")];
+        let bound = credentials(Box::leak(Box::new(bound)));
+        assert_eq!(bound.token(), None);
+        assert_eq!(bound.authorization(), Some((Scheme::Dpop, "abc")));
+        assert_eq!(bound.proof(), Some("proof"));
+        assert_eq!((bound.method(), &*bound.url()), ("POST", "http://a.example/mcp"));
+        let public = Credentials { origin: Some("https://b.example".into()), ..bound };
+        assert_eq!(public.url(), "https://b.example/mcp");
+        assert!(!format!("{public:?}").contains("abc"));
+    }
+
+    #[test]
+    fn a_time_is_on_the_clock_of_the_request() {
+        let read = credentials(&[]);
+        assert_eq!(read.time_of(0), read.now());
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let left = read.time_of(unix + 100).saturating_duration_since(read.now()).as_secs();
+        assert!((98..=100).contains(&left), "{left}");
+    }
+}

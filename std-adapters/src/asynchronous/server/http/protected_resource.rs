@@ -1,0 +1,98 @@
+//! Protected resource metadata (RFC 9728).
+
+use serde::Serialize;
+
+/// Protected resource metadata: where a client gets a token for this server (RFC 9728).
+#[derive(Clone, Debug, Serialize)]
+pub struct ProtectedResource {
+    resource: String,
+    authorization_servers: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scopes_supported: Vec<String>,
+    bearer_methods_supported: [&'static str; 1],
+}
+
+impl ProtectedResource {
+    /// Creates the metadata. `resource` is the public URL of the endpoint, e.g.
+    /// `https://mcp.example.com/mcp`; `authorization_server` is the issuer of its tokens.
+    #[must_use]
+    pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
+        Self {
+            resource: resource.into(),
+            authorization_servers: vec![authorization_server.into()],
+            scopes_supported: Vec::new(),
+            bearer_methods_supported: ["header"],
+        }
+    }
+
+    /// Adds an authorization server.
+    #[must_use]
+    pub fn authorization_server(mut self, url: impl Into<String>) -> Self {
+        self.authorization_servers.push(url.into());
+        self
+    }
+
+    /// Sets the supported scopes.
+    #[must_use]
+    pub fn scopes(self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Returns the URL of the metadata: the well-known path, followed by path and query of the
+    /// resource (RFC 9728, 3.1).
+    pub(super) fn url(&self) -> String {
+        let (origin, path, query) = self.split();
+        format!("{origin}{WELL_KNOWN}{path}{query}")
+    }
+
+    /// Returns the paths of the metadata, with and without the path of the resource. The query is
+    /// ignored, because there is only one resource.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let path = self.split().1;
+        let mut paths = vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")];
+        paths.dedup();
+        paths
+    }
+
+    /// Returns scheme and host.
+    pub(super) fn origin(&self) -> &str {
+        self.split().0
+    }
+
+    /// Returns scheme and host, path, and query with its question mark. A path of a single slash is
+    /// empty.
+    fn split(&self) -> (&str, &str, &str) {
+        let host = self.resource.find("://").map_or(0, |at| at + 3);
+        let (url, query) =
+            self.resource.split_at(self.resource.find('?').unwrap_or(self.resource.len()));
+        let path =
+            url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
+        let (origin, path) = url.split_at(path);
+        (origin, if path == "/" { "" } else { path }, query)
+    }
+}
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s8_the_url_of_the_metadata_has_path_and_query_of_the_resource() {
+        let well_known = "/.well-known/oauth-protected-resource";
+        for (resource, url, path) in [
+            ("https://a.example/mcp?x=y", "/mcp?x=y", "/mcp"),
+            ("https://a.example/mcp/", "/mcp/", "/mcp/"),
+            ("https://a.example/mcp/?x=/", "/mcp/?x=/", "/mcp/"),
+            ("https://a.example/?x=y", "?x=y", ""),
+            ("https://a.example?x=/y", "?x=/y", ""),
+            ("https://a.example/", "", ""),
+            ("https://a.example", "", ""),
+        ] {
+            let resource = ProtectedResource::new(resource, "https://auth.example");
+            assert_eq!(resource.url(), format!("https://a.example{well_known}{url}"));
+            assert!(resource.paths().contains(&format!("{well_known}{path}")), "{resource:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Checks of credentials that wait.
+
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use async_io::Timer;
+use futures_lite::future;
+use mcp_sansio::types::TextResult;
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
+};
+use mcp_sansio_adapters::asynchronous::{App, Context};
+
+use crate::site::{CONFIG, Site, modern_with, principal};
+
+/// Takes its time for tokens that say so.
+#[derive(Clone, Default)]
+struct Check {
+    begun: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
+
+struct Counted<'c>(&'c AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Authorizer for Check {
+    async fn check(&self, sent: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        let _counted = Counted(&self.dropped);
+        match sent.token() {
+            None => return Err(AuthorizationError::missing_token()),
+            Some("never") => return pending().await,
+            Some("broken") => {
+                Timer::after(Duration::from_millis(5)).await;
+                panic!("a broken check");
+            }
+            Some("wrong") => {
+                Timer::after(Duration::from_millis(5)).await;
+                return Err(AuthorizationError::invalid_token());
+            }
+            Some("unreachable") => return Err(AuthorizationError::unavailable()),
+            Some("slow") => drop(Timer::after(Duration::from_millis(50)).await),
+            Some(_) => {}
+        }
+        Ok(Arc::new(principal(sent.token().unwrap_or_default())))
+    }
+}
+
+fn who(token: &str) -> String {
+    modern_with("who", &[("Authorization", &format!("Bearer {token}"))])
+}
+
+#[test]
+fn auth_143_a_request_waits_for_the_check_of_its_token() {
+    let site = Site::with(HttpOptions::new().authorize(Check::default()));
+    let mut slow = site.connect();
+    slow.write(&who("slow"));
+    // Others do not wait for it.
+    assert_eq!(site.send(&who("anna")).text(), "anna");
+    site.wait_for(1, 1);
+    assert_eq!(slow.answer().text(), "slow");
+    let wrong = site.send(&who("wrong"));
+    assert_eq!(wrong.status, 401);
+    assert_eq!(wrong.field("www-authenticate"), Some("Bearer error=\"invalid_token\""));
+    assert_eq!(site.send(&who("broken")).status, 500);
+    site.wait_for(2, 2);
+}
+
+#[test]
+fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
+    let limit = Duration::from_millis(50);
+    let options = HttpOptions::new().authorize(Check::default()).authorize_timeout(limit);
+    let site = Site::with(options);
+    for token in ["unreachable", "never"] {
+        let answer = site.send(&who(token));
+        assert_eq!(answer.status, 503, "{token}");
+        assert_eq!(answer.field("www-authenticate"), None);
+        assert_eq!(answer.field("retry-after"), Some("5"));
+    }
+    site.wait_for(0, 0);
+}
+
+#[test]
+fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
+    let site = Site::with(HttpOptions::new().authorize(Check::default()).max_waiting_checks(2));
+    let mut waiting = [site.connect(), site.connect()];
+    waiting.iter_mut().for_each(|client| client.write(&who("never")));
+    let end = Instant::now() + Duration::from_secs(10);
+    while site.send(&who("slow")).status != 503 {
+        assert!(Instant::now() < end);
+    }
+    assert_eq!(site.send(&who("anna")).text(), "anna");
+}
+
+#[test]
+fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
+    let check = Check::default();
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new("done")) });
+    let server = HttpServer::new(&app, HttpOptions::new().authorize(check.clone())).unwrap();
+    let fields = |token| [("Host", "localhost"), ("Authorization", token)];
+    let requests = async {
+        let mut slow = server.exchange("GET", "/mcp", fields("Bearer slow"));
+        slow.end_body();
+        // The credentials are in order, but there is no session.
+        assert_eq!(slow.response().await.status, 405);
+        let mut never = server.exchange("POST", "/mcp", fields("Bearer never"));
+        {
+            let mut response = pin!(never.response());
+            assert!(future::poll_once(response.as_mut()).await.is_none());
+        }
+        let counts = || (check.begun.load(Ordering::SeqCst), check.dropped.load(Ordering::SeqCst));
+        assert_eq!(counts(), (2, 1));
+        drop(never);
+        assert_eq!(counts(), (2, 2));
+        // What needs no credentials does not check them.
+        let mut preflight = server.exchange("OPTIONS", "/mcp", fields("Bearer never"));
+        assert_eq!(preflight.response().await.status, 204);
+        assert_eq!(counts(), (2, 2));
+        app.broadcaster().shut_down();
+    };
+    future::block_on(future::zip(server.run(&app), requests));
+}
