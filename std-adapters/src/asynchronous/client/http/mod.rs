@@ -88,6 +88,8 @@ mod inbox;
 mod jobs;
 mod link;
 mod listen;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod post;
 mod queue;
 mod reconnect;
