@@ -1,19 +1,53 @@
 //! Authorization (2025-03-26 and later, basic/authorization) without I/O: OAuth 2.1 and its
 //! extensions that MCP uses.
+//!
+//! A client has an [`AuthorizationState`] and a [`Setup`] for each MCP server, and opens a view for
+//! its calls:
+//!
+//! | what happens | what to do |
+//! | --- | --- |
+//! | the program starts | [`load`](Authorization::load) the record that was kept |
+//! | a request is to be sent | if [`is_due`](Authorization::is_due), take steps; then add its [`fields`](Authorization::fields), and remember the [`generation`](Authorization::generation) |
+//! | a response with status 401 or 403 arrives | [`challenged`](Authorization::challenged) says whether to send the request again, to take steps before that, or to report it |
+//! | another response arrives | [`observed`](Authorization::observed) |
+//! | steps are to be taken | do what [`step`](Authorization::step) says, and answer it, until [`Step::Ready`] or [`Step::Failed`] |
+//!
+//! A flow takes at most 12 requests and 3 pages for a person. What it asks of servers, and refuses,
+//! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
 
 mod address;
+mod arena;
+mod failure;
+mod flow_client;
+mod flow_discovery;
+mod flow_mcp;
+mod flow_person;
+mod flow_refresh;
+mod flow_steps;
+mod flow_token;
 pub mod form;
 mod metadata;
+mod record;
 mod redirect;
 pub mod scope;
+mod setup;
+mod state;
+mod step;
 mod token;
+mod unix_time;
 mod url;
 mod writer;
 
 pub use address::AddressKind;
+pub use failure::{Failure, Lost, Reason};
 pub use form::{Encoded, Form};
 pub use metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
+pub use record::RecordError;
 pub use redirect::{RedirectAnswer, RedirectError, RedirectOutcome};
+pub use setup::{Grant, IdentityProvider, Policy, RegisteredClient, Setup, TokenEndpointAuth};
+pub use state::{Authorization, AuthorizationState};
+pub use step::{Attempts, NotReady, Purpose, Reaction, Request, Step};
 pub use token::{OAuthError, TokenResponse, TokenType};
+pub use unix_time::UnixTime;
 pub use url::{Host, Place, Url, UrlRules, WellKnown, resource_matches};
 pub use writer::{Full, Writer};

@@ -1,0 +1,452 @@
+//! The memory of a client's authorization: texts under keys, in borrowed memory of a fixed size.
+
+use zeroize::Zeroize;
+
+use super::writer::Writer;
+use crate::bytes::copy;
+use crate::json::Decimal;
+
+/// What a text is. The number is part of the [record](super::Authorization::record): it is never
+/// given to another text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Tag {
+    // Kept in the record, for the server.
+    /// The URL of the MCP server.
+    Endpoint = 1,
+    /// The identifier of the resource, which goes into each request (RFC 8707).
+    Resource,
+    /// The issuer to which configured credentials that name none are bound.
+    BoundIssuer,
+    // Kept in the record, for an issuer.
+    Issuer,
+    TokenEndpoint,
+    AuthorizationEndpoint,
+    RegistrationEndpoint,
+    /// What the issuer's metadata lists, as a number.
+    ServerFlags,
+    /// When the issuer's metadata was read, in Unix seconds.
+    ReadAt,
+    ClientId,
+    ClientSecret,
+    /// How the client authenticates at the token endpoint, as a number.
+    ClientMethod,
+    /// When the secret ends, in Unix seconds.
+    SecretEnds,
+    /// The redirect URI that was registered.
+    RegisteredRedirect,
+    /// The client to which the tokens belong.
+    TokenClient,
+    AccessToken,
+    RefreshToken,
+    /// `DPoP`, where the token is bound to a key.
+    TokenType,
+    /// When the access token is renewed, in Unix seconds: shortly before its end.
+    TokenDue,
+    GrantedScope,
+    /// The scope that was asked for, with which a step-up is united. It outlives the tokens.
+    AskedScope,
+    // Of a flow.
+    ChallengeUrl = 64,
+    /// A text that is looked at before it is kept.
+    Decoded,
+    ChallengeScope,
+    /// The scopes of the resource's metadata.
+    ResourceScope,
+    /// The redirect URI of this flow.
+    Redirect,
+    State,
+    Verifier,
+    Code,
+    /// The identity token, or the platform's token.
+    Assertion,
+    /// The assertion of the identity provider for the authorization server.
+    Grant,
+    // Of a token response, in the order of the tags that they replace.
+    NewClient,
+    NewAccessToken,
+    NewRefreshToken,
+    NewType,
+    NewDue,
+    NewScope,
+    // Of a request.
+    Url,
+    Body,
+    Credentials,
+    Proof,
+    /// The URL for a person.
+    Shown,
+    // Nonces for proofs.
+    ServerNonce,
+    ResourceNonce,
+    ProviderNonce,
+    // Of a failure.
+    FailureUrl,
+    FailureAnswer,
+}
+
+/// A tag, and the issuer that it is about: 0 for none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    number: u8,
+    pub(super) group: u8,
+}
+
+impl From<Tag> for Key {
+    fn from(tag: Tag) -> Self {
+        tag.of(0)
+    }
+}
+
+impl Tag {
+    /// The tag for the issuer with this number.
+    pub(super) const fn of(self, group: u8) -> Key {
+        Key { number: self as u8, group }
+    }
+}
+
+impl Key {
+    /// Whether the text is kept in the record.
+    pub(super) const fn is_kept(self) -> bool {
+        self.number < Tag::ChallengeUrl as u8
+    }
+
+    /// Whether the text is one of those between two tags, both included.
+    pub(super) const fn is_within(self, first: Tag, last: Tag) -> bool {
+        self.number >= first as u8 && self.number <= last as u8
+    }
+
+    /// Whether the text belongs to an issuer.
+    pub(super) const fn is_of_issuer(self) -> bool {
+        self.is_within(Tag::Issuer, Tag::AskedScope)
+    }
+
+    /// Whether an entry of a record may have this key.
+    pub(super) const fn is_valid_in_record(self) -> bool {
+        if self.is_of_issuer() {
+            self.group > 0 && self.group <= MAX_ISSUERS
+        } else {
+            self.is_within(Tag::Endpoint, Tag::BoundIssuer) && self.group == 0
+        }
+    }
+}
+
+/// The texts, one behind the other: tag, group, length in two bytes, bytes. All bytes behind the
+/// last one are zero.
+pub(super) struct Arena<'m> {
+    memory: &'m mut [u8],
+    len: &'m mut usize,
+}
+
+/// The texts of an arena while another one is written.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'m>(&'m [u8]);
+
+/// The arena has no room for a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct NoRoom;
+
+impl<'m> Arena<'m> {
+    pub(super) fn new(memory: &'m mut [u8], len: &'m mut usize) -> Self {
+        Self { memory, len }
+    }
+
+    pub(super) fn entries(&self) -> Entries<'_> {
+        Entries(self.memory.get(..*self.len).unwrap_or_default())
+    }
+
+    pub(super) fn get(&self, key: impl Into<Key>) -> Option<&str> {
+        self.entries().get(key)
+    }
+
+    pub(super) fn has(&self, key: impl Into<Key>) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Replaces a text. On an error the old one is still there.
+    pub(super) fn set(&mut self, key: impl Into<Key>, text: &str) -> Result<(), NoRoom> {
+        self.write(key, |_, out| {
+            out.put(text);
+            Ok(())
+        })
+    }
+
+    /// Replaces a text, or removes it.
+    pub(super) fn set_or_remove(
+        &mut self,
+        key: impl Into<Key>,
+        text: Option<&str>,
+    ) -> Result<(), NoRoom> {
+        let key = key.into();
+        match text {
+            Some(text) => self.set(key, text),
+            None => {
+                self.remove(key);
+                Ok(())
+            }
+        }
+    }
+
+    /// Replaces a text by one that is written from the others. On an error the old one is still
+    /// there.
+    pub(super) fn write<E: From<NoRoom>>(
+        &mut self,
+        key: impl Into<Key>,
+        text: impl FnOnce(Entries<'_>, &mut Writer<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let key = key.into();
+        let end = *self.len;
+        let (entries, free) = self.memory.split_at_mut_checked(end).ok_or(NoRoom)?;
+        let (head, free) = free.split_first_chunk_mut::<HEAD>().ok_or(NoRoom)?;
+        let room = free.len().min(usize::from(u16::MAX));
+        let free = free.get_mut(..room).ok_or(NoRoom)?;
+        let mut out = Writer::new(free);
+        let written = text(Entries(entries), &mut out)
+            .and_then(|()| out.finish().map(str::len).map_err(|_| NoRoom.into()));
+        match written {
+            Ok(len) => {
+                let [low, high] = (len as u16).to_le_bytes();
+                *head = [key.number, key.group, low, high];
+                *self.len = end + HEAD + len;
+                self.remove_first(key, end);
+                Ok(())
+            }
+            Err(error) => {
+                self.erase(end, end + HEAD + room);
+                Err(error)
+            }
+        }
+    }
+
+    /// Replaces a text by a copy of another one; removes it if there is no such text.
+    pub(super) fn copy(&mut self, from: impl Into<Key>, to: impl Into<Key>) -> Result<(), NoRoom> {
+        let (from, to) = (from.into(), to.into());
+        if !self.has(from) {
+            self.remove(to);
+            return Ok(());
+        }
+        self.write(to, |entries, out| {
+            out.put(entries.get(from).unwrap_or_default());
+            Ok(())
+        })
+    }
+
+    pub(super) fn number(&self, key: impl Into<Key>) -> Option<u64> {
+        self.get(key)?.parse().ok()
+    }
+
+    pub(super) fn set_number(&mut self, key: impl Into<Key>, number: u64) -> Result<(), NoRoom> {
+        self.write(key, |_, out| {
+            out.put(
+                core::str::from_utf8(Decimal::new(number, false).as_bytes()).unwrap_or_default(),
+            );
+            Ok(())
+        })
+    }
+
+    pub(super) fn remove(&mut self, key: impl Into<Key>) {
+        let key = key.into();
+        self.remove_first(key, *self.len);
+    }
+
+    /// Erases the texts whose key does not fit.
+    pub(super) fn retain(&mut self, mut fits: impl FnMut(Key) -> bool) {
+        let (mut from, mut to, end) = (0, 0, *self.len);
+        while let Some((key, size)) = self.header(from, end) {
+            if fits(key) {
+                self.shift(from, to, size);
+                to += size;
+            }
+            from += size;
+        }
+        *self.len = to;
+        self.erase(to, end);
+    }
+
+    /// Gives a text another key; erases what was there.
+    pub(super) fn rename(&mut self, from: Key, to: Key) {
+        self.remove(to);
+        let (mut at, end) = (0, *self.len);
+        while let Some((key, size)) = self.header(at, end) {
+            if key == from
+                && let Some([number, group]) = self.memory.get_mut(at..at + 2)
+            {
+                (*number, *group) = (to.number, to.group);
+                return;
+            }
+            at += size;
+        }
+    }
+
+    /// Returns how many bytes all texts can have together, with four bytes for each.
+    pub(super) fn capacity(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Erases everything.
+    pub(super) fn clear(&mut self) {
+        *self.len = 0;
+        self.memory.zeroize();
+    }
+
+    /// Erases the first text with the key among those before `end`.
+    fn remove_first(&mut self, key: Key, end: usize) {
+        let mut at = 0;
+        while let Some((other, size)) = self.header(at, end) {
+            if other == key {
+                let len = *self.len;
+                self.shift(at + size, at, len.saturating_sub(at + size));
+                *self.len = len - size;
+                self.erase(len - size, len);
+                return;
+            }
+            at += size;
+        }
+    }
+
+    /// Returns the key of the text at a place, and its size with the header.
+    fn header(&self, at: usize, end: usize) -> Option<(Key, usize)> {
+        let (key, bytes) = Entries(self.memory.get(..end)?).at(at)?;
+        Some((key, HEAD + bytes.len()))
+    }
+
+    /// Moves bytes towards the start.
+    fn shift(&mut self, from: usize, to: usize, len: usize) {
+        for at in 0..len {
+            let byte = self.memory.get(from + at).copied().unwrap_or_default();
+            if let Some(place) = self.memory.get_mut(to + at) {
+                *place = byte;
+            }
+        }
+    }
+
+    fn erase(&mut self, from: usize, to: usize) {
+        self.memory.get_mut(from..to).unwrap_or_default().zeroize();
+    }
+}
+
+impl<'m> Entries<'m> {
+    /// Wraps the entries of a record. Entries behind an invalid one are not seen.
+    pub(super) const fn of_record(record: &'m [u8]) -> Self {
+        Self(record)
+    }
+
+    pub(super) fn get(self, key: impl Into<Key>) -> Option<&'m str> {
+        let key = key.into();
+        let (_, bytes) = self.iter().find(|(other, _)| *other == key)?;
+        core::str::from_utf8(bytes).ok()
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = (Key, &'m [u8])> {
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let (key, bytes) = self.at(at)?;
+            at += HEAD + bytes.len();
+            Some((key, bytes))
+        })
+    }
+
+    /// Whether the entries end where the memory ends.
+    pub(super) fn is_complete(self) -> bool {
+        self.iter().map(|(_, bytes)| HEAD + bytes.len()).sum::<usize>() == self.0.len()
+    }
+
+    /// Copies the entries that are kept, as they stand here, and returns their size.
+    pub(super) fn copy_kept(self, out: &mut [u8]) -> Option<usize> {
+        let mut end = 0;
+        for (key, bytes) in self.iter().filter(|(key, _)| key.is_kept()) {
+            end += put_entry(key, bytes, out.get_mut(end..)?)?;
+        }
+        Some(end)
+    }
+
+    fn at(self, at: usize) -> Option<(Key, &'m [u8])> {
+        let (head, rest) = self.0.get(at..)?.split_first_chunk::<HEAD>()?;
+        let [number, group, low, high] = *head;
+        let len = usize::from(u16::from_le_bytes([low, high]));
+        Some((Key { number, group }, rest.get(..len)?))
+    }
+}
+
+/// Writes an entry as it stands in an arena, and returns its size.
+pub(super) fn put_entry(key: Key, bytes: &[u8], out: &mut [u8]) -> Option<usize> {
+    let (head, rest) = out.split_first_chunk_mut::<HEAD>()?;
+    let [low, high] = u16::try_from(bytes.len()).ok()?.to_le_bytes();
+    copy(bytes, rest.get_mut(..bytes.len())?);
+    *head = [key.number, key.group, low, high];
+    Some(HEAD + bytes.len())
+}
+
+/// The number of issuers whose credentials are kept.
+pub(super) const MAX_ISSUERS: u8 = 4;
+/// Length of the header of a text: tag, group, length.
+const HEAD: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn texts_are_replaced_and_what_they_were_is_erased() {
+        let (mut memory, mut len) = (vec![0; 64], 0);
+        let mut arena = Arena::new(&mut memory, &mut len);
+        arena.set(Tag::Issuer.of(1), "first").unwrap();
+        arena.set(Tag::Code, "secret").unwrap();
+        arena.set(Tag::Issuer.of(2), "second").unwrap();
+        arena.set(Tag::Issuer.of(1), "1").unwrap();
+        assert_eq!(arena.get(Tag::Issuer.of(1)), Some("1"));
+        assert_eq!(arena.get(Tag::Issuer.of(2)), Some("second"));
+        assert_eq!(arena.get(Tag::Code), Some("secret"));
+        arena.remove(Tag::Code);
+        arena.set_number(Tag::TokenDue.of(1), 1_700_000_000).unwrap();
+        assert_eq!(arena.number(Tag::TokenDue.of(1)), Some(1_700_000_000));
+        arena.retain(|key| key.group != 2);
+        assert_eq!(arena.get(Tag::Issuer.of(2)), None);
+        assert_eq!(arena.entries().iter().count(), 2);
+        assert!(memory.windows(3).all(|part| part != b"sec"));
+        assert!(memory[len..].iter().all(|byte| *byte == 0));
+    }
+
+    #[test]
+    fn auth_113_a_text_without_room_leaves_the_old_one_and_no_trace() {
+        let (mut memory, mut len) = (vec![0; 16], 0);
+        let mut arena = Arena::new(&mut memory, &mut len);
+        arena.set(Tag::Code, "abcd").unwrap();
+        // Both texts are there for a moment.
+        assert_eq!(arena.set(Tag::Code, "secret"), Err(NoRoom));
+        assert_eq!(arena.get(Tag::Code), Some("abcd"));
+        assert_eq!(*arena.len, 8);
+        let failed = arena.write(Tag::State, |entries, out| {
+            out.put(entries.get(Tag::Code).unwrap());
+            Err(NoRoom)
+        });
+        assert_eq!(failed, Err(NoRoom));
+        assert_eq!(&memory[8..], [0; 8]);
+        Arena::new(&mut memory, &mut len).clear();
+        assert_eq!((memory, len), (vec![0; 16], 0));
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_entries_without_a_panic() {
+        let mut seed = 7u32;
+        for size in 0..200 {
+            let mut memory = vec![0; size];
+            for byte in &mut memory {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *byte = (seed >> 24) as u8 & 7;
+            }
+            let entries = Entries::of_record(&memory);
+            let count = entries.iter().count();
+            assert!(count * HEAD <= size);
+            let mut len = size;
+            let mut arena = Arena::new(&mut memory, &mut len);
+            arena.retain(|key| key.group % 2 == 0);
+            arena.remove(Tag::Issuer.of(1));
+            assert_eq!(arena.get(Tag::Issuer.of(1)), None);
+        }
+    }
+}

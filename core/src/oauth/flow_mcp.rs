@@ -1,0 +1,227 @@
+//! Requests to the MCP server: their fields, and what its challenges lead to.
+
+use core::fmt;
+
+use super::arena::Tag;
+use super::flow_token::DPOP;
+use super::scope;
+use super::state::{Authorization, Phase, StepUp};
+use super::step::{Attempts, NotReady, Reaction};
+use super::unix_time::UnixTime;
+use super::url::Url;
+use crate::http::ResponseHead;
+use crate::http::client::{Challenge, challenges};
+
+impl Authorization<'_> {
+    /// Passes name and value of the header fields of a request to `put`: none without a token, and
+    /// none for a URL of another origin than the server's. A request that is repeated needs new
+    /// ones.
+    ///
+    /// # Errors
+    /// [`NotReady`]: nothing has been passed to `put`.
+    pub fn fields(
+        &mut self,
+        now: Option<UnixTime>,
+        random: &mut dyn FnMut(&mut [u8]),
+        method: &str,
+        url: &str,
+        put: &mut dyn FnMut(&str, &dyn fmt::Display),
+    ) -> Result<(), NotReady> {
+        let _ = (now, random, method);
+        let issuer = self.flow.tokens;
+        if !self.has_token() {
+            return if self.flow.phase.is_running() { Err(NotReady::Authorizing) } else { Ok(()) };
+        }
+        let is_ours = match (Url::parse(url), Url::parse(self.setup.endpoint)) {
+            (Ok(url), Ok(endpoint)) => url.is_same_origin(endpoint),
+            _ => false,
+        };
+        self.flow.is_unused = false;
+        if is_ours && let Some(token) = self.arena.get(Tag::AccessToken.of(issuer)) {
+            put("authorization", &format_args!("Bearer {token}"));
+        }
+        Ok(())
+    }
+
+    /// Returns a number that is another one for each access token; 0 without one. It is kept beside
+    /// a request, for [`challenged`](Self::challenged).
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        if self.has_token() { self.flow.generation } else { 0 }
+    }
+
+    fn has_token(&self) -> bool {
+        self.arena.has(Tag::AccessToken.of(self.flow.tokens))
+    }
+
+    /// Takes the head of any response of the MCP server: it may have a nonce for proofs.
+    pub fn observed(&mut self, head: &ResponseHead<'_>) {
+        self.keep_nonce_as(Tag::ResourceNonce, head);
+    }
+
+    /// Takes a response with status 401 or 403 to a request that was sent with the fields of this
+    /// [generation](Self::generation).
+    pub fn challenged(
+        &mut self,
+        head: &ResponseHead<'_>,
+        generation: u32,
+        attempts: &mut Attempts,
+    ) -> Reaction {
+        self.observed(head);
+        let challenge =
+            challenges(head).find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"));
+        let error = challenge.and_then(|challenge| challenge.get("error"));
+        let is_step_up = match (head.status, error) {
+            (401, _) => false,
+            (403, Some("insufficient_scope")) => true,
+            _ => return Reaction::Report,
+        };
+        let present = self.generation();
+        if present > 0 && present != generation {
+            return attempts.take_again();
+        }
+        if self.flow.phase.is_running() {
+            return attempts.take_again().and(Reaction::Authorize);
+        }
+        let count = if is_step_up { &mut attempts.forbidden } else { &mut attempts.unauthorized };
+        if *count >= MAX_ATTEMPTS {
+            return Reaction::Report;
+        }
+        *count += 1;
+        if is_step_up { self.begin_step_up(challenge) } else { self.begin_challenged(challenge) }
+    }
+
+    /// Begins the flow after a 401: the metadata is read anew, since the authorization server may
+    /// have changed.
+    fn begin_challenged(&mut self, challenge: Option<Challenge<'_>>) -> Reaction {
+        let get = |name| challenge.and_then(|challenge| challenge.get(name));
+        let url = get("resource_metadata");
+        self.restart(if url.is_some() {
+            Phase::ChallengeMetadata
+        } else {
+            Phase::ResourceMetadata { at_root: false }
+        });
+        self.keep_challenge(challenge, url, get("scope").filter(|scope| scope::is_valid(scope)))
+    }
+
+    /// Begins the flow after a 403 that names scopes: they are asked for with those that were asked
+    /// for before. A scope that was asked for in vain is asked for once more, and then no longer.
+    fn begin_step_up(&mut self, challenge: Option<Challenge<'_>>) -> Reaction {
+        let wanted = challenge.and_then(|challenge| challenge.get("scope"));
+        let narrow = self.setup.scope;
+        let Some(wanted) = wanted.filter(|wanted| {
+            scope::is_valid(wanted)
+                && scope::tokens(wanted)
+                    .any(|token| narrow.is_none_or(|narrow| scope::contains(narrow, token)))
+        }) else {
+            return Reaction::Report;
+        };
+        if self.flow.tokens == 0 || self.flow.count_step_up(scope_hash(wanted)).is_none() {
+            return Reaction::Report;
+        }
+        self.restart(Phase::Server);
+        self.flow.issuer = self.flow.tokens;
+        self.flow.tried.step_up = true;
+        self.keep_challenge(challenge, None, Some(wanted))
+    }
+
+    fn keep_challenge(
+        &mut self,
+        challenge: Option<Challenge<'_>>,
+        url: Option<&str>,
+        wanted: Option<&str>,
+    ) -> Reaction {
+        self.flow.wants_proof =
+            challenge.is_some_and(|challenge| challenge.scheme.eq_ignore_ascii_case(DPOP));
+        let kept = self.arena.set_or_remove(Tag::ChallengeUrl, url);
+        let kept = kept.and_then(|()| self.arena.set_or_remove(Tag::ChallengeScope, wanted));
+        if let Err(error) = kept {
+            self.fail(error.into());
+        }
+        Reaction::Authorize
+    }
+
+    /// Keeps the nonce of a server to which this phase sends a request.
+    pub(super) fn keep_nonce(&mut self, head: &ResponseHead<'_>) {
+        match self.flow.phase {
+            Phase::Provider => self.keep_nonce_as(Tag::ProviderNonce, head),
+            Phase::Token | Phase::Refresh => self.keep_nonce_as(Tag::ServerNonce, head),
+            _ => {}
+        }
+    }
+
+    fn keep_nonce_as(&mut self, tag: Tag, head: &ResponseHead<'_>) {
+        let nonce = head.fields.get("dpop-nonce").filter(|nonce| {
+            // RFC 9449, 8.1.
+            let is_valid = |byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+            !nonce.is_empty() && nonce.len() <= MAX_NONCE && nonce.bytes().all(is_valid)
+        });
+        if let Some(nonce) = nonce {
+            // Without room the server asks again.
+            let _ = self.arena.set(tag, nonce);
+        }
+    }
+}
+
+impl Attempts {
+    /// Creates the attempts of a request that was not sent yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { unauthorized: 0, forbidden: 0, again: 0 }
+    }
+
+    fn take_again(&mut self) -> Reaction {
+        if self.again >= MAX_AGAIN {
+            return Reaction::Report;
+        }
+        self.again += 1;
+        Reaction::SendAgain
+    }
+}
+
+impl Reaction {
+    fn and(self, other: Self) -> Self {
+        if self == Self::Report { self } else { other }
+    }
+}
+
+impl super::state::Flow {
+    /// Counts a request for more scope; `None` if there were enough.
+    fn count_step_up(&mut self, scope: u32) -> Option<()> {
+        let known = self.step_ups.iter().position(|step_up| step_up.scope == scope);
+        let mut step_up = match known {
+            Some(at) => self.step_ups.get(at).copied()?,
+            None => StepUp { scope, count: 0 },
+        };
+        if step_up.count >= MAX_ATTEMPTS {
+            return None;
+        }
+        step_up.count += 1;
+        // The last one stands first.
+        let end = known.unwrap_or(self.step_ups.len() - 1);
+        for at in (0..end).rev() {
+            let before = self.step_ups.get(at).copied()?;
+            *self.step_ups.get_mut(at + 1)? = before;
+        }
+        *self.step_ups.first_mut()? = step_up;
+        Some(())
+    }
+}
+
+/// Returns a hash of the set of tokens, in any order.
+fn scope_hash(wanted: &str) -> u32 {
+    scope::tokens(wanted).fold(0, |sum: u32, token| {
+        // FNV-1a.
+        let hash = token
+            .bytes()
+            .fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        sum.wrapping_add(hash)
+    })
+}
+
+/// Authorizations for the same request, each for 401 and for 403.
+const MAX_ATTEMPTS: u8 = 2;
+/// How often a request is sent again, since another one has brought a new token meanwhile.
+const MAX_AGAIN: u8 = 4;
+/// Maximum length of a nonce, in bytes.
+const MAX_NONCE: usize = 256;

@@ -1,0 +1,238 @@
+//! Token requests, and their answers.
+
+use super::arena::Tag;
+use super::failure::Reason;
+use super::flow_client::Client;
+use super::flow_discovery::ServerFlags;
+use super::form::{self, Form};
+use super::metadata::DocumentError;
+use super::scope;
+use super::setup::{Grant, TokenEndpointAuth};
+use super::state::{Authorization, Phase, Result, decode, is_token};
+use super::token::{OAuthError, TokenResponse, TokenType};
+use super::unix_time::UnixTime;
+use crate::http::ResponseHead;
+use crate::json::encode_base64;
+
+impl Authorization<'_> {
+    /// Writes the token request of this phase.
+    pub(super) fn write_token_request(
+        &mut self,
+        _now: Option<UnixTime>,
+        _random: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<()> {
+        let (setup, phase, issuer) = (self.setup, self.flow.phase, self.flow.issuer);
+        let provider = match &setup.grant {
+            Grant::Enterprise(provider) if phase == Phase::Provider => Some(provider),
+            _ => None,
+        };
+        let flags = if provider.is_some() { ServerFlags(0) } else { self.server_flags() };
+        match provider {
+            Some(provider) => self.arena.set(Tag::Url, provider.token_endpoint)?,
+            None => self.arena.copy(Tag::TokenEndpoint.of(issuer), Tag::Url)?,
+        }
+        if matches!(setup.grant, Grant::ClientCredentials) && phase == Phase::Token {
+            self.write_asked_scope()?;
+        }
+        let client = match provider {
+            Some(provider) => Some(Client::registered(&provider.client)),
+            None => Client::find(setup, self.arena.entries(), issuer),
+        };
+        let method = client.ok_or(Reason::Cancelled)?.method(flags);
+        if method == TokenEndpointAuth::Basic {
+            // Id and secret are form-encoded each (RFC 6749, 2.3.1).
+            self.arena.write(Tag::Decoded, |entries, out| {
+                let client = match provider {
+                    Some(provider) => Some(Client::registered(&provider.client)),
+                    None => Client::find(setup, entries, issuer),
+                };
+                let client = client.ok_or(Reason::Cancelled)?;
+                form::encode(client.id, out);
+                out.put(":");
+                form::encode(client.secret.unwrap_or_default(), out);
+                Ok::<_, Reason>(())
+            })?;
+            self.arena.write(Tag::Credentials, |entries, out| {
+                out.put("Basic ");
+                let decoded = entries.get(Tag::Decoded).unwrap_or_default();
+                for group in decoded.as_bytes().chunks(3) {
+                    let mut text = [0; 4];
+                    encode_base64(group, &mut text);
+                    out.put(core::str::from_utf8(&text).unwrap_or_default());
+                }
+                Ok::<_, Reason>(())
+            })?;
+            self.arena.remove(Tag::Decoded);
+        }
+        self.arena.write(Tag::Body, |entries, out| {
+            let client = match provider {
+                Some(provider) => Some(Client::registered(&provider.client)),
+                None => Client::find(setup, entries, issuer),
+            };
+            let client = client.ok_or(Reason::Cancelled)?;
+            let text = |tag| entries.get(tag).unwrap_or_default();
+            let of_issuer = |tag: Tag| entries.get(tag.of(issuer));
+            let mut form = Form::new(out);
+            match (phase, &setup.grant) {
+                (Phase::Refresh, _) => {
+                    form.pair("grant_type", "refresh_token")
+                        .pair_if("refresh_token", of_issuer(Tag::RefreshToken));
+                }
+                (Phase::Provider, _) => {
+                    form.pair("grant_type", TOKEN_EXCHANGE)
+                        .pair("requested_token_type", ID_JAG)
+                        .pair("subject_token", text(Tag::Assertion))
+                        .pair("subject_token_type", ID_TOKEN)
+                        .pair_if("audience", of_issuer(Tag::Issuer))
+                        .pair_if("scope", entries.get(Tag::ChallengeScope));
+                }
+                (_, Grant::AuthorizationCode) => {
+                    form.pair("grant_type", "authorization_code")
+                        .pair("code", text(Tag::Code))
+                        .pair("redirect_uri", text(Tag::Redirect))
+                        .pair("code_verifier", text(Tag::Verifier));
+                }
+                (_, Grant::ClientCredentials) => {
+                    form.pair("grant_type", "client_credentials")
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                }
+                (_, Grant::Enterprise(_)) => {
+                    form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Grant));
+                }
+                (_, Grant::WorkloadIdentity) => {
+                    form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Assertion));
+                }
+            }
+            form.pair("resource", text(Tag::Resource));
+            match method {
+                TokenEndpointAuth::Basic => {}
+                TokenEndpointAuth::Post => {
+                    form.pair("client_id", client.id).pair_if("client_secret", client.secret);
+                }
+                TokenEndpointAuth::None | TokenEndpointAuth::PrivateKeyJwt => {
+                    form.pair("client_id", client.id);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes the response to the last token request of a flow.
+    pub(super) fn token(
+        &mut self,
+        now: Option<UnixTime>,
+        head: &ResponseHead<'_>,
+        body: &[u8],
+    ) -> Result<()> {
+        if head.status != 200 {
+            let error = OAuthError::parse(body);
+            let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
+            if is("invalid_client") && self.can_register_again() {
+                self.flow.tried.another_client = true;
+                self.drop_client();
+                self.flow.keep_due = true;
+                self.flow.phase = Phase::Client;
+                return Ok(());
+            }
+            return Err(Reason::Token(head.status));
+        }
+        self.keep_tokens(now, body)
+    }
+
+    /// Whether the client was registered by this flow or an earlier one, and can be once more.
+    pub(super) fn can_register_again(&self) -> bool {
+        !self.flow.tried.another_client && self.of_issuer(Tag::RegisteredRedirect).is_some()
+    }
+
+    /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
+    pub(super) fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> Result<()> {
+        let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
+        let token_type = answer.token_type().ok_or(Reason::TokenType)?;
+        if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {
+            return Err(Reason::TokenType);
+        }
+        let granted = answer.scope().filter(|scope| !scope.inner().is_empty());
+        let is_valid = |scope: &str| scope::is_valid(scope);
+        if granted.is_some_and(|scope| !scope.as_plain().is_some_and(is_valid)) {
+            return Err(Reason::Document(DocumentError::Invalid("scope")));
+        }
+        let issuer = self.flow.issuer;
+        let is_refresh = self.flow.phase == Phase::Refresh;
+        // The new tokens stand beside the old ones until all of them are there.
+        self.write_new(Tag::NewAccessToken, answer.access_token())?;
+        match answer.refresh_token() {
+            Some(token) => self.write_new(Tag::NewRefreshToken, token)?,
+            None if is_refresh => {
+                self.arena.copy(Tag::RefreshToken.of(issuer), Tag::NewRefreshToken)?;
+            }
+            None => self.arena.remove(Tag::NewRefreshToken),
+        }
+        match granted {
+            Some(scope) => self.write_new(Tag::NewScope, scope)?,
+            None if is_refresh => self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope)?,
+            None => self.arena.copy(Tag::AskedScope.of(issuer), Tag::NewScope)?,
+        }
+        let setup = self.setup;
+        self.arena.write(Tag::NewClient, |entries, out| {
+            let client = Client::find(setup, entries, issuer);
+            out.put(client.ok_or(Reason::Cancelled)?.id);
+            Ok::<_, Reason>(())
+        })?;
+        if token_type == TokenType::Dpop {
+            self.arena.set(Tag::NewType, DPOP)?;
+        }
+        if let Some((now, expires_in)) = now.zip(answer.expires_in().filter(|secs| *secs > 0)) {
+            let due = expires_in - EARLY.min(expires_in / 2);
+            self.arena.set_number(Tag::NewDue, now.as_secs().saturating_add(due))?;
+        }
+        self.arena.retain(|key| !is_token(key));
+        for (new, tag) in [
+            (Tag::NewClient, Tag::TokenClient),
+            (Tag::NewAccessToken, Tag::AccessToken),
+            (Tag::NewRefreshToken, Tag::RefreshToken),
+            (Tag::NewType, Tag::TokenType),
+            (Tag::NewDue, Tag::TokenDue),
+            (Tag::NewScope, Tag::GrantedScope),
+        ] {
+            self.arena.rename(new.into(), tag.of(issuer));
+        }
+        self.drop_flow();
+        self.flow.is_unused = true;
+        self.flow.tokens = issuer;
+        self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
+        self.flow.keep_due = true;
+        self.flow.phase = Phase::Idle;
+        Ok(())
+    }
+
+    fn write_new(&mut self, tag: Tag, text: crate::JsonStr<'_>) -> Result<()> {
+        self.arena.write(tag, |_, out| {
+            decode(text, out);
+            Ok(())
+        })
+    }
+
+    /// Takes the response of the identity provider (RFC 8693, 2.2).
+    pub(super) fn provided(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> Result<()> {
+        if head.status != 200 {
+            return Err(Reason::Provider(head.status));
+        }
+        // Its token type is `N_A`.
+        let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
+        if answer.issued_token_type().is_none_or(|issued| issued != *ID_JAG) {
+            return Err(Reason::TokenType);
+        }
+        self.write_new(Tag::Grant, answer.access_token())?;
+        self.arena.remove(Tag::Assertion);
+        self.flow.phase = Phase::Token;
+        Ok(())
+    }
+}
+
+pub(super) const DPOP: &str = "DPoP";
+/// How long before its end a token is renewed, in seconds, or after half of a shorter life.
+const EARLY: u64 = 30;
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";

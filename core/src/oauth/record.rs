@@ -1,0 +1,110 @@
+//! What is kept between two runs of a program.
+
+use core::fmt;
+
+use super::arena::{Entries, Key, MAX_ISSUERS, Tag, put_entry};
+use super::state::{Authorization, Phase};
+use super::writer::Full;
+
+/// Why a record cannot be used. Nothing of it has been taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It is of a version that is not known.
+    Version,
+    /// It is no record, or damaged.
+    Damaged,
+    /// It is about another MCP server.
+    OtherServer,
+    /// The arena has no room for it.
+    TooLarge,
+}
+
+impl Authorization<'_> {
+    /// Takes a record that was kept. A record is input, and checked: but whoever can write it can
+    /// give the client tokens and credentials, so it is kept where others cannot write.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn load(&mut self, record: &[u8]) -> Result<(), RecordError> {
+        let entries = self.read(record)?;
+        self.arena.clear();
+        for (key, text) in entries.iter().filter(|(key, _)| *key != Tag::Endpoint.into()) {
+            let text = core::str::from_utf8(text).unwrap_or_default();
+            // There is room: the record is not longer than the arena.
+            let _ = self.arena.set(key, text);
+        }
+        let has_token = |number: &u8| {
+            self.arena.has(Tag::AccessToken.of(*number))
+                || self.arena.has(Tag::RefreshToken.of(*number))
+        };
+        self.flow.tokens = (1..=MAX_ISSUERS).find(has_token).unwrap_or(0);
+        self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
+        self.restart(Phase::Idle);
+        Ok(())
+    }
+
+    /// Writes what is to be kept: tokens, credentials of this client, and what is known of the
+    /// authorization servers. It has secrets. Returns the length: at most that of the arena and of
+    /// the server's URL, and 5 bytes.
+    ///
+    /// # Errors
+    /// [`Full`] if `out` has no room for it.
+    pub fn record(&self, out: &mut [u8]) -> Result<usize, Full> {
+        let (version, rest) = out.split_first_mut().ok_or(Full)?;
+        *version = VERSION;
+        let endpoint = self.setup.endpoint.as_bytes();
+        let start = put_entry(Tag::Endpoint.into(), endpoint, rest).ok_or(Full)?;
+        let rest = rest.get_mut(start..).ok_or(Full)?;
+        let len = self.arena.entries().copy_kept(rest).ok_or(Full)?;
+        Ok(1 + start + len)
+    }
+
+    /// Checks a record, and returns its entries.
+    fn read<'r>(&self, record: &'r [u8]) -> Result<Entries<'r>, RecordError> {
+        let (version, rest) = record.split_first().ok_or(RecordError::Damaged)?;
+        if *version != VERSION {
+            return Err(RecordError::Version);
+        }
+        let entries = Entries::of_record(rest);
+        let is_text = |(key, text): (Key, &[u8])| {
+            key.is_valid_in_record() && core::str::from_utf8(text).is_ok()
+        };
+        if !entries.is_complete() || !entries.iter().all(is_text) {
+            return Err(RecordError::Damaged);
+        }
+        if entries.get(Tag::Endpoint) != Some(self.setup.endpoint) {
+            return Err(RecordError::OtherServer);
+        }
+        if rest.len() > self.arena.capacity() {
+            return Err(RecordError::TooLarge);
+        }
+        Ok(entries)
+    }
+
+    /// Takes a record if it has another access token: another program has renewed it.
+    pub(super) fn load_newer(&mut self, record: &[u8]) -> bool {
+        let is_newer = self.read(record).is_ok_and(|entries| {
+            let token_of = |number: u8| entries.get(Tag::AccessToken.of(number));
+            let other = (1..=MAX_ISSUERS).find_map(token_of);
+            other.is_some() && other != self.arena.get(Tag::AccessToken.of(self.flow.tokens))
+        });
+        is_newer && self.load(record).is_ok()
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Version => "the record has an unknown version: log in again",
+            Self::Damaged => "the record is damaged: log in again",
+            Self::OtherServer => "the record is about another server",
+            Self::TooLarge => "the memory for the authorization has no room for the record",
+        })
+    }
+}
+
+impl core::error::Error for RecordError {}
+
+/// The first byte of a record.
+const VERSION: u8 = 1;

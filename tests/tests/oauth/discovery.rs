@@ -1,0 +1,388 @@
+//! Where tokens come from: metadata of the resource and of its authorization server.
+
+use mcp_sansio::oauth::{Policy, RegisteredClient, Setup, UrlRules};
+use serde_json::json;
+
+use super::program::Program;
+use super::world::{Answer, ENDPOINT, ISSUER, server_metadata};
+
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+const INSERTED: &str = "https://mcp.test/.well-known/oauth-protected-resource/mcp";
+const ROOT: &str = "https://mcp.test/.well-known/oauth-protected-resource";
+
+/// Returns the metadata that was read, and how it ended.
+fn discovery(program: &mut Program<'_>) -> (Vec<String>, String) {
+    let end = match program.request() {
+        Ok(status) => status.to_string(),
+        Err(failure) => failure,
+    };
+    let trace = program.trace();
+    let gets = trace.lines().filter_map(|line| line.strip_prefix("GET "));
+    assert_eq!(program.allocations, 0);
+    (gets.map(str::to_owned).collect(), end)
+}
+
+#[test]
+fn auth_18_the_url_of_a_challenge_is_read_and_no_other() {
+    let mut program = Program::new(SETUP);
+    let custom = "https://mcp.test/custom/metadata.json?x=y";
+    let metadata = program.world.resource().clone();
+    *program.world.document(custom) = metadata;
+    program.world.challenge =
+        format!("Basic realm=\"a\", Bearer scope=\"b\", resource_metadata=\"{custom}\"");
+    let (read, end) = discovery(&mut program);
+    assert_eq!(read[0], format!("{custom} 200"));
+    assert!(!read.iter().any(|url| url.contains("oauth-protected-resource")));
+    assert_eq!(end, "200");
+
+    // There is no second place.
+    let mut program = Program::new(SETUP);
+    program.world.challenge = "Bearer resource_metadata=\"https://mcp.test/other\"".to_owned();
+    assert_eq!(
+        discovery(&mut program),
+        (
+            vec!["https://mcp.test/other 404".to_owned()],
+            "the server has no resource metadata (https://mcp.test/other); \
+             set a token by hand, or ask the server's operator"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn auth_19_without_a_url_the_path_comes_first_and_then_the_root() {
+    let mut program = Program::new(SETUP);
+    let metadata = json!({"resource": "https://mcp.test", "authorization_servers": [ISSUER]});
+    program.world.documents.remove(0);
+    *program.world.document(ROOT) = metadata;
+    let (read, end) = discovery(&mut program);
+    assert_eq!(read[..2], [format!("{INSERTED} 404"), format!("{ROOT} 200")]);
+    assert_eq!(end, "200");
+    // AUTH-59: the identifier of the metadata, byte for byte.
+    let shown = program.world.shown.concat();
+    assert!(shown.ends_with("&resource=https%3A%2F%2Fmcp.test"), "{shown}");
+}
+
+#[test]
+fn auth_21_metadata_of_another_resource_is_refused() {
+    for resource in [
+        "https://other.test/mcp",
+        "https://mcp.test/mcp-evil",
+        "https://mcp.test/mc",
+        "http://mcp.test/mcp",
+        "https://mcp.test:8443/mcp",
+        "https://mcp.test@evil.test/mcp",
+        "https://mcp.test/mcp#x",
+        "",
+    ] {
+        let mut program = Program::new(SETUP);
+        program.world.resource()["resource"] = resource.into();
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read, [format!("{INSERTED} 200")], "{resource}");
+        assert!(end.starts_with("the resource metadata is about another server"), "{end}");
+    }
+}
+
+#[test]
+fn auth_22_metadata_without_an_authorization_server_ends_the_attempt() {
+    for servers in [json!(null), json!([]), json!([1])] {
+        let mut program = Program::new(SETUP);
+        program.world.resource()["authorization_servers"] = servers;
+        let (_, end) = discovery(&mut program);
+        assert!(end.starts_with("the resource metadata names no authorization server"), "{end}");
+    }
+}
+
+#[test]
+fn auth_23_the_server_with_credentials_is_chosen_else_the_first_that_is_allowed() {
+    let servers = json!(["https://first.test", "ftp://x", ISSUER]);
+    let clients = [RegisteredClient::new("id").issuer(ISSUER)];
+    let allowed = Policy::new().issuers(&[ISSUER]);
+    for setup in [SETUP.clients(&clients), SETUP.policy(allowed)] {
+        let mut program = Program::new(setup);
+        program.world.resource()["authorization_servers"] = servers.clone();
+        let (read, end) = discovery(&mut program);
+        assert!(read[1].starts_with(ISSUER), "{read:?}");
+        assert_eq!(end, "200");
+    }
+    let mut program = Program::new(SETUP.policy(Policy::new().issuers(&["https://none.test"])));
+    program.world.resource()["authorization_servers"] = servers.clone();
+    assert!(discovery(&mut program).1.contains("allow its issuer in the policy"));
+    let mut program = Program::new(SETUP);
+    program.world.resource()["authorization_servers"] = servers;
+    assert!(discovery(&mut program).0[1].starts_with("https://first.test/"));
+}
+
+#[test]
+fn auth_25_auth_26_auth_27_the_places_of_server_metadata_are_tried_in_order() {
+    let plain = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
+    let with_path = [
+        "/.well-known/oauth-authorization-server/tenant1",
+        "/.well-known/openid-configuration/tenant1",
+        "/tenant1/.well-known/openid-configuration",
+    ];
+    for (issuer, places) in [
+        (ISSUER.to_owned(), &plain[..]),
+        (format!("{ISSUER}/"), &plain[..]),
+        (format!("{ISSUER}/tenant1"), &with_path[..]),
+        (format!("{ISSUER}/tenant1/"), &with_path[..]),
+    ] {
+        for good in 0..=places.len() {
+            let mut program = Program::new(SETUP);
+            program.world.documents.remove(1);
+            program.world.resource()["authorization_servers"] = json!([issuer]);
+            if let Some(place) = places.get(good) {
+                let metadata = server_metadata(&issuer);
+                *program.world.document(&format!("{ISSUER}{place}")) = metadata;
+            }
+            let (read, end) = discovery(&mut program);
+            let tried = (good + 1).min(places.len());
+            let expected = places[..tried].iter().enumerate().map(|(at, place)| {
+                format!("{ISSUER}{place} {}", if at == good { 200 } else { 404 })
+            });
+            assert!(read[1..].iter().cloned().eq(expected), "{read:?}");
+            if good < places.len() {
+                // Only the endpoints at the root are there.
+                assert!(end == "200" || issuer.contains("tenant1"), "{end}");
+            } else {
+                assert!(end.starts_with("the authorization server has no metadata"), "{end}");
+            }
+        }
+    }
+    // Metadata that is there and bad, and a server that fails, are not "not here".
+    for answer in [Answer::new(500, ""), Answer::json(200, &json!({"issuer": 1}))] {
+        let mut program = Program::new(SETUP);
+        program.world.answer_next(ISSUER, answer);
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 2, "{end}");
+    }
+}
+
+#[test]
+fn auth_28_a_page_in_place_of_metadata_is_not_here() {
+    for body in ["<html>", "", "[]", "null", "{\"issuer\":", "\u{feff}{}"] {
+        let mut program = Program::new(SETUP);
+        program.world.answer_next(INSERTED, Answer::new(200, body));
+        *program.world.document(ROOT) =
+            json!({"resource": ENDPOINT, "authorization_servers": [ISSUER]});
+        program.world.answer_next(ISSUER, Answer::new(200, body));
+        let metadata = server_metadata(ISSUER);
+        *program.world.document("https://as.test/.well-known/openid-configuration") = metadata;
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 4, "{read:?}");
+        assert_eq!(end, "200");
+    }
+}
+
+#[test]
+fn auth_29_auth_30_metadata_of_another_issuer_is_not_used() {
+    for issuer in ["https://as.test/", "https://AS.test", "https://evil.test", ""] {
+        let mut program = Program::new(SETUP);
+        program.world.server()["issuer"] = issuer.into();
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 2);
+        assert_eq!(
+            end,
+            "the metadata names another issuer \
+             (https://as.test/.well-known/oauth-authorization-server)"
+        );
+        assert_eq!(program.world.clients, 0);
+    }
+}
+
+#[test]
+fn auth_32_metadata_is_asked_for_without_a_token() {
+    let mut program = Program::new(SETUP);
+    assert_eq!(program.request(), Ok(200));
+    program.world.valid.clear();
+    assert_eq!(program.request(), Ok(200));
+    let gets = program.world.asked.iter().filter(|asked| asked.method == "GET");
+    for asked in gets {
+        assert_eq!(asked.field("accept"), Some("application/json"));
+        assert_eq!(asked.field("mcp-protocol-version"), Some("2026-07-28"));
+        assert_eq!(asked.fields.len(), 2);
+    }
+}
+
+#[test]
+fn auth_53_a_server_without_pkce_is_refused() {
+    for methods in [json!(null), json!([]), json!(["plain"]), json!(["s256"])] {
+        let mut program = Program::new(SETUP);
+        program.world.server()["code_challenge_methods_supported"] = methods.clone();
+        let (_, end) = discovery(&mut program);
+        assert!(end.starts_with("the authorization server does not list PKCE with S256"), "{end}");
+        assert_eq!((program.world.clients, program.world.shown.len()), (0, 0));
+        // The caller may allow it by name.
+        let mut program = Program::new(SETUP.policy(Policy::new().without_pkce(&[ISSUER])));
+        program.world.server()["code_challenge_methods_supported"] = methods;
+        assert_eq!(discovery(&mut program).1, "200");
+    }
+}
+
+#[test]
+fn auth_104_auth_105_auth_107_a_server_of_2025_03_26_is_its_own_authorization_server() {
+    let base = "https://mcp.test/.well-known/oauth-authorization-server";
+    let mut program = Program::new(SETUP);
+    program.world.documents.clear();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        format!(
+            "mcp 401
+GET {INSERTED} 404
+GET {ROOT} 404
+GET {base} 404
+POST https://mcp.test/register 201
+keep
+show -
+POST https://mcp.test/token authorization_code 200
+keep
+ready
+mcp 200"
+        )
+    );
+    assert!(program.world.shown[0].starts_with("https://mcp.test/authorize?response_type=code&"));
+
+    let mut program = Program::new(SETUP);
+    program.world.documents.clear();
+    let metadata = server_metadata("https://mcp.test");
+    *program.world.document(base) = metadata;
+    program.world.document(base)["token_endpoint"] = "https://mcp.test/oauth/token".into();
+    program.world.document(base)["code_challenge_methods_supported"] = json!(null);
+    assert_eq!(program.request(), Ok(200));
+    assert!(program.trace().contains("POST https://mcp.test/oauth/token authorization_code 200"));
+
+    let mut program = Program::new(SETUP);
+    program.world.documents.clear();
+    let metadata = server_metadata("https://evil.test");
+    *program.world.document(base) = metadata;
+    assert!(discovery(&mut program).1.starts_with("the metadata names another issuer"));
+}
+
+#[test]
+fn auth_106_the_rules_of_2025_03_26_are_for_servers_without_resource_metadata() {
+    for answer in [Answer::new(500, ""), Answer::new(302, ""), Answer::new(429, "")] {
+        let mut program = Program::new(SETUP);
+        program.world.documents.clear();
+        program.world.answer_next(INSERTED, Answer::new(404, ""));
+        program.world.answer_next(ROOT, answer);
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 2, "{end}");
+        assert!(end.starts_with("HTTP status"), "{end}");
+    }
+    let mut program = Program::new(SETUP.policy(Policy::new().legacy(false)));
+    program.world.documents.clear();
+    let (read, end) = discovery(&mut program);
+    assert_eq!(read.len(), 2);
+    assert!(end.starts_with("the server has no resource metadata"));
+}
+
+#[test]
+fn auth_108_auth_109_auth_111_urls_are_https_to_the_internet() {
+    let bad = [
+        "http://as.test/x",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "https://user@as.test/x",
+        "https://as.test/x#y",
+        "https://as.test/x y",
+        "https://as.test/x\r\ny",
+        "https://127.0.0.1/x",
+        "https://localhost/x",
+        "https://169.254.169.254/latest/meta-data",
+        "https://[::ffff:10.0.0.1]/x",
+        "https://[fd00::1]/x",
+        "https://0x7f000001/x",
+        "",
+    ];
+    for url in bad {
+        for member in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
+            let mut program = Program::new(SETUP);
+            program.world.server()[member] = url.into();
+            let (read, end) = discovery(&mut program);
+            assert_eq!(read.len(), 2);
+            assert!(end.starts_with("the URL must not be used"), "{url}: {end}");
+            assert!(!end.contains('\r'));
+        }
+        let mut program = Program::new(SETUP);
+        program.world.resource()["authorization_servers"] = json!([url]);
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 1, "{url}");
+        assert!(end.starts_with("the URL must not be used"), "{url}: {end}");
+        let mut program = Program::new(SETUP);
+        program.world.challenge = format!("Bearer resource_metadata=\"{url}\"");
+        let (read, end) = discovery(&mut program);
+        assert_eq!(read.len(), 0, "{url}");
+        assert!(end.starts_with("the URL must not be used"), "{url}: {end}");
+    }
+    // On this machine http is good where the policy says so.
+    let here = "http://localhost:3000";
+    let rules = UrlRules::new().loopback_http(true);
+    let mut program = Program::new(SETUP.policy(Policy::new().urls(rules)));
+    program.world.resource()["authorization_servers"] = json!([here]);
+    let metadata = server_metadata(here);
+    *program.world.document(&format!("{here}/.well-known/oauth-authorization-server")) = metadata;
+    assert_eq!(discovery(&mut program).1, "200");
+}
+
+#[test]
+fn auth_46_configured_credentials_go_to_no_other_issuer() {
+    let clients = [RegisteredClient::new("id").secret("secret").issuer("https://old.test")];
+    let mut program = Program::new(SETUP.clients(&clients));
+    let (read, end) = discovery(&mut program);
+    assert_eq!(read.len(), 1);
+    assert!(end.starts_with("the credentials belong to another authorization server"), "{end}");
+
+    // Without an issuer they are bound to the first one.
+    let clients = [RegisteredClient::new("id").secret("secret")];
+    let mut program = Program::new(SETUP.clients(&clients));
+    assert_eq!(program.request(), Ok(200));
+    program.restart();
+    program.world.valid.clear();
+    program.world.resource()["authorization_servers"] = json!(["https://evil.test"]);
+    let (_, end) = discovery(&mut program);
+    assert!(end.starts_with("the credentials belong to another authorization server"), "{end}");
+    let asked = &program.world.asked;
+    assert!(asked.iter().all(|asked| !asked.url.starts_with("https://evil.test")));
+}
+
+#[test]
+fn auth_33_auth_44_auth_45_another_authorization_server_gets_no_credentials_of_the_old_one() {
+    let other = "https://second.test";
+    let mut program = Program::new(SETUP);
+    program.world.registration = json!({"client_secret": "registered-secret"});
+    assert_eq!(program.request(), Ok(200));
+    program.trace();
+    program.world.valid.clear();
+    program.world.resource()["authorization_servers"] = json!([other]);
+    let metadata = server_metadata(other);
+    *program.world.document(&format!("{other}/.well-known/oauth-authorization-server")) = metadata;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        format!(
+            "mcp 401
+GET {INSERTED} 200
+GET {other}/.well-known/oauth-authorization-server 200
+POST {other}/register 201
+keep
+show -
+POST {other}/token authorization_code 200
+keep
+ready
+mcp 200"
+        )
+    );
+    let old = ["client-1", "refresh-secret-1", "registered-secret", "access-secret-1"];
+    let to_other = program.world.asked.iter().filter(|asked| asked.url.starts_with(other));
+    for asked in to_other.filter(|asked| asked.url.ends_with("/register")) {
+        assert!(old.iter().all(|secret| !asked.body.contains(secret)));
+    }
+    // Back at the first one, its registration is used again.
+    program.world.valid.clear();
+    program.world.refresh = None;
+    program.world.resource()["authorization_servers"] = json!([ISSUER]);
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.world.clients, 2);
+    assert!(program.world.shown[2].contains("client_id=client-1&"));
+}

@@ -1,0 +1,7 @@
+//! Authorization of clients: the machine against a resource server and an authorization server.
+
+mod discovery;
+mod flow;
+mod program;
+mod refresh;
+mod world;

@@ -1,0 +1,249 @@
+//! A program that drives the machine, and writes down what it does.
+
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::oauth::{
+    Attempts, Authorization, AuthorizationState, Lost, Reaction, Setup, Step, UnixTime,
+};
+
+use super::world::{Answer, Asked, ENDPOINT, REDIRECT, World, form};
+
+/// A client with its store, and the trace of what it did.
+pub(crate) struct Program<'s> {
+    pub(crate) setup: Setup<'s>,
+    pub(crate) state: AuthorizationState<Box<[u8]>>,
+    pub(crate) world: World,
+    pub(crate) store: Option<Vec<u8>>,
+    pub(crate) trace: Vec<String>,
+    /// Allocations of the machine.
+    pub(crate) allocations: u64,
+    pub(crate) assertions: Vec<&'static str>,
+    /// Answers to `AskClient`.
+    pub(crate) asked_client: Option<(&'static str, Option<&'static str>)>,
+}
+
+/// An answer of the network.
+enum Got {
+    Answer(Answer),
+    Lost(Lost),
+}
+
+impl<'s> Program<'s> {
+    pub(crate) fn new(setup: Setup<'s>) -> Self {
+        Self {
+            setup,
+            state: AuthorizationState::new(vec![0; 16 << 10].into()),
+            world: World::new(),
+            store: None,
+            trace: Vec::new(),
+            allocations: 0,
+            assertions: Vec::new(),
+            asked_client: None,
+        }
+    }
+
+    /// Starts the program again, with what is in its store.
+    pub(crate) fn restart(&mut self) {
+        self.state = AuthorizationState::new(vec![0; 16 << 10].into());
+        if let Some(record) = &self.store {
+            self.state.open(&self.setup).load(record).unwrap();
+        }
+    }
+
+    /// Returns the trace since the last call.
+    pub(crate) fn trace(&mut self) -> String {
+        std::mem::take(&mut self.trace).join("\n")
+    }
+
+    /// Calls the machine, and counts its allocations.
+    pub(crate) fn machine<T>(&mut self, call: impl FnOnce(&mut Authorization<'_>) -> T) -> T {
+        let (mut call, mut result) = (Some(call), None);
+        let (state, setup) = (&mut self.state, &self.setup);
+        let measured = allocation_counter::measure(|| {
+            result = call.take().map(|call| call(&mut state.open(setup)));
+        });
+        self.allocations += measured.count_total;
+        result.unwrap()
+    }
+
+    /// Sends an MCP request until it is answered, and returns its status.
+    pub(crate) fn request(&mut self) -> Result<u16, String> {
+        let mut attempts = Attempts::new();
+        for _ in 0..20 {
+            let now = Some(UnixTime::from_secs(self.world.now));
+            if self.machine(|machine| machine.is_due(now)) {
+                self.drive()?;
+            }
+            let mut fields = Vec::new();
+            let generation = self.state.open(&self.setup).generation();
+            let world = &mut self.world;
+            let mut machine = self.state.open(&self.setup);
+            machine
+                .fields(now, &mut |out| world.random(out), "POST", ENDPOINT, &mut |name, value| {
+                    fields.push((name.to_owned(), value.to_string()));
+                })
+                .map_err(|error| error.to_string())?;
+            let method = "POST".to_owned();
+            let asked = Asked { method, url: ENDPOINT.to_owned(), fields, body: String::new() };
+            let answer = self.world.answer(asked);
+            self.trace.push(format!("mcp {}", answer.status));
+            let fields = borrowed(&answer);
+            let head = ResponseHead::new(answer.status, &*fields);
+            if !matches!(answer.status, 401 | 403) {
+                self.machine(|machine| machine.observed(&head));
+                return Ok(answer.status);
+            }
+            match self.machine(|machine| machine.challenged(&head, generation, &mut attempts)) {
+                Reaction::SendAgain => {}
+                Reaction::Authorize => self.drive()?,
+                Reaction::Report => return Ok(answer.status),
+            }
+        }
+        panic!("endless:\n{}", self.trace())
+    }
+
+    /// Takes steps until there is nothing to do.
+    pub(crate) fn drive(&mut self) -> Result<(), String> {
+        for _ in 0..60 {
+            if let Some(end) = self.step() {
+                return end;
+            }
+        }
+        panic!("endless:\n{}", self.trace())
+    }
+
+    /// Takes one step.
+    pub(crate) fn step(&mut self) -> Option<Result<(), String>> {
+        /// A step without its borrows.
+        enum Taken {
+            End(Result<(), String>),
+            Send(Asked),
+            Lock,
+            Redirect,
+            Show(String),
+            AskClient,
+            AskAssertion(String),
+            Keep,
+            Forget,
+        }
+        let now = Some(UnixTime::from_secs(self.world.now));
+        let (state, setup, world) = (&mut self.state, &self.setup, &mut self.world);
+        let mut allocations = 0;
+        let mut machine = state.open(setup);
+        let mut taken = None;
+        let measured = allocation_counter::measure(|| {
+            let step = machine.step(now, &mut |out| world.random(out));
+            let own = allocation_counter::measure(|| {
+                taken = Some(match step {
+                    Step::Ready => Taken::End(Ok(())),
+                    Step::Send(request) => {
+                        let mut fields = Vec::new();
+                        request.fields(&mut |name, value| {
+                            fields.push((name.to_owned(), value.to_string()));
+                        });
+                        Taken::Send(Asked {
+                            method: request.method().to_owned(),
+                            url: request.url().to_owned(),
+                            fields,
+                            body: String::from_utf8(request.body().to_vec()).unwrap(),
+                        })
+                    }
+                    Step::Lock => Taken::Lock,
+                    Step::Redirect { .. } => Taken::Redirect,
+                    Step::Show(url) => Taken::Show(url.to_owned()),
+                    Step::AskClient { .. } => Taken::AskClient,
+                    Step::AskAssertion { audience, .. } => Taken::AskAssertion(audience.to_owned()),
+                    Step::Keep => Taken::Keep,
+                    Step::Forget => Taken::Forget,
+                    Step::Failed(failure) => Taken::End(Err(failure.to_string())),
+                    _ => panic!("unknown step"),
+                })
+            });
+            allocations = own.count_total;
+        });
+        self.allocations += measured.count_total - allocations;
+        match taken.unwrap() {
+            Taken::End(end) => {
+                self.trace.push(match &end {
+                    Ok(()) => "ready".to_owned(),
+                    Err(failure) => format!("failed: {failure}"),
+                });
+                return Some(end);
+            }
+            Taken::Send(asked) => self.send(asked),
+            Taken::Lock => {
+                self.trace.push("lock".to_owned());
+                let store = self.store.clone();
+                self.machine(|machine| machine.locked(store.as_deref()));
+            }
+            Taken::Redirect => self.machine(|machine| machine.redirect_uri(REDIRECT)),
+            Taken::Show(url) => {
+                let scope = form(url.split_once('?').unwrap().1, "scope");
+                self.trace.push(format!("show {}", scope.as_deref().unwrap_or("-")));
+                let query = self.world.agree(&url);
+                self.machine(|machine| machine.redirected(&query));
+            }
+            Taken::AskClient => {
+                self.trace.push("ask client".to_owned());
+                match self.asked_client {
+                    Some((id, secret)) => self.machine(|machine| machine.client(id, secret)),
+                    None => self.machine(|machine| machine.cancel()),
+                }
+            }
+            Taken::AskAssertion(audience) => {
+                self.trace.push(format!("ask assertion for {audience}"));
+                let assertion = self.assertions.remove(0);
+                self.machine(|machine| machine.assertion(assertion));
+            }
+            Taken::Keep => {
+                self.trace.push("keep".to_owned());
+                let mut record = vec![0; 17 << 10];
+                let len = self.machine(|machine| machine.record(&mut record)).unwrap();
+                record.truncate(len);
+                self.store = Some(record);
+            }
+            Taken::Forget => {
+                self.trace.push("forget".to_owned());
+                self.store = None;
+            }
+        }
+        None
+    }
+
+    fn send(&mut self, asked: Asked) {
+        let grant = if asked.method == "POST" { asked.form("grant_type") } else { None };
+        let grant = grant.map_or(String::new(), |grant| format!(" {grant}"));
+        let line = format!("{} {}{grant}", asked.method, asked.url);
+        let got = if self.world.lost.first().is_some_and(|(url, _)| asked.url.starts_with(url)) {
+            Got::Lost(self.world.lost.remove(0).1)
+        } else {
+            Got::Answer(self.world.answer(asked))
+        };
+        match got {
+            Got::Answer(answer) => {
+                self.trace.push(format!("{line} {}", answer.status));
+                let now = Some(UnixTime::from_secs(self.world.now));
+                let fields = borrowed(&answer);
+                let head = ResponseHead::new(answer.status, &*fields);
+                self.machine(|machine| machine.response(now, &head, &answer.body));
+            }
+            Got::Lost(lost) => {
+                self.trace.push(format!("{line} {lost}"));
+                self.machine(|machine| machine.failed(lost));
+            }
+        }
+    }
+}
+
+/// Fields of an answer for the machine.
+pub(crate) struct Borrowed(Vec<(String, String)>);
+
+impl mcp_sansio::http::Fields for Borrowed {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let mut found = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.nth(n).map(|(_, value)| value.as_bytes())
+    }
+}
+
+fn borrowed(answer: &Answer) -> Box<Borrowed> {
+    Box::new(Borrowed(answer.fields.clone()))
+}

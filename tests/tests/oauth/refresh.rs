@@ -1,0 +1,225 @@
+//! Renewal of tokens.
+
+use mcp_sansio::oauth::{Lost, Setup};
+use serde_json::json;
+
+use super::program::Program;
+use super::world::{Answer, ENDPOINT};
+
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+
+/// A program that has logged in, with an empty trace.
+fn logged_in() -> Program<'static> {
+    let mut program = Program::new(SETUP);
+    assert_eq!(program.request(), Ok(200));
+    program.trace();
+    program
+}
+
+#[test]
+fn auth_83_auth_88_a_token_is_renewed_shortly_before_it_ends() {
+    let mut program = logged_in();
+    program.world.now += 3569;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "mcp 200");
+    program.world.now += 1;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "lock
+POST https://as.test/token refresh_token 200
+keep
+ready
+mcp 200"
+    );
+    let refresh = program.world.asked.iter().rfind(|asked| asked.url.ends_with("/token")).unwrap();
+    assert_eq!(refresh.form("refresh_token").as_deref(), Some("refresh-secret-1"));
+    assert_eq!(refresh.form("resource").as_deref(), Some(ENDPOINT));
+    assert_eq!(refresh.form("scope"), None);
+    // The new refresh token has replaced the old one, also in the record.
+    program.restart();
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.world.refresh.as_deref(), Some("refresh-secret-3"));
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
+fn auth_88_a_refresh_token_without_a_successor_is_kept() {
+    let mut program = logged_in();
+    program.world.gives_refresh = false;
+    for _ in 0..2 {
+        program.world.now += 3600;
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(program.world.refresh.as_deref(), Some("refresh-secret-1"));
+    }
+    assert!(program.trace().contains("refresh_token 200"));
+}
+
+#[test]
+fn auth_83_a_token_of_a_second_is_renewed_once_a_request() {
+    let mut program = Program::new(SETUP);
+    program.world.expires_in = Some(1);
+    assert_eq!(program.request(), Ok(200));
+    program.trace();
+    program.world.now += 10;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace().matches("refresh_token").count(), 1);
+}
+
+#[test]
+fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
+    let answers = [
+        Answer::error(400, "invalid_grant"),
+        Answer::error(400, "invalid_request"),
+        Answer::error(401, "invalid_client"),
+        Answer::new(302, ""),
+        Answer::new(429, ""),
+        Answer::new(500, ""),
+        Answer::new(503, "<html>"),
+        Answer::new(200, "<html>"),
+        Answer::new(200, "{\"access_token\":\"a"),
+        Answer::json(200, &json!({"access_token": "a", "token_type": "mac"})),
+        Answer::json(200, &json!({"access_token": "a b", "token_type": "Bearer"})),
+    ];
+    for answer in answers {
+        let mut program = logged_in();
+        program.world.now += 3580;
+        program.world.answer_next("https://as.test/token", answer.clone());
+        assert_eq!(program.request(), Ok(200), "{answer:?}");
+        let trace = program.trace();
+        assert!(trace.ends_with("ready\nmcp 200"), "{trace}");
+        // It is not tried again before the token ends.
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(program.trace(), "mcp 200", "{answer:?}");
+    }
+    for lost in [Lost::Network, Lost::TimedOut, Lost::TooLarge, Lost::Forbidden] {
+        let mut program = logged_in();
+        program.world.now += 3580;
+        program.world.lost.push(("https://as.test/token", lost));
+        assert_eq!(program.request(), Ok(200));
+        assert!(program.trace().ends_with("ready\nmcp 200"));
+    }
+}
+
+#[test]
+fn auth_33_auth_100_a_401_leads_to_metadata_one_refresh_and_then_a_flow() {
+    let mut program = logged_in();
+    program.world.valid.clear();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+lock
+POST https://as.test/token refresh_token 200
+keep
+ready
+mcp 200"
+    );
+    // The refresh token has ended, too.
+    program.world.valid.clear();
+    program.world.refresh = None;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+lock
+POST https://as.test/token refresh_token 400
+keep
+GET https://as.test/.well-known/oauth-authorization-server 200
+show -
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 200"
+    );
+}
+
+#[test]
+fn auth_90_a_refresh_that_is_lost_drops_no_token() {
+    for failing in [Answer::new(500, ""), Answer::new(200, "x"), Answer::new(302, "")] {
+        let mut program = logged_in();
+        program.world.valid.clear();
+        program.world.answer_next("https://as.test/token", failing);
+        program.request().unwrap_err();
+        assert_eq!(program.request(), Ok(200));
+        assert!(program.trace().ends_with(
+            "lock
+POST https://as.test/token refresh_token 200
+keep
+ready
+mcp 200"
+        ));
+    }
+}
+
+#[test]
+fn auth_89_a_token_that_another_program_renewed_is_taken() {
+    let mut program = logged_in();
+    let mut other = Program::new(SETUP);
+    other.store = program.store.clone();
+    other.restart();
+    other.world = program.world;
+    other.world.now += 3600;
+    assert_eq!(other.request(), Ok(200));
+    program.store = other.store.clone();
+    program.world = other.world;
+    // The old refresh token would be refused, and could cost the other program its own.
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "lock\nready\nmcp 200");
+}
+
+#[test]
+fn auth_87_without_a_refresh_token_a_person_logs_in_again() {
+    let mut program = Program::new(SETUP);
+    program.world.gives_refresh = false;
+    assert_eq!(program.request(), Ok(200));
+    program.world.now += 3600;
+    program.world.valid.clear();
+    program.trace();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+GET https://as.test/.well-known/oauth-authorization-server 200
+show -
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 200"
+    );
+}
+
+#[test]
+fn auth_50_invalid_client_registers_once_more() {
+    let mut program = logged_in();
+    program.world.valid.clear();
+    program.world.answer_next("https://as.test/token", Answer::error(401, "invalid_client"));
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+lock
+POST https://as.test/token refresh_token 401
+keep
+GET https://as.test/.well-known/oauth-authorization-server 200
+POST https://as.test/register 201
+keep
+show -
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 200"
+    );
+    program.world.valid.clear();
+    program.world.refresh = None;
+    for _ in 0..3 {
+        program.world.answer_next("https://as.test/token", Answer::error(401, "invalid_client"));
+    }
+    program.request().unwrap_err();
+    assert_eq!(program.trace().matches("/register").count(), 1);
+}

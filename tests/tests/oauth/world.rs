@@ -1,0 +1,307 @@
+//! A resource server and an authorization server for the machine, without I/O and with a clock that
+//! stands still.
+
+use std::collections::VecDeque;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use mcp_sansio::oauth::Lost;
+use mcp_sansio::oauth::form::pairs;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// The URL of the MCP server.
+pub(crate) const ENDPOINT: &str = "https://mcp.test/mcp";
+/// The issuer of the authorization server.
+pub(crate) const ISSUER: &str = "https://as.test";
+/// Where the browser returns to.
+pub(crate) const REDIRECT: &str = "http://127.0.0.1:4711/callback";
+
+/// What a server answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, fields: Vec::new(), body: body.into() }
+    }
+
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
+        Self::new(status, body.to_string())
+    }
+
+    pub(crate) fn error(status: u16, code: &str) -> Self {
+        Self::json(status, &json!({"error": code}))
+    }
+
+    pub(crate) fn field(mut self, name: &str, value: &str) -> Self {
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// A request as a server sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Asked {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| &value[..])
+    }
+
+    /// Returns a member of the form, or of the query of a URL for a person.
+    pub(crate) fn form(&self, name: &str) -> Option<String> {
+        form(&self.body, name)
+    }
+}
+
+/// Returns a value of a form.
+pub(crate) fn form(body: &str, name: &str) -> Option<String> {
+    let mut found = pairs(body).filter(|(other, _)| *other == *name);
+    let value = found.next().map(|(_, value)| value.to_string());
+    assert!(found.next().is_none(), "{name} twice in {body}");
+    value
+}
+
+/// Both servers. What they answer is changed by tests: the documents, and answers put in front.
+pub(crate) struct World {
+    pub(crate) now: u64,
+    random: u64,
+    /// Documents by URL; all other URLs are 404.
+    pub(crate) documents: Vec<(String, Value)>,
+    /// Answers that come before those of the servers, for URLs that begin like this.
+    pub(crate) queued: VecDeque<(String, Answer)>,
+    /// Requests that get no answer, for URLs that begin like this, in this order.
+    pub(crate) lost: Vec<(&'static str, Lost)>,
+    /// The field `WWW-Authenticate` of a 401.
+    pub(crate) challenge: String,
+    /// The scope that the MCP server demands.
+    pub(crate) needs: &'static str,
+    /// The access tokens that the MCP server takes, with their scope.
+    pub(crate) valid: Vec<(String, String)>,
+    /// The refresh token that is good.
+    pub(crate) refresh: Option<String>,
+    /// Whether tokens come with a refresh token.
+    pub(crate) gives_refresh: bool,
+    pub(crate) expires_in: Option<u64>,
+    /// Added to the query with which the browser returns.
+    pub(crate) iss: Option<&'static str>,
+    /// What registration answers beside the id.
+    pub(crate) registration: Value,
+    /// Clients that were registered.
+    pub(crate) clients: u32,
+    tokens: u32,
+    /// The open authorization requests: code, challenge, redirect URI, scope, client.
+    codes: Vec<[String; 5]>,
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) shown: Vec<String>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let documents = vec![
+            (
+                "https://mcp.test/.well-known/oauth-protected-resource/mcp".to_owned(),
+                json!({"resource": ENDPOINT, "authorization_servers": [ISSUER]}),
+            ),
+            (
+                "https://as.test/.well-known/oauth-authorization-server".to_owned(),
+                server_metadata(ISSUER),
+            ),
+        ];
+        Self {
+            now: 1_800_000_000,
+            random: 1,
+            documents,
+            queued: VecDeque::new(),
+            lost: Vec::new(),
+            challenge: "Bearer".to_owned(),
+            needs: "",
+            valid: Vec::new(),
+            refresh: None,
+            gives_refresh: true,
+            expires_in: Some(3600),
+            iss: None,
+            registration: json!({}),
+            clients: 0,
+            tokens: 0,
+            codes: Vec::new(),
+            asked: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// Changes a document, or removes it.
+    pub(crate) fn document(&mut self, url: &str) -> &mut Value {
+        if !self.documents.iter().any(|(other, _)| other == url) {
+            self.documents.push((url.to_owned(), json!({})));
+        }
+        let found = self.documents.iter_mut().find(|(other, _)| other == url);
+        &mut found.unwrap().1
+    }
+
+    pub(crate) fn resource(&mut self) -> &mut Value {
+        self.document("https://mcp.test/.well-known/oauth-protected-resource/mcp")
+    }
+
+    pub(crate) fn server(&mut self) -> &mut Value {
+        self.document("https://as.test/.well-known/oauth-authorization-server")
+    }
+
+    /// Lets the next request for a URL that begins like this have another answer.
+    pub(crate) fn answer_next(&mut self, url: &str, answer: Answer) {
+        self.queued.push_back((url.to_owned(), answer));
+    }
+
+    /// Fills memory with bytes that are the same in each run.
+    pub(crate) fn random(&mut self, out: &mut [u8]) {
+        for byte in out {
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *byte = (self.random >> 56) as u8;
+        }
+    }
+
+    pub(crate) fn answer(&mut self, asked: Asked) -> Answer {
+        let queued = self.queued.iter().position(|(url, _)| asked.url.starts_with(url.as_str()));
+        let answer = match queued {
+            Some(at) => self.queued.remove(at).unwrap().1,
+            None if asked.url == ENDPOINT => self.mcp(&asked),
+            None if asked.url.ends_with("/register") => self.register(&asked),
+            None if asked.url.ends_with("/token") => self.token(&asked),
+            None => {
+                let found = self.documents.iter().find(|(url, _)| *url == asked.url);
+                found.map_or(Answer::new(404, "<html>"), |(_, json)| Answer::json(200, json))
+            }
+        };
+        self.asked.push(asked);
+        answer
+    }
+
+    fn mcp(&self, asked: &Asked) -> Answer {
+        let token = asked.field("authorization").and_then(|field| {
+            let token = field.strip_prefix("Bearer ").or_else(|| field.strip_prefix("DPoP "));
+            self.valid.iter().find(|(valid, _)| Some(&valid[..]) == token)
+        });
+        let Some((_, scope)) = token else {
+            return Answer::new(401, "").field("www-authenticate", &self.challenge);
+        };
+        let has = |needed: &str| scope.split(' ').any(|other| other == needed);
+        if self.needs.split_whitespace().all(has) {
+            return Answer::new(200, "");
+        }
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", self.needs);
+        Answer::new(403, "").field("www-authenticate", &challenge)
+    }
+
+    fn register(&mut self, asked: &Asked) -> Answer {
+        let body: Value = serde_json::from_str(&asked.body).unwrap();
+        assert_eq!(asked.field("content-type"), Some("application/json"));
+        assert!(body["redirect_uris"][0].is_string() && body["client_name"].is_string());
+        self.clients += 1;
+        let mut answer = self.registration.clone();
+        answer["client_id"] = format!("client-{}", self.clients).into();
+        Answer::json(201, &answer)
+    }
+
+    /// Returns the query with which the browser comes back: the person agrees.
+    pub(crate) fn agree(&mut self, url: &str) -> String {
+        self.shown.push(url.to_owned());
+        let (_, query) = url.split_once('?').unwrap();
+        let get = |name| form(query, name).unwrap_or_default();
+        assert_eq!(
+            (get("response_type"), get("code_challenge_method")),
+            ("code".into(), "S256".into())
+        );
+        let code = format!("code-{}", self.shown.len());
+        self.codes.push([
+            code.clone(),
+            get("code_challenge"),
+            get("redirect_uri"),
+            get("scope"),
+            get("client_id"),
+        ]);
+        let iss = self.iss.map_or(String::new(), |iss| format!("&iss={iss}"));
+        format!("code={code}&state={}{iss}", get("state"))
+    }
+
+    fn token(&mut self, asked: &Asked) -> Answer {
+        let get = |name| asked.form(name);
+        assert_eq!(asked.field("content-type"), Some("application/x-www-form-urlencoded"));
+        let scope = match get("grant_type").as_deref() {
+            Some("authorization_code") => {
+                let code = get("code").unwrap();
+                let Some(at) = self.codes.iter().position(|known| known[0] == code) else {
+                    return Answer::error(400, "invalid_grant");
+                };
+                let [_, challenge, redirect, scope, client] = self.codes.remove(at);
+                let digest = Sha256::digest(get("code_verifier").unwrap().as_bytes());
+                let mut decoded = [0; 40];
+                let len = URL_SAFE_NO_PAD.decode_slice(challenge, &mut decoded).unwrap();
+                assert_eq!(decoded[..len], digest[..]);
+                assert_eq!(get("redirect_uri").unwrap(), redirect);
+                assert_eq!(client_of(asked).0, client);
+                scope
+            }
+            Some("refresh_token") => {
+                if self.refresh.is_none() || get("refresh_token") != self.refresh {
+                    return Answer::error(400, "invalid_grant");
+                }
+                String::new()
+            }
+            Some("client_credentials") => get("scope").unwrap_or_default(),
+            _ => return Answer::error(400, "unsupported_grant_type"),
+        };
+        assert!(get("resource").is_some());
+        self.give(&scope)
+    }
+
+    /// Makes out new tokens. Older refresh tokens end.
+    pub(crate) fn give(&mut self, scope: &str) -> Answer {
+        self.tokens += 1;
+        let access = format!("access-secret-{}", self.tokens);
+        self.valid.push((access.clone(), scope.to_owned()));
+        let mut answer = json!({"access_token": access, "token_type": "bearer"});
+        if let Some(expires_in) = self.expires_in {
+            answer["expires_in"] = expires_in.into();
+        }
+        if self.gives_refresh {
+            let refresh = format!("refresh-secret-{}", self.tokens);
+            answer["refresh_token"] = refresh.clone().into();
+            self.refresh = Some(refresh);
+        }
+        Answer::json(200, &answer)
+    }
+}
+
+/// Returns how the client has authenticated: its id and secret.
+pub(crate) fn client_of(asked: &Asked) -> (String, Option<String>) {
+    let Some(basic) = asked.field("authorization") else {
+        return (asked.form("client_id").unwrap(), asked.form("client_secret"));
+    };
+    assert_eq!(asked.form("client_id"), None, "two ways at once");
+    let mut decoded = [0; 200];
+    let len = STANDARD.decode_slice(basic.strip_prefix("Basic ").unwrap(), &mut decoded).unwrap();
+    let basic = str::from_utf8(&decoded[..len]).unwrap();
+    let (id, secret) = basic.split_once(':').unwrap();
+    let decoded = |text| form(&format!("x={text}"), "x").unwrap();
+    (decoded(id), Some(decoded(secret)))
+}
+
+pub(crate) fn server_metadata(issuer: &str) -> Value {
+    json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"),
+        "registration_endpoint": format!("{issuer}/register"),
+        "code_challenge_methods_supported": ["S256"],
+    })
+}
