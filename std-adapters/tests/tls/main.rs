@@ -20,7 +20,10 @@ static CLIENT: ClientConfig<'_> =
 
 /// Calls a tool. Returns the result, or the error of the connection.
 async fn call(url: String, connector: impl Connect) -> Result<String, String> {
-    let http = HttpTransport::with_connector(&url, connector).unwrap();
+    call_over(HttpTransport::with_connector(&url, connector).unwrap()).await
+}
+
+async fn call_over(http: HttpTransport) -> Result<String, String> {
     let (client, connection) = Connector::new(&CLIENT).connect(http);
     let work = async move {
         let greet = CallToolParams::new("greet");
@@ -162,4 +165,38 @@ fn a_server_can_require_a_certificate_of_the_client() {
     let certified = Tls::with_config(certified.with_client_auth_cert(chain, key).unwrap());
     let result = smol::block_on(call(server.url("localhost"), certified));
     assert_eq!(result.as_deref(), Ok("Hello over TLS"));
+}
+
+/// The URL that a process is to call.
+const URL: &str = "TLS_URL";
+
+#[test]
+#[ignore = "is a process that another test starts"]
+fn child() {
+    let http = HttpTransport::new(&std::env::var(URL).unwrap()).unwrap();
+    assert_eq!(smol::block_on(call_over(http)).as_deref(), Ok("Hello over TLS"));
+}
+
+/// Of macOS and Windows the authorities cannot be replaced.
+#[cfg(all(unix, not(target_vendor = "apple")))]
+#[test]
+fn the_authorities_of_the_operating_system_are_trusted() {
+    let (installed, other) = (Authority::new(), Authority::new());
+    let server = Server::start(installed.issue(&["localhost"]), &["http/1.1"]);
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = file.join(format!("authorities-{}.pem", std::process::id()));
+    for (authority, is_trusted) in [(&installed, true), (&other, false)] {
+        std::fs::write(&file, authority.pem()).unwrap();
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child", "--ignored"])
+            .env(URL, server.url("localhost"))
+            .env("SSL_CERT_FILE", &file)
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap();
+        assert_eq!(child.status.success(), is_trusted, "{child:?}");
+        let said = String::from_utf8_lossy(&child.stdout).contains("its issuer is unknown");
+        assert_eq!(said, !is_trusted, "{child:?}");
+    }
+    std::fs::remove_file(file).unwrap();
 }

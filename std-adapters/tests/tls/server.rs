@@ -57,6 +57,11 @@ impl Authority {
         (vec![certificate.der().clone()], key.into())
     }
 
+    /// Its own certificate, as operating systems keep them.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
     pub(crate) fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
