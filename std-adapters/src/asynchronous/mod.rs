@@ -134,11 +134,11 @@ mod tasks;
 mod timer;
 #[cfg(feature = "tokio")]
 mod tokio_streams;
-#[cfg(any(feature = "store", feature = "tls"))]
+#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
 mod unblock;
 
 use crate::panics;
-#[cfg(any(feature = "store", feature = "tls"))]
+#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
 pub(crate) use unblock::unblock;
 
 pub use child_process::ChildProcess;

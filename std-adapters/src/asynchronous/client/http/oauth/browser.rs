@@ -1,0 +1,153 @@
+//! The person's part of a login.
+
+use std::fmt;
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcp_sansio::oauth::{Url, form};
+
+use super::listener::{LoopbackListener, pasted};
+use super::opener::open_in_browser;
+use crate::asynchronous::unblock;
+
+/// Shows pages of authorization servers to a person.
+pub trait Browser: Send + Sync + 'static {
+    /// Returns the URI to which the next page is to return. `last` is the one that the
+    /// authorization server knows, if there is one: another may have to be registered first.
+    ///
+    /// # Errors
+    /// The login fails with this error.
+    fn redirect_uri(&self, last: Option<&str>) -> io::Result<String>;
+
+    /// Shows the page at `url`, which has been checked, and returns the query with which it returns
+    /// to the redirect URI. Dropping the future ends the login.
+    ///
+    /// # Errors
+    /// The login fails with this error.
+    fn show(&self, url: String) -> impl Future<Output = io::Result<String>> + Send;
+}
+
+/// The browser of this machine, which returns to a [`LoopbackListener`]; or one elsewhere, from
+/// which a person copies the address that it has returned to.
+pub struct SystemBrowser {
+    open: Option<Box<Open>>,
+    paste: Option<Arc<Paste>>,
+    notify: Box<Notify>,
+    time_limit: Duration,
+    listener: Mutex<Option<LoopbackListener>>,
+}
+
+type Open = dyn Fn(&str) -> io::Result<()> + Send + Sync;
+type Paste = dyn Fn() -> io::Result<String> + Send + Sync;
+type Notify = dyn Fn(BrowserNotice<'_>) + Send + Sync;
+
+/// What a person has to know during a login.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum BrowserNotice<'n> {
+    /// This page is to be opened; it has not been.
+    Open(&'n str),
+    /// This page has been opened, as far as is known.
+    Opened(&'n str),
+    /// This page could not be opened, and is to be opened by the person.
+    NotOpened(&'n str, &'n io::Error),
+    /// What was pasted is not the answer, for this reason.
+    NotTheAnswer(&'n str),
+}
+
+impl SystemBrowser {
+    /// Creates one that opens nothing: `notify` shows the page's URL, for example on standard
+    /// error.
+    pub fn new(notify: impl Fn(BrowserNotice<'_>) + Send + Sync + 'static) -> Self {
+        Self {
+            open: None,
+            paste: None,
+            notify: Box::new(notify),
+            time_limit: LOGIN_TIME_LIMIT,
+            listener: Mutex::default(),
+        }
+    }
+
+    /// Opens pages by [`open_in_browser`].
+    #[must_use]
+    pub fn opens(self) -> Self {
+        self.opens_with(open_in_browser)
+    }
+
+    /// Opens pages by this function.
+    #[must_use]
+    pub fn opens_with(self, open: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        Self { open: Some(Box::new(open)), ..self }
+    }
+
+    /// Takes the answer from `read`, which is called on a thread of its own and returns what a
+    /// person has pasted ([`pasted`]), at most [`MAX_PASTES`] times: for a browser on another
+    /// machine, where the page to which it returns cannot be loaded.
+    #[must_use]
+    pub fn paste(self, read: impl Fn() -> io::Result<String> + Send + Sync + 'static) -> Self {
+        Self { paste: Some(Arc::new(read)), ..self }
+    }
+
+    /// Limits the time that a person may take for a page. Default: [`LOGIN_TIME_LIMIT`].
+    #[must_use]
+    pub fn time_limit(self, time_limit: Duration) -> Self {
+        Self { time_limit, ..self }
+    }
+
+    async fn pasted(&self, redirect_uri: &str, state: &str) -> io::Result<String> {
+        let Some(paste) = &self.paste else { return std::future::pending().await };
+        for _ in 0..MAX_PASTES {
+            let read = Arc::clone(paste);
+            match pasted(&unblock(move || read()).await?, redirect_uri, state) {
+                Ok(query) => return Ok(query),
+                Err(why) => (self.notify)(BrowserNotice::NotTheAnswer(why)),
+            }
+        }
+        Err(io::Error::new(ErrorKind::InvalidInput, "what was pasted is not the answer"))
+    }
+}
+
+impl Browser for SystemBrowser {
+    fn redirect_uri(&self, last: Option<&str>) -> io::Result<String> {
+        let mut place = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        // The port of the last login is free again.
+        *place = None;
+        let listener = place.insert(LoopbackListener::bind(last)?);
+        Ok(listener.redirect_uri().to_owned())
+    }
+
+    async fn show(&self, url: String) -> io::Result<String> {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let listener = listener.ok_or(ErrorKind::NotConnected)?;
+        let query = Url::parse(&url).ok().and_then(Url::query).unwrap_or_default();
+        let state = form::pairs(query).find(|(name, _)| *name == *"state");
+        let state = state.map(|(_, state)| state.to_string()).unwrap_or_default();
+        match self.open.as_ref().map(|open| open(&url)) {
+            None => (self.notify)(BrowserNotice::Open(&url)),
+            Some(Ok(())) => (self.notify)(BrowserNotice::Opened(&url)),
+            Some(Err(why)) => (self.notify)(BrowserNotice::NotOpened(&url, &why)),
+        }
+        let answer = futures_lite::future::or(
+            listener.wait(&state, self.time_limit),
+            self.pasted(listener.redirect_uri(), &state),
+        );
+        answer.await.map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => io::Error::new(ErrorKind::TimedOut, TIMED_OUT),
+            _ => error,
+        })
+    }
+}
+
+impl fmt::Debug for SystemBrowser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemBrowser").finish_non_exhaustive()
+    }
+}
+
+/// Default of [`SystemBrowser::time_limit`]: 10 minutes.
+pub const LOGIN_TIME_LIMIT: Duration = Duration::from_secs(600);
+/// How often a person can paste something that is not the answer.
+pub const MAX_PASTES: usize = 3;
+const TIMED_OUT: &str = "the browser has not come back in time: log in again";
