@@ -12,6 +12,7 @@ mod pages;
 mod place;
 mod respond;
 mod schema;
+mod scopes;
 #[cfg(feature = "skills")]
 mod skills;
 
@@ -23,6 +24,7 @@ pub use place::TargetPlace;
 pub use schema::SchemaError;
 #[cfg(feature = "derive")]
 pub(crate) use schema::shown;
+pub use scopes::Scoped;
 
 use core::fmt;
 

@@ -55,7 +55,7 @@ mod words;
 
 #[cfg(feature = "alloc")]
 pub use catalog::{AddError, OwnedCatalog, TargetPlace};
-pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Target};
+pub use catalog::{Catalog, CatalogError, Entry, SchemaError, Scoped, Target};
 #[cfg(feature = "alloc")]
 pub use client::GrowingClientState;
 pub use client::{

@@ -77,13 +77,16 @@ pub(crate) struct EntryOptions {
     /// Variant of `TaskSupport`.
     pub(crate) task: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
+    /// Separated by spaces.
+    pub(crate) scopes: Option<LitStr>,
 }
 
 impl EntryOptions {
     pub(crate) fn of_tool(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
         let known = "`name = \"..\"`, `title = \"..\"`, `read_only`, `destructive`, `idempotent`, \
-                     `open_world`, `returns = Type`, `ui = ToolMeta`, `task`, `task = \"required\"`, `flatten`";
+                     `open_world`, `returns = Type`, `ui = ToolMeta`, `task`, `task = \"required\"`, \
+                     `scopes(\"..\")`, `flatten`";
         each(attributes, "tool", known, |key, meta| match key {
             "returns" => once(&mut options.returns, meta, value),
             "ui" => once(&mut options.ui, meta, tokens),
@@ -110,7 +113,7 @@ impl EntryOptions {
 
     pub(crate) fn of_prompt(attributes: &[Attribute]) -> Result<Self> {
         let mut options = Self { description: description(attributes)?, ..Self::default() };
-        let known = "`name = \"..\"`, `title = \"..\"`, `flatten`";
+        let known = "`name = \"..\"`, `title = \"..\"`, `scopes(\"..\")`, `flatten`";
         each(attributes, "prompt", known, |key, meta| options.read(key, meta))?;
         Ok(options)
     }
@@ -120,9 +123,31 @@ impl EntryOptions {
             "name" => once(&mut self.name, meta, name),
             "title" => once(&mut self.title, meta, string),
             "flatten" => once(&mut self.flatten, meta, flag),
+            "scopes" => once(&mut self.scopes, meta, scopes),
             _ => Ok(false),
         }
     }
+}
+
+/// Reads `scopes("files:read", "files:write")`.
+fn scopes(meta: &ParseNestedMeta<'_>) -> Result<LitStr> {
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let scopes = content.parse_terminated(<LitStr as Parse>::parse, Token![,])?;
+    let is_allowed = |b: u8| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
+    let mut all = Vec::new();
+    for scope in &scopes {
+        let text = scope.value();
+        if text.is_empty() || !text.bytes().all(is_allowed) {
+            let message = "a scope has visible letters of ASCII, without `\"` and `\\`";
+            return Err(Error::new(scope.span(), message));
+        }
+        all.push(text);
+    }
+    if all.is_empty() {
+        return Err(meta.error("expected scopes: `scopes(\"files:read\", \"files:write\")`"));
+    }
+    Ok(LitStr::new(&all.join(" "), meta.path.span()))
 }
 
 /// Reads `task` or `task = "required"`.

@@ -267,6 +267,7 @@ fn tool(
             UI
         })))
     });
+    let scopes = options.scopes.iter();
     let execution = options.task.iter().map(|support| {
         quote!(.execution(::mcp_sansio::types::ToolExecution::new()
             .task_support(::mcp_sansio::types::TaskSupport::#support)))
@@ -279,6 +280,7 @@ fn tool(
             #annotations
             #(#execution)*
             #(#meta)*
+            #(.scopes(#scopes))*
     }
 }
 
@@ -301,7 +303,8 @@ fn prompt(
     let arguments = quote_spanned!(fields.span()=>
         ::mcp_sansio::typed::prompt_arguments::<{ #count }>(&#input::RULE, &#input::DOCS)
     );
-    quote!(::mcp_sansio::typed::prompt(#prompt, &const { #arguments }))
+    let scopes = options.scopes.iter();
+    quote!(::mcp_sansio::typed::prompt(#prompt, &const { #arguments })#(.scopes(#scopes))*)
 }
 
 pub(crate) fn check_tool_name(name: &str, span: Span) -> Result<()> {

@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::mem::ManuallyDrop;
 
+use crate::catalog::scopes::{NO_SCOPES, Scoped, Scopes};
 use crate::catalog::{SchemaError, check, list, schema};
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
@@ -52,6 +53,8 @@ struct Parts<'c> {
     key: Text<'c>,
     kind: Kind<'c>,
     form: Form<'c>,
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "it is empty"))]
+    scopes: Scopes<'c>,
 }
 
 /// The kind of an entry, and what requests for it are checked against.
@@ -110,8 +113,8 @@ enum Form<'c> {
 }
 
 impl<'c> Entry<'c> {
-    const fn borrowed(key: Text<'c>, kind: Kind<'c>, form: Form<'c>) -> Self {
-        Self(Repr::Borrowed(Parts { key, kind, form }))
+    const fn borrowed(key: Text<'c>, kind: Kind<'c>, form: Form<'c>, scopes: Scopes<'c>) -> Self {
+        Self(Repr::Borrowed(Parts { key, kind, form, scopes }))
     }
 
     /// Refuses two entries with the same key, for [`entries!`](crate::entries).
@@ -127,8 +130,9 @@ impl<'c> Entry<'c> {
     #[doc(hidden)]
     #[must_use]
     pub const fn join<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
-        let mut all =
-            [const { Self::borrowed(Text::new(""), Kind::Resource, Form::Rendered("{}")) }; N];
+        let mut all = [const {
+            Self::borrowed(Text::new(""), Kind::Resource, Form::Rendered("{}"), NO_SCOPES)
+        }; N];
         let (mut list, mut len) = (0, 0);
         while list < lists.len() {
             let mut at = 0;
@@ -157,6 +161,17 @@ impl<'c> Entry<'c> {
             Repr::Borrowed(parts) => parts.key,
             #[cfg(feature = "alloc")]
             Repr::Owned(parts) => Text::new(&parts.key),
+        }
+    }
+
+    /// Returns the scopes that its use takes, separated by spaces; empty if it takes none.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub const fn scopes(&self) -> &str {
+        match &self.0 {
+            Repr::Borrowed(parts) => parts.scopes,
+            #[cfg(feature = "alloc")]
+            Repr::Owned(parts) => parts.scopes,
         }
     }
 
@@ -351,6 +366,14 @@ macro_rules! kinds {
         impl $type<'static> {
             #[must_use]
             pub const fn into_entry(&self, text: &'static [u8]) -> Entry<'static> {
+                self.entry_with(text, NO_SCOPES)
+            }
+
+            pub(super) const fn entry_with(
+                &self,
+                text: &'static [u8],
+                scopes: Scopes<'static>,
+            ) -> Entry<'static> {
                 let Ok(text) = core::str::from_utf8(text) else { panic!("not rendered") };
                 let mut to = Renderer::new(&mut []);
                 Of(self).render(&mut to);
@@ -359,7 +382,7 @@ macro_rules! kinds {
                     Some(key) => Text::new(within(text, key)),
                     None => self.$key,
                 };
-                Entry::borrowed(key, $kind(self, text, rules), Form::Rendered(text))
+                Entry::borrowed(key, $kind(self, text, rules), Form::Rendered(text), scopes)
             }
         }
     )*};
@@ -376,7 +399,14 @@ macro_rules! from {
     ($($type:ident $key:ident: |$value:ident| $kind:expr;)*) => {$(
         impl<'c> From<&'c $type<'c>> for Entry<'c> {
             fn from($value: &'c $type<'c>) -> Self {
-                Self::borrowed($value.$key, $kind, Form::Value($value))
+                Self::borrowed($value.$key, $kind, Form::Value($value), NO_SCOPES)
+            }
+        }
+
+        impl<'c> From<&'c Scoped<$type<'c>>> for Entry<'c> {
+            fn from(scoped: &'c Scoped<$type<'c>>) -> Self {
+                let $value = &scoped.value;
+                Self::borrowed($value.$key, $kind, Form::Value($value), scoped.kept())
             }
         }
 
@@ -385,7 +415,17 @@ macro_rules! from {
             fn from($value: $type<'_>) -> Self {
                 let text = rendered(|to| Of(&$value).render(to));
                 let $value = &$value;
-                Self(Repr::Owned(Box::new(OwnedParts::new($value.$key, $kind, text))))
+                Self(Repr::Owned(Box::new(OwnedParts::new($value.$key, $kind, text, NO_SCOPES))))
+            }
+        }
+
+        #[cfg(feature = "alloc")]
+        impl From<Scoped<$type<'_>>> for Entry<'static> {
+            fn from(scoped: Scoped<$type<'_>>) -> Self {
+                let $value = &scoped.value;
+                let text = rendered(|to| Of($value).render(to));
+                let parts = OwnedParts::new($value.$key, $kind, text, scoped.kept());
+                Self(Repr::Owned(Box::new(parts)))
             }
         }
     )*};

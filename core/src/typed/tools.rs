@@ -71,6 +71,7 @@ use crate::types::Text;
 /// | `returns = Rows<'static>` | the [`OutputObject`](super::OutputObject) that is the structured content of its results: `outputSchema` |
 /// | `ui = ToolMeta::new()..` | its page and its callers: [`ToolMeta`](crate::types::ui::ToolMeta), a constant |
 /// | `task`, `task = "required"` | the tool may, or must, be executed as a task: [`TaskSupport`](crate::types::TaskSupport) |
+/// | `scopes("files:read", "files:write")` | over HTTP, the token must have these scopes: [`Tool::scopes`](crate::types::Tool::scopes) |
 /// | `flatten` | the variant holds tools of another module: another enum that derives `Tools`. They are listed behind the others |
 pub trait Tools<'a>: Sized {
     /// The tools, which [`Catalog::calls`](crate::Catalog::calls) lists.

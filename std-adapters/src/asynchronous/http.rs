@@ -76,4 +76,4 @@ pub use super::server::http::{
     AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,
     HttpServer, Interrupted, ProtectedResource, Scheme, serve,
 };
-pub use mcp_sansio::http::site::Principal;
+pub use mcp_sansio::http::site::{Operation, Principal};

@@ -17,6 +17,7 @@ mod pump;
 #[path = "../recorder/mod.rs"]
 mod recorder;
 mod requests;
+mod scopes;
 mod scripted;
 mod sessions;
 mod site;

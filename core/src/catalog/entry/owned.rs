@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 
-use super::{Kind, TaskRule, argument_rules};
+use super::{Kind, Scopes, TaskRule, argument_rules};
 use crate::json::RawJson;
 use crate::message::hash_str;
 use crate::types::rendered::Renderer;
@@ -19,6 +19,8 @@ pub(super) struct OwnedParts {
     pub(super) text: Box<str>,
     /// Of the text.
     pub(super) hash: u64,
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "it is empty"))]
+    pub(super) scopes: Scopes<'static>,
 }
 
 #[derive(Clone)]
@@ -30,7 +32,12 @@ enum OwnedKind {
 }
 
 impl OwnedParts {
-    pub(super) fn new(key: Text<'_>, kind: Kind<'_>, text: Box<str>) -> Self {
+    pub(super) fn new(
+        key: Text<'_>,
+        kind: Kind<'_>,
+        text: Box<str>,
+        scopes: Scopes<'static>,
+    ) -> Self {
         let copy = |schema: RawJson<'_>| Box::from(schema.as_str());
         Self {
             key: key.chars().collect::<String>().into(),
@@ -49,6 +56,7 @@ impl OwnedParts {
             },
             hash: hash_str(&text),
             text,
+            scopes,
         }
     }
 

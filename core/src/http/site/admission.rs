@@ -117,16 +117,19 @@ impl<O> Site<'_, O> {
                     Ok(()) => {}
                 }
             }
-            Err(denied) => {
-                exchange.fields.extend(denied.fields);
-                let (code, message) = match denied.status {
-                    403 => (ErrorCode::InvalidRequest, "Insufficient scope"),
-                    500.. => (ErrorCode::InternalError, "The token cannot be checked"),
-                    _ => (ErrorCode::InvalidRequest, "Authentication required"),
-                };
-                self.reject(key, &Rejection::new(denied.status, code, message));
-            }
+            Err(denied) => self.deny(key, denied),
         }
+    }
+
+    pub(super) fn deny(&mut self, key: Key, denied: Denied) {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        exchange.fields.extend(denied.fields);
+        let (code, message) = match denied.status {
+            403 => (ErrorCode::InvalidRequest, "Insufficient scope"),
+            500.. => (ErrorCode::InternalError, "The token cannot be checked"),
+            _ => (ErrorCode::InvalidRequest, "Authentication required"),
+        };
+        self.reject(key, &Rejection::new(denied.status, code, message));
     }
 
     /// Checks the rest of the head, and begins to read the body.

@@ -91,6 +91,8 @@ pub(super) enum Stage {
     Authorizing,
     /// The body is being read. `None` on the path of HTTP+SSE.
     Body(Option<HttpMethod>),
+    /// The body is complete, and is to be permitted. As [`Body`](Self::Body).
+    Unpermitted(Option<HttpMethod>),
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(Key, Option<ExchangeId>),

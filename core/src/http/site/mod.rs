@@ -12,6 +12,7 @@
 //! | a piece of its body, its end | [`Site::feed_body`] while [`Site::wants_body`], [`Site::end_of_body`] (also without a body) |
 //! | anything of all this, or [`SiteStep::Wait`] is over | [`Site::next`], until it says `Wait` |
 //! | [`SiteStep::Authorize`] | [`Site::authorized`], at once or later |
+//! | [`SiteStep::Permit`] | [`Site::permitted`] |
 //! | [`SiteStep::Event`] | the handler; its outcome with [`SiteTurn::answer`], later with [`Site::answer`] |
 //! | [`SiteStep::Room`] | what was [`Full`](crate::SendError::Full), again, in a [`Site::turn`] |
 //! | [`SiteStep::Ready`] | [`Site::response`] once, then [`Site::body`] and [`Site::wrote`] until it is `Pending` or at its end |
@@ -111,6 +112,7 @@ mod admission;
 mod bodies;
 mod exchange;
 mod instance;
+mod operation;
 mod options;
 mod output;
 mod principal;
@@ -121,6 +123,7 @@ mod stream;
 mod turn;
 
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
+pub use operation::{Operation, Operations};
 pub use options::SiteOptions;
 pub use principal::{Denied, Principal, bearer_token};
 pub use turn::SiteTurn;
@@ -128,6 +131,7 @@ pub use turn::SiteTurn;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
@@ -208,6 +212,16 @@ pub enum SiteStep<'p, O> {
         /// Its head; see [`bearer_token`].
         head: RequestHead<'p>,
     },
+    /// A POST with its whole body has to be permitted, at once: [`Site::permitted`]. Only with
+    /// [`SiteOptions::checks_operations`].
+    Permit {
+        /// The exchange of the request.
+        exchange: ExchangeKey,
+        /// Who makes the request.
+        principal: Option<&'p Arc<Principal>>,
+        /// The requests in its body: one, those of a batch, or none.
+        operations: Operations<'p>,
+    },
     /// There is something to do for the connection of this exchange: its response can be read
     /// ([`Site::response`], [`Site::body`]), or more of its body ([`Site::wants_body`]).
     Ready(ExchangeKey),
@@ -285,7 +299,14 @@ impl<'c, O> Site<'c, O> {
     pub fn turn(&mut self, now: Instant, server: ServerKey) -> Option<SiteTurn<'_, O>> {
         self.queue(Task::Instance(server.0));
         let instance = self.instances.get_mut(server.0)?;
-        Some(SiteTurn { config: self.config, instance, key: server.0, now, head: None })
+        Some(SiteTurn {
+            config: self.config,
+            instance,
+            key: server.0,
+            now,
+            head: None,
+            principal: None,
+        })
     }
 
     /// Returns whether the response to a request is still awaited.

@@ -21,6 +21,9 @@ pub struct SiteOptions<'c> {
     /// Whether each request is reported as [`SiteStep::Authorize`](super::SiteStep::Authorize).
     /// Default: false.
     pub authorizes: bool,
+    /// Whether each POST is reported as [`SiteStep::Permit`](super::SiteStep::Permit) before any of
+    /// its messages is handled. They are read twice then. Default: false.
+    pub checks_operations: bool,
     /// Maximum number of exchanges at a time; further requests get 503. Each takes about 1 KiB
     /// beside its head, its body and its output. Default: 10,000.
     pub max_exchanges: usize,
@@ -75,6 +78,7 @@ impl SiteOptions<'_> {
             sse_path: None,
             has_sessions: true,
             authorizes: false,
+            checks_operations: false,
             max_exchanges: 10_000,
             max_sessions: 1000,
             max_sessions_per_principal: 100,

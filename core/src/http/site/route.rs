@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::exchange::{Exchange, Stage};
 use super::instance::{Instance, Kind, Session, response_buffer};
 use super::output::control;
-use super::principal::Principal;
+use super::principal::{Denied, Principal};
 use super::slab::Key;
 use super::stream::Stream;
 use super::{ExchangeKey, Site, Task, set_timer};
@@ -46,6 +46,41 @@ impl<O> Site<'_, O> {
         {
             *is_whole = true;
         }
+        if self.options.checks_operations && self.await_permission(key) {
+            return;
+        }
+        self.handle(now, key);
+    }
+
+    /// Lets a whole body wait to be permitted. Returns whether it does.
+    fn await_permission(&mut self, key: Key) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return false };
+        let Stage::Body(method) = exchange.stage else { return false };
+        if exchange.waits || exchange.head.as_head().method != "POST" {
+            return false;
+        }
+        exchange.stage = Stage::Unpermitted(method);
+        self.queue(Task::Exchange(key));
+        true
+    }
+
+    /// Reports the result of [`SiteStep::Permit`](super::SiteStep::Permit). Nothing happens if the
+    /// exchange does not wait for it.
+    pub fn permitted(&mut self, now: Instant, exchange: ExchangeKey, result: Result<(), Denied>) {
+        let key = exchange.0;
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        let Stage::Unpermitted(method) = exchange.stage else { return };
+        match result {
+            Ok(()) => {
+                exchange.stage = Stage::Body(method);
+                self.handle(now, key);
+            }
+            Err(denied) => self.deny(key, denied),
+        }
+    }
+
+    /// Handles a request with its whole body.
+    fn handle(&mut self, now: Instant, key: Key) {
         let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
             Decision::NewSession | Decision::NewStream => self.make_room(key),

@@ -5,6 +5,7 @@ use core::mem::{replace, take};
 
 use super::exchange::{Exchange, Stage};
 use super::instance::{Instance, Kind};
+use super::operation::Operations;
 use super::slab::Key;
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
 use crate::connection::Outcome;
@@ -27,6 +28,8 @@ impl<'c, O> Site<'c, O> {
                 self.ready(key);
             }
             Stage::Unauthorized => return self.ask(key),
+            Stage::Unpermitted(_) if is_due => self.time_out(key),
+            Stage::Unpermitted(_) => return self.ask_permission(key),
             Stage::Body(_) | Stage::Messages(_, None) if is_due => self.time_out(key),
             Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
                 exchange.stage = Stage::Ended;
@@ -51,12 +54,22 @@ impl<'c, O> Site<'c, O> {
         SiteStep::Authorize { exchange: ExchangeKey(key), head: exchange.head.as_head() }
     }
 
+    fn ask_permission(&mut self, key: Key) -> SiteStep<'_, O> {
+        let Some(exchange) = self.exchanges.get(key) else { return SiteStep::Again };
+        let Exchange { principal, body, .. } = exchange;
+        SiteStep::Permit {
+            exchange: ExchangeKey(key),
+            principal: principal.as_ref(),
+            operations: Operations::new(body),
+        }
+    }
+
     /// Handles one message of a body.
     fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
         let Self { config, options, exchanges, instances, tasks, timers, ready: all, .. } = self;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
-        let Exchange { awaits_entry, full_until, due, .. } = exchange;
+        let Exchange { awaits_entry, full_until, due, principal, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream = id.unwrap_or(crate::ExchangeId::SESSION);
@@ -109,11 +122,9 @@ impl<'c, O> Site<'c, O> {
                 if !replace(is_queued, true) {
                     tasks.push_back(Task::Exchange(key));
                 }
-                let head = Some(head.clone());
-                return SiteStep::Event(
-                    event,
-                    SiteTurn { config, instance, key: owner, now, head },
-                );
+                let (head, principal) = (Some(head.clone()), principal.clone());
+                let turn = SiteTurn { config, instance, key: owner, now, head, principal };
+                return SiteStep::Event(event, turn);
             }
             Ok(None) => {
                 *stage = match id {
@@ -189,7 +200,8 @@ impl<'c, O> Site<'c, O> {
         match (event, self.instances.get_mut(key)) {
             (Some(event), Some(instance)) => {
                 let config = self.config;
-                SiteStep::Event(event, SiteTurn { config, instance, key, now, head: None })
+                let (head, principal) = (None, None);
+                SiteStep::Event(event, SiteTurn { config, instance, key, now, head, principal })
             }
             _ => SiteStep::Again,
         }

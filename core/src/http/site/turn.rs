@@ -28,6 +28,8 @@ pub struct SiteTurn<'p, O> {
     pub(super) key: Key,
     pub(super) now: Instant,
     pub(super) head: Option<OwnedHead>,
+    /// That of the request, unless the instance has it.
+    pub(super) principal: Option<Arc<Principal>>,
 }
 
 impl<O> SiteTurn<'_, O> {
@@ -49,10 +51,14 @@ impl<O> SiteTurn<'_, O> {
         SiteRequest { server: ServerKey(self.key), request }
     }
 
-    /// Returns who made the request, or opened the session.
+    /// Returns who made the request; in a turn without an event, who opened the session. The scopes
+    /// of a session's requests may differ.
     #[must_use]
     pub const fn principal(&self) -> Option<&Arc<Principal>> {
-        self.instance.principal.as_ref()
+        match &self.principal {
+            Some(principal) => Some(principal),
+            None => self.instance.principal.as_ref(),
+        }
     }
 
     /// Returns the head of the HTTP request that has the message of the event. `None` for timeouts,

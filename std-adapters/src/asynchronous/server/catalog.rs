@@ -37,6 +37,15 @@ impl CatalogSource {
         }
     }
 
+    /// Returns whether an entry has scopes, now or later.
+    #[cfg(feature = "http")]
+    pub(super) fn may_have_scopes(&self) -> bool {
+        match &self.0 {
+            Source::Constant(catalog) => catalog.has_scopes(),
+            Source::Shared(_) => true,
+        }
+    }
+
     pub(super) fn snapshot(&self) -> Snapshot {
         match &self.0 {
             Source::Constant(catalog) => Snapshot::Constant(catalog),

@@ -6,6 +6,7 @@ mod connection;
 mod exchange;
 mod observed;
 mod options;
+mod permit;
 mod protected_resource;
 mod sender;
 mod serve;

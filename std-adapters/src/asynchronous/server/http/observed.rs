@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mcp_sansio::http::site::{ServerKey, SiteTurn};
 
 use super::super::pending_responses::PendingResponse;
-use super::authorizer::Checked;
+use super::challenge::AuthorizationError;
 use crate::asynchronous::panics::Panic;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Refusal, Telling, Transport};
 
@@ -47,7 +47,10 @@ impl ObservedSessions {
     }
 
     /// Returns what has to be told of the result of an authorization.
-    pub(super) fn authorized(&self, result: &Result<Checked, Panic>) -> Option<Telling> {
+    pub(super) fn authorized<T>(
+        &self,
+        result: &Result<Result<T, AuthorizationError>, Panic>,
+    ) -> Option<Telling> {
         let refused = self.no_session.refused(Refusal::Unauthorized);
         match result {
             Ok(Ok(_)) => None,

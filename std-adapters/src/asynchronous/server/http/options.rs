@@ -5,19 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::site::{Denied, OwnedHead, SiteOptions};
+use mcp_sansio::http::site::{Denied, Operation, OwnedHead, SiteOptions};
 use mcp_sansio::{Instant, Json, OwnedJson, Revision};
 
 use super::super::app::Settings;
 use super::authorizer::{Authorizer, Begin, Check, Credentials, Limits, begin};
 use super::challenge::AuthorizationError;
+use super::permit::Scopes;
 use super::protected_resource::ProtectedResource;
+use crate::asynchronous::panics::Panic;
 
 /// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {
     site: SiteOptions<'static>,
     authorize: Option<Box<Begin>>,
     limits: Limits,
+    pub(super) scopes: Scopes,
     resource: Option<ProtectedResource>,
     /// The origin of the resource.
     origin: Option<Arc<str>>,
@@ -30,7 +33,14 @@ impl HttpOptions {
         let mut site = SiteOptions::new();
         site.path = Some("/mcp");
         let limits = Limits { timeout: Duration::from_secs(10), waiting: 1000 };
-        Self { site, authorize: None, limits, resource: None, origin: None }
+        Self {
+            site,
+            authorize: None,
+            limits,
+            scopes: Scopes { of: None, implies: None },
+            resource: None,
+            origin: None,
+        }
     }
 
     fn with(mut self, change: impl FnOnce(&mut SiteOptions<'static>)) -> Self {
@@ -163,6 +173,50 @@ impl HttpOptions {
         self
     }
 
+    /// Sets the scopes that operations take, separated by spaces, beside those of the
+    /// [catalog](mcp_sansio::types::Tool::scopes); an empty text for operations that take none.
+    ///
+    /// With [`authorize`](Self::authorize) each request is compared with the scopes of its
+    /// [`Principal`](super::Principal) before anything of it is handled. If one is missing, the
+    /// response is 403 `insufficient_scope` with all scopes that the operation takes, or all
+    /// requests of a batch. Streams other than HTTP have no scopes.
+    ///
+    /// ```
+    /// # use mcp_sansio::Method;
+    /// # use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Operation};
+    /// let options = HttpOptions::new().scopes(|operation: &Operation<'_>| {
+    ///     match operation.method() {
+    ///         Method::LoggingSetLevel => "admin",
+    ///         _ => "mcp",
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn scopes<F>(mut self, scopes_of: F) -> Self
+    where
+        F: Fn(&Operation<'_>) -> &'static str + Send + Sync + 'static,
+    {
+        self.scopes.of = Some(Box::new(scopes_of));
+        self
+    }
+
+    /// Sets a hierarchy of scopes: `implies(granted, wanted)` returns whether the granted scope
+    /// contains the wanted one. Default: each contains itself only.
+    ///
+    /// ```
+    /// # use mcp_sansio_adapters::asynchronous::http::HttpOptions;
+    /// let options = HttpOptions::new()
+    ///     .implies(|granted, wanted| (granted, wanted) == ("files:write", "files:read"));
+    /// ```
+    #[must_use]
+    pub fn implies<F>(mut self, implies: F) -> Self
+    where
+        F: Fn(&str, &str) -> bool + Send + Sync + 'static,
+    {
+        self.scopes.implies = Some(Box::new(implies));
+        self
+    }
+
     /// Sets the protected resource metadata (RFC 9728): it is served, and referenced in
     /// `WWW-Authenticate` when a request is denied.
     #[must_use]
@@ -178,6 +232,8 @@ impl HttpOptions {
         site.subscriptions = settings.max_subscriptions;
         site.max_body = settings.max_line;
         site.max_pending = settings.max_pending;
+        let has_scopes = self.scopes.are_set(settings.catalog.as_ref());
+        site.checks_operations = site.authorizes && has_scopes;
         site
     }
 
@@ -207,9 +263,13 @@ impl HttpOptions {
         self.limits
     }
 
-    /// Returns the response to a request that is denied.
-    pub(super) fn denied(&self, error: &AuthorizationError) -> Denied {
-        error.denied(self.resource.as_ref())
+    /// Returns the result of a check, with the response to a request that is denied.
+    pub(super) fn result<T>(
+        &self,
+        result: Result<Result<T, AuthorizationError>, Panic>,
+    ) -> Result<T, Denied> {
+        let result = result.map_err(|_| Denied::new(500))?;
+        result.map_err(|error| error.denied(self.resource.as_ref()))
     }
 }
 

@@ -11,7 +11,7 @@ use std::time;
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::site::{Denied, ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
+use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
 #[cfg(feature = "tasks")]
 use super::super::app::SHUTDOWN_TIMEOUT;
@@ -150,11 +150,7 @@ impl HttpServer {
                 if let Some(observed) = observed {
                     work.extend(observed.authorized(&result).map(Work::Tell));
                 }
-                let result = match result {
-                    Ok(result) => result.map_err(|error| options.denied(&error)),
-                    Err(_) => Err(Denied::new(500)),
-                };
-                site.authorized(now, key, result);
+                site.authorized(now, key, options.result(result));
             });
         })
     }

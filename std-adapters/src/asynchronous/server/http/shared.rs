@@ -22,6 +22,7 @@ use super::super::reservation::ParamsReservation;
 use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
+use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::later;
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::rounds::response;
@@ -119,6 +120,15 @@ impl Shared {
                 SiteStep::Event(event, turn) => {
                     let kept = self.event(&event, turn, servers, work, observed.as_mut());
                     site.keep_bytes(kept);
+                }
+                SiteStep::Permit { exchange, principal, operations } => {
+                    let catalog = self.settings.catalog.as_ref();
+                    let scopes = &self.options.scopes;
+                    let result = caught(|| scopes.check(catalog, principal, operations));
+                    if let Some(observed) = observed {
+                        work.extend(observed.authorized(&result).map(Work::Tell));
+                    }
+                    site.permitted(now, exchange, self.options.result(result));
                 }
                 SiteStep::Ready(exchange) => wakers.extend(exchanges.remove(&exchange)),
                 SiteStep::Room(server) => {

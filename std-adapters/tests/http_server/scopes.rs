@@ -1,0 +1,381 @@
+//! Scopes that operations take.
+
+use std::future::{Ready, ready};
+use std::sync::Mutex;
+
+use futures_lite::future;
+use mcp_sansio::typed::Tools;
+use mcp_sansio::types::{Implementation, Prompt, Resource, ResourceTemplate, TextResult, Tool};
+use mcp_sansio::{Catalog, Method, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio_adapters::SharedCatalog;
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Credentials, HttpOptions, HttpServer, Operation, Principal,
+    ProtectedResource,
+};
+use mcp_sansio_adapters::asynchronous::{App, Context};
+use serde_json::{Value, json};
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS
+        .with(ServerFeatures::PROMPTS)
+        .with(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .with(ServerFeatures::COMPLETIONS)
+        .with(ServerFeatures::LOGGING),
+);
+const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+static CATALOG: Catalog<'_> = Catalog::new()
+    .calls::<Call>()
+    .tools(entries![Tool::new("move", SCHEMA).scopes("files:read files:write")])
+    .prompts(entries![Prompt::new("review").scopes("prompts")])
+    .resources(entries![
+        Resource::new("file:///open", "open"),
+        Resource::new("file:///secret", "secret").scopes("secrets"),
+    ])
+    .templates(entries![ResourceTemplate::new("log:///{day}", "log").scopes("logs")]);
+
+#[derive(Tools)]
+enum Call {
+    /// Lists files
+    #[tool(scopes("files:read"))]
+    List,
+    /// Removes all files
+    #[tool(name = "remove", scopes("files:write", "files:remove"))]
+    RemoveAll,
+    /// Tells the time
+    Time,
+}
+
+/// A server whose tokens are lists of scopes, and the names that its handler was called with.
+struct Scoped<'s> {
+    server: &'s HttpServer,
+    called: &'s Mutex<Vec<String>>,
+}
+
+struct Fields(Vec<(&'static str, String)>);
+
+impl mcp_sansio::http::Fields for Fields {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let mut all = self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        all.nth(n).map(|(_, value)| value.as_bytes())
+    }
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    fields: Vec<(&'static str, String)>,
+    body: String,
+}
+
+impl Answer {
+    fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The scopes of a 403.
+    #[track_caller]
+    fn wanted(&self) -> &str {
+        assert_eq!(self.status, 403, "{self:?}");
+        assert_eq!(self.field("content-type"), Some("application/json"));
+        let challenge = self.field("www-authenticate").unwrap();
+        assert!(challenge.starts_with("Bearer error=\"insufficient_scope\", error_description=\""));
+        let url = "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
+        assert!(challenge.ends_with(url), "{challenge}");
+        challenge.split_once(" scope=\"").unwrap().1.split('"').next().unwrap()
+    }
+}
+
+/// Sends a body with the scopes of its token, and returns the response.
+impl Scoped<'_> {
+    async fn send(&self, scopes: &str, fields: &[(&'static str, &str)], body: &Value) -> Answer {
+        self.send_text(scopes, fields, &body.to_string()).await
+    }
+
+    async fn send_text(&self, scopes: &str, more: &[(&'static str, &str)], body: &str) -> Answer {
+        let usual = [
+            ("Host", "localhost"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+        ];
+        let all = usual.iter().chain(more).map(|(name, value)| (*name, (*value).to_owned()));
+        let token = ("Authorization", format!("Bearer {}", scopes.replace(' ', "+")));
+        let fields = Fields(all.chain([token]).collect());
+        let mut exchange = self.server.exchange("POST", "/mcp", fields);
+        exchange.feed(body.as_bytes()).await;
+        exchange.end_body();
+        let head = exchange.response().await;
+        let mut text = String::new();
+        while let Some(piece) = exchange.next_piece().await {
+            text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
+        }
+        Answer { status: head.status, fields: head.fields, body: text }
+    }
+
+    async fn modern(&self, scopes: &str, method: &str, params: Value) -> Answer {
+        let mut params = params;
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let name = params.get("name").or(params.get("uri")).and_then(Value::as_str);
+        let name = name.unwrap_or_default().to_owned();
+        let mut fields = vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)];
+        if !name.is_empty() {
+            fields.push(("Mcp-Name", name.as_str()));
+        }
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.send(scopes, &fields, &body).await
+    }
+
+    /// Opens a session, and returns its id.
+    async fn open(&self, scopes: &str, version: &str) -> String {
+        let params = json!({
+            "protocolVersion": version,
+            "capabilities": {},
+            "clientInfo": { "name": "c", "version": "1" },
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let answer = self.send(scopes, &[], &body).await;
+        let id = answer.field("mcp-session-id").unwrap().to_owned();
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(self.send(scopes, &[("Mcp-Session-Id", &id)], &ready).await.status, 202);
+        id
+    }
+
+    fn called(&self) -> Vec<String> {
+        std::mem::take(&mut self.called.lock().unwrap())
+    }
+}
+
+fn authorize(credentials: Credentials) -> Ready<Result<Principal, AuthorizationError>> {
+    let scopes = credentials.token().unwrap_or_default().replace('+', " ");
+    ready(Ok(Principal { scopes, ..Principal::new("https://auth.example.com", "ada") }))
+}
+
+fn options() -> HttpOptions {
+    let resource =
+        ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
+    HttpOptions::new().sse_path("/sse").protected_resource(resource).authorize(authorize)
+}
+
+/// Runs clients against a server.
+fn serve(options: HttpOptions, clients: impl AsyncFnOnce(Scoped<'_>)) {
+    serve_app(options, |app| app.catalog(&CATALOG), clients);
+}
+
+fn serve_app(
+    options: HttpOptions,
+    with: impl FnOnce(App<Box<Handler<'_>>>) -> App<Box<Handler<'_>>>,
+    clients: impl AsyncFnOnce(Scoped<'_>),
+) {
+    let called = Mutex::new(Vec::new());
+    let handler = |ctx: Context| {
+        called.lock().unwrap().push(ctx.name().to_owned());
+        ready(ctx.reply(&TextResult::new("done")))
+    };
+    let handler: Box<Handler<'_>> = Box::new(handler);
+    let app = with(App::new(&CONFIG, handler));
+    let server = HttpServer::new(&app, options).unwrap();
+    let scoped = Scoped { server: &server, called: &called };
+    future::block_on(future::or(
+        async {
+            server.run(&app).await;
+        },
+        clients(scoped),
+    ));
+}
+
+type Handler<'h> = dyn Fn(Context) -> Ready<mcp_sansio_adapters::asynchronous::HandlerResult> + 'h;
+
+fn call(id: u32, tool: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } })
+}
+
+#[test]
+fn auth_146_auth_148_a_refusal_names_all_scopes_that_the_tool_takes_each_time() {
+    serve(options(), async |site| {
+        for granted in ["", "files:write", "files:remove other", "files:remove"] {
+            let denied = site.modern(granted, "tools/call", json!({ "name": "remove" })).await;
+            assert_eq!(denied.wanted(), "files:write files:remove", "{granted}");
+            assert!(denied.body.contains("Insufficient scope"));
+        }
+        assert_eq!(site.called(), [""; 0]);
+        for (granted, tool) in
+            [("files:remove files:write", "remove"), ("files:read", "list"), ("", "time")]
+        {
+            let answer = site.modern(granted, "tools/call", json!({ "name": tool })).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            assert_eq!(site.called(), [tool]);
+        }
+        // Scopes are not sent.
+        let list = site.modern("", "tools/list", json!({})).await;
+        assert!(list.body.contains("remove") && !list.body.contains("scopes"), "{}", list.body);
+        assert!(!list.body.contains("files:"));
+    });
+}
+
+#[test]
+fn auth_150_prompts_resources_and_subscriptions_take_scopes_and_403_comes_before_any_stream() {
+    serve(options(), async |site| {
+        let reference = |name: &str| json!({ "type": "ref/prompt", "name": name });
+        let completion = json!({
+            "ref": reference("review"), "argument": { "name": "x", "value": "" }
+        });
+        for (method, params, wanted) in [
+            ("prompts/get", json!({ "name": "review" }), "prompts"),
+            ("completion/complete", completion, "prompts"),
+            ("resources/read", json!({ "uri": "file:///secret" }), "secrets"),
+            ("resources/read", json!({ "uri": "log:///monday" }), "logs"),
+            (
+                "subscriptions/listen",
+                json!({ "notifications": {
+                    "resourceSubscriptions": ["file:///open", "log:///1", "file:///secret"]
+                } }),
+                "logs secrets",
+            ),
+        ] {
+            let denied = site.modern("other", method, params).await;
+            assert_eq!(denied.wanted(), wanted, "{method}");
+        }
+        assert_eq!(site.called(), [""; 0]);
+        let open = site.modern("", "resources/read", json!({ "uri": "file:///open" })).await;
+        assert_ne!(open.status, 403);
+        site.modern("secrets", "resources/read", json!({ "uri": "file:///secret" })).await;
+        assert_eq!(site.called().len(), 2);
+        let session = site.open("", "2025-11-25").await;
+        let subscribe = json!({
+            "jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+            "params": { "uri": "file:///secret" },
+        });
+        let session = [("Mcp-Session-Id", session.as_str())];
+        assert_eq!(site.send("", &session, &subscribe).await.wanted(), "secrets");
+        assert_eq!(site.send("secrets", &session, &subscribe).await.status, 200);
+    });
+}
+
+#[test]
+fn auth_147_a_scope_may_imply_others() {
+    let implies = |granted: &str, wanted: &str| {
+        granted == "admin" || granted == "files:write" && wanted == "files:read"
+    };
+    serve(options().implies(implies), async |site| {
+        for (granted, tool, status) in [
+            ("files:write", "list", 200),
+            ("files:write", "move", 200),
+            ("files:read", "move", 403),
+            ("admin", "remove", 200),
+        ] {
+            let answer = site.modern(granted, "tools/call", json!({ "name": tool })).await;
+            assert_eq!(answer.status, status, "{granted} {tool}");
+        }
+    });
+}
+
+#[test]
+fn auth_150_each_request_of_a_session_has_the_scopes_of_its_own_token() {
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        serve(options(), async |site| {
+            let session = site.open("", version).await;
+            let session = [("Mcp-Session-Id", session.as_str())];
+            let denied = site.send("", &session, &call(2, "list")).await;
+            assert_eq!(denied.wanted(), "files:read");
+            assert_eq!(site.called(), [""; 0]);
+            // The client has a new token now; the session goes on.
+            assert_eq!(site.send("files:read", &session, &call(3, "list")).await.status, 200);
+            assert_eq!(site.called(), ["list"]);
+        });
+    }
+}
+
+#[test]
+fn auth_146_a_batch_is_refused_as_a_whole_with_the_scopes_of_all_its_requests() {
+    serve(options(), async |site| {
+        let session = site.open("", "2025-03-26").await;
+        let session = [("Mcp-Session-Id", session.as_str())];
+        let batch = json!([call(2, "time"), call(3, "remove"), call(4, "move")]);
+        let denied = site.send("files:write files:remove", &session, &batch).await;
+        assert_eq!(denied.wanted(), "files:write files:remove files:read");
+        assert_eq!(site.called(), [""; 0]);
+        let all = "files:write files:remove files:read";
+        assert_eq!(site.send(all, &session, &batch).await.status, 200);
+        assert_eq!(site.called(), ["time", "remove", "move"]);
+    });
+}
+
+#[test]
+fn auth_150_what_is_checked_is_what_is_called_whatever_the_header_fields_say() {
+    serve(options(), async |site| {
+        let fields = [
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "time"),
+        ];
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let bodies = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove",META}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remove","name":"time",META}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"time","name":"remove",META}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"r\u0065move",META}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"n\u0061me":"remove",META}}"#,
+            r#"{"params":{"name":"remove",META},"params":{"name":"time",META},"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"remove",META}}"#,
+        ];
+        for body in bodies {
+            for name in ["time", "remove"] {
+                let mut fields = fields;
+                fields[2].1 = name;
+                let answer = site.send_text("", &fields, &body.replace("META", meta)).await;
+                let called = site.called();
+                assert!(called.iter().all(|called| called == "time"), "{body}: {called:?}");
+                let is_refused = matches!(answer.status, 400 | 403);
+                assert!(is_refused || called == ["time"], "{body}: {answer:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn auth_150_an_application_sets_the_scopes_of_methods() {
+    let scopes_of = |operation: &Operation<'_>| match operation.method() {
+        Method::LoggingSetLevel => "admin",
+        Method::ToolsCall if operation.name().is_some_and(|name| name == "time") => "clock",
+        _ => "",
+    };
+    serve(options().scopes(scopes_of), async |site| {
+        let time = json!({ "name": "time" });
+        assert_eq!(site.modern("", "tools/call", time.clone()).await.wanted(), "clock");
+        assert_eq!(site.modern("clock", "tools/call", time).await.status, 200);
+        let session = site.open("", "2025-06-18").await;
+        let level = json!({
+            "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "info" },
+        });
+        let session = [("Mcp-Session-Id", session.as_str())];
+        assert_eq!(site.send("", &session, &level).await.wanted(), "admin");
+        // The catalog's scopes hold as before.
+        assert_eq!(site.send("", &session, &call(3, "list")).await.wanted(), "files:read");
+    });
+    // A rule that panics refuses.
+    serve(options().scopes(|_| panic!("a broken rule")), async |site| {
+        let answer = site.modern("", "tools/call", json!({ "name": "time" })).await;
+        assert_eq!((answer.status, site.called().len()), (500, 0));
+    });
+}
+
+#[test]
+fn auth_150_tools_that_are_added_later_take_scopes_too() {
+    let catalog = SharedCatalog::new(&Catalog::new());
+    let shared = &catalog;
+    serve_app(
+        options(),
+        |app| app.catalog(shared),
+        async |site| {
+            catalog
+                .update(|catalog| catalog.add(Tool::new("late", SCHEMA).scopes("late")))
+                .unwrap();
+            let params = || json!({ "name": "late" });
+            assert_eq!(site.modern("", "tools/call", params()).await.wanted(), "late");
+            assert_eq!(site.modern("late", "tools/call", params()).await.status, 200);
+        },
+    );
+}
