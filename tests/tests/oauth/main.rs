@@ -1,5 +1,6 @@
 //! Authorization of clients: the machine against a resource server and an authorization server.
 
+mod attacks;
 mod discovery;
 mod flow;
 mod program;

@@ -95,6 +95,8 @@ pub(crate) struct World {
     pub(crate) expires_in: Option<u64>,
     /// Added to the query with which the browser returns.
     pub(crate) iss: Option<&'static str>,
+    /// Makes another query of the one with which the browser returns.
+    pub(crate) redirect: Option<Box<dyn Fn(&str) -> String>>,
     /// What registration answers beside the id.
     pub(crate) registration: Value,
     /// Clients that were registered.
@@ -131,6 +133,7 @@ impl World {
             gives_refresh: true,
             expires_in: Some(3600),
             iss: None,
+            redirect: None,
             registration: json!({}),
             clients: 0,
             tokens: 0,
@@ -230,7 +233,8 @@ impl World {
             get("client_id"),
         ]);
         let iss = self.iss.map_or(String::new(), |iss| format!("&iss={iss}"));
-        format!("code={code}&state={}{iss}", get("state"))
+        let query = format!("code={code}&state={}{iss}", get("state"));
+        self.redirect.as_ref().map_or_else(|| query.clone(), |change| change(&query))
     }
 
     fn token(&mut self, asked: &Asked) -> Answer {
