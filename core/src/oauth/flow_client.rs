@@ -3,7 +3,7 @@
 use super::arena::{Entries, Tag};
 use super::failure::Reason;
 use super::flow_discovery::{ServerFlags, write_to};
-use super::metadata::Document;
+use super::metadata::{Document, DocumentError};
 use super::setup::{Grant, RegisteredClient, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, is_client};
 use super::token::OAuthError;
@@ -224,6 +224,9 @@ impl Authorization<'_> {
         ];
         let [id, secret, ends, method] = Document::parse(body, &NAMES).map_err(Reason::Document)?.0;
         let id = id.required().map_err(Reason::Document)?;
+        if id.inner().is_empty() {
+            return Err(Reason::Document(DocumentError::Invalid("client_id")));
+        }
         let secret = secret.string().map_err(Reason::Document)?;
         let method = method.string().map_err(Reason::Document)?;
         // 0 says that it does not end.

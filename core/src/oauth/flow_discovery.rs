@@ -37,9 +37,7 @@ impl Authorization<'_> {
             };
             write_to(out, url.well_known(suffix, place));
             Ok(())
-        })?;
-        let url = self.arena.get(Tag::Url).unwrap_or_default();
-        Url::parse(url).and_then(|url| url.check(self.setup.policy.urls)).map_err(Reason::Url)
+        })
     }
 
     /// Takes the response to a request for metadata.
@@ -239,11 +237,9 @@ impl Authorization<'_> {
                 continue;
             };
             self.decode(url)?;
-            let checked =
-                Url::parse(self.decoded()).and_then(|url| url.check(self.setup.policy.urls));
-            if let Err(error) = checked {
+            if let Err(reason) = self.check_url(Tag::Decoded.into()) {
                 self.refuse_decoded();
-                return Err(Reason::Url(error));
+                return Err(reason);
             }
             self.arena.copy(Tag::Decoded, tag.of(issuer))?;
         }

@@ -19,6 +19,7 @@ impl Authorization<'_> {
             return Err(Reason::TooMany);
         }
         self.flow.pages += 1;
+        self.check_url(Tag::AuthorizationEndpoint.of(self.flow.issuer))?;
         for tag in [Tag::Verifier, Tag::State] {
             let mut bytes = zeroize::Zeroizing::new([0; 32]);
             random(&mut *bytes);

@@ -2,13 +2,14 @@
 
 use core::fmt::Write as _;
 
-use super::arena::Tag;
+use super::arena::{Key, Tag};
 use super::failure::{Failure, Lost, Reason};
 use super::setup::Grant;
 use super::state::{Authorization, Phase, Result};
 use super::step::{Purpose, Request, Step};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
+use super::url::Url;
 use super::writer::Writer;
 use crate::http::ResponseHead;
 
@@ -111,21 +112,32 @@ impl Authorization<'_> {
         self.flow.requests += 1;
         let is_again = self.arena.has(Tag::Url);
         self.drop_request();
-        match self.flow.phase {
-            Phase::Register => self.write_registration()?,
+        let purpose = match self.flow.phase {
+            Phase::Register => {
+                self.write_registration()?;
+                Purpose::Registration
+            }
             Phase::Token if is_again && self.arena.has(Tag::Code) => {
                 return Err(Reason::Lost(Lost::Network));
             }
             Phase::Provider | Phase::Token | Phase::Refresh => {
                 self.write_token_request(now, random)?;
+                Purpose::Token
             }
             _ => {
                 self.write_metadata_url()?;
-                return Ok(Purpose::Metadata);
+                Purpose::Metadata
             }
-        }
-        let is_registration = self.flow.phase == Phase::Register;
-        Ok(if is_registration { Purpose::Registration } else { Purpose::Token })
+        };
+        // A setup, a challenge or a record may name any URL.
+        self.check_url(Tag::Url.into())?;
+        Ok(purpose)
+    }
+
+    /// Checks that a URL may be used.
+    pub(super) fn check_url(&self, key: Key) -> Result<()> {
+        let url = self.arena.get(key).unwrap_or_default();
+        Url::parse(url).and_then(|url| url.check(self.setup.policy.urls)).map_err(Reason::Url)
     }
 
     fn lend(&self, next: &Next) -> Step<'_> {

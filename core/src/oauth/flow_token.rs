@@ -139,9 +139,13 @@ impl Authorization<'_> {
         self.keep_tokens(now, body)
     }
 
-    /// Whether the client was registered by this flow or an earlier one, and can be once more.
+    /// Whether the client was registered or asked for by this flow or an earlier one, and can be
+    /// once more.
     pub(super) fn can_register_again(&self) -> bool {
-        !self.flow.tried.another_client && self.of_issuer(Tag::RegisteredRedirect).is_some()
+        let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
+        !self.flow.tried.another_client
+            && self.of_issuer(Tag::ClientId).is_some()
+            && self.configured(issuer).is_none()
     }
 
     /// Keeps the tokens of an answer. All others are dropped: they are for the same server.

@@ -46,25 +46,31 @@ impl Authorization<'_> {
 
     /// Writes what is to be kept: tokens, credentials of this client, and what is known of the
     /// authorization servers. It has secrets. Returns the length: at most that of the arena and of
-    /// the server's URL, and 5 bytes.
+    /// the server's URL, and 9 bytes.
     ///
     /// # Errors
     /// [`Full`] if `out` has no room for it.
     pub fn record(&self, out: &mut [u8]) -> Result<usize, Full> {
-        let (version, rest) = out.split_first_mut().ok_or(Full)?;
-        *version = VERSION;
+        let (head, rest) = out.split_first_chunk_mut::<HEAD>().ok_or(Full)?;
         let endpoint = self.setup.endpoint.as_bytes();
         let start = put_entry(Tag::Endpoint.into(), endpoint, rest).ok_or(Full)?;
         let rest = rest.get_mut(start..).ok_or(Full)?;
         let len = self.arena.entries().copy_kept(rest).ok_or(Full)?;
-        Ok(1 + start + len)
+        let [a, b, c, d] = u32::try_from(start + len).map_err(|_| Full)?.to_le_bytes();
+        *head = [VERSION, a, b, c, d];
+        Ok(HEAD + start + len)
     }
 
     /// Checks a record, and returns its entries.
     fn read<'r>(&self, record: &'r [u8]) -> Result<Entries<'r>, RecordError> {
-        let (version, rest) = record.split_first().ok_or(RecordError::Damaged)?;
-        if *version != VERSION {
+        if record.first().is_some_and(|version| *version != VERSION) {
             return Err(RecordError::Version);
+        }
+        let (head, rest) = record.split_first_chunk::<HEAD>().ok_or(RecordError::Damaged)?;
+        let [_, a, b, c, d] = *head;
+        let len = u32::from_le_bytes([a, b, c, d]);
+        if usize::try_from(len) != Ok(rest.len()) {
+            return Err(RecordError::Damaged);
         }
         let entries = Entries::of_record(rest);
         let is_text = |(key, text): (Key, &[u8])| {
@@ -108,3 +114,5 @@ impl core::error::Error for RecordError {}
 
 /// The first byte of a record.
 const VERSION: u8 = 1;
+/// Length of what stands before the texts: the version, and the length of all texts.
+const HEAD: usize = 5;

@@ -3,6 +3,10 @@
 mod attacks;
 mod discovery;
 mod flow;
+mod grants;
+mod outcomes;
+mod person;
 mod program;
 mod refresh;
+mod step_up;
 mod world;

@@ -14,15 +14,25 @@ pub(crate) struct Program<'s> {
     pub(crate) world: World,
     pub(crate) store: Option<Vec<u8>>,
     pub(crate) trace: Vec<String>,
+    /// All that was shown: the `Debug` output of steps, and errors.
+    pub(crate) shown: String,
+    /// What the n-th request of the machine comes to, in place of an answer.
+    pub(crate) outcomes: Vec<(usize, Outcome)>,
+    /// Requests that the machine has sent.
+    pub(crate) sent: usize,
     /// Allocations of the machine.
     pub(crate) allocations: u64,
+    pub(crate) redirect: &'static str,
+    /// Changes the query with which the browser returns.
+    pub(crate) bend: fn(String) -> String,
     pub(crate) assertions: Vec<&'static str>,
     /// Answers to `AskClient`.
     pub(crate) asked_client: Option<(&'static str, Option<&'static str>)>,
 }
 
-/// An answer of the network.
-enum Got {
+/// What a request comes to.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
     Answer(Answer),
     Lost(Lost),
 }
@@ -35,7 +45,12 @@ impl<'s> Program<'s> {
             world: World::new(),
             store: None,
             trace: Vec::new(),
+            shown: String::new(),
+            outcomes: Vec::new(),
+            sent: 0,
             allocations: 0,
+            redirect: REDIRECT,
+            bend: |query| query,
             assertions: Vec::new(),
             asked_client: None,
         }
@@ -133,6 +148,7 @@ impl<'s> Program<'s> {
         let measured = allocation_counter::measure(|| {
             let step = machine.step(now, &mut |out| world.random(out));
             let own = allocation_counter::measure(|| {
+                self.shown += &format!("{step:?}\n");
                 taken = Some(match step {
                     Step::Ready => Taken::End(Ok(())),
                     Step::Send(request) => {
@@ -175,11 +191,14 @@ impl<'s> Program<'s> {
                 let store = self.store.clone();
                 self.machine(|machine| machine.locked(store.as_deref()));
             }
-            Taken::Redirect => self.machine(|machine| machine.redirect_uri(REDIRECT)),
+            Taken::Redirect => {
+                let redirect = self.redirect;
+                self.machine(|machine| machine.redirect_uri(redirect));
+            }
             Taken::Show(url) => {
                 let scope = form(url.split_once('?').unwrap().1, "scope");
                 self.trace.push(format!("show {}", scope.as_deref().unwrap_or("-")));
-                let query = self.world.agree(&url);
+                let query = (self.bend)(self.world.agree(&url));
                 self.machine(|machine| machine.redirected(&query));
             }
             Taken::AskClient => {
@@ -213,20 +232,24 @@ impl<'s> Program<'s> {
         let grant = if asked.method == "POST" { asked.form("grant_type") } else { None };
         let grant = grant.map_or(String::new(), |grant| format!(" {grant}"));
         let line = format!("{} {}{grant}", asked.method, asked.url);
-        let got = if self.world.lost.first().is_some_and(|(url, _)| asked.url.starts_with(url)) {
-            Got::Lost(self.world.lost.remove(0).1)
+        self.sent += 1;
+        let planned = self.outcomes.iter().find(|(at, _)| *at + 1 == self.sent);
+        let got = if let Some((_, outcome)) = planned {
+            outcome.clone()
+        } else if self.world.lost.first().is_some_and(|(url, _)| asked.url.starts_with(url)) {
+            Outcome::Lost(self.world.lost.remove(0).1)
         } else {
-            Got::Answer(self.world.answer(asked))
+            Outcome::Answer(self.world.answer(asked))
         };
         match got {
-            Got::Answer(answer) => {
+            Outcome::Answer(answer) => {
                 self.trace.push(format!("{line} {}", answer.status));
                 let now = Some(UnixTime::from_secs(self.world.now));
                 let fields = borrowed(&answer);
                 let head = ResponseHead::new(answer.status, &*fields);
                 self.machine(|machine| machine.response(now, &head, &answer.body));
             }
-            Got::Lost(lost) => {
+            Outcome::Lost(lost) => {
                 self.trace.push(format!("{line} {lost}"));
                 self.machine(|machine| machine.failed(lost));
             }

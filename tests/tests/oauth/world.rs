@@ -92,6 +92,8 @@ pub(crate) struct World {
     pub(crate) refresh: Option<String>,
     /// Whether tokens come with a refresh token.
     pub(crate) gives_refresh: bool,
+    /// Whether assertions are taken, and given at the identity provider.
+    pub(crate) gives_assertions: bool,
     pub(crate) expires_in: Option<u64>,
     /// Added to the query with which the browser returns.
     pub(crate) iss: Option<&'static str>,
@@ -131,6 +133,7 @@ impl World {
             valid: Vec::new(),
             refresh: None,
             gives_refresh: true,
+            gives_assertions: false,
             expires_in: Some(3600),
             iss: None,
             redirect: None,
@@ -262,6 +265,10 @@ impl World {
                 String::new()
             }
             Some("client_credentials") => get("scope").unwrap_or_default(),
+            Some(JWT_BEARER) if self.gives_assertions => String::new(),
+            Some(TOKEN_EXCHANGE) if self.gives_assertions => {
+                return Answer::json(200, &id_jag());
+            }
             _ => return Answer::error(400, "unsupported_grant_type"),
         };
         assert!(get("resource").is_some());
@@ -300,6 +307,15 @@ pub(crate) fn client_of(asked: &Asked) -> (String, Option<String>) {
     (decoded(id), Some(decoded(secret)))
 }
 
+/// Returns the answer of an identity provider.
+pub(crate) fn id_jag() -> Value {
+    json!({
+        "access_token": "jag-secret",
+        "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+        "token_type": "N_A",
+    })
+}
+
 pub(crate) fn server_metadata(issuer: &str) -> Value {
     json!({
         "issuer": issuer,
@@ -309,3 +325,6 @@ pub(crate) fn server_metadata(issuer: &str) -> Value {
         "code_challenge_methods_supported": ["S256"],
     })
 }
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";

@@ -1,0 +1,388 @@
+//! The client's id, the authorization request, and what the browser comes back with.
+
+use mcp_sansio::oauth::{RegisteredClient, Setup, TokenEndpointAuth};
+use serde_json::{Value, json};
+
+use super::program::Program;
+use super::world::{Answer, Asked, ENDPOINT, ISSUER, client_of, form};
+
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test \"1\"");
+const DOCUMENT: &str = "https://client.test/metadata.json";
+
+/// Returns the last token request.
+fn token_request<'p>(program: &'p Program<'_>) -> &'p Asked {
+    program.world.asked.iter().rfind(|asked| asked.url.ends_with("/token")).unwrap()
+}
+
+/// Returns a parameter of the last authorization request.
+fn shown(program: &Program<'_>, name: &str) -> Option<String> {
+    form(program.world.shown.last().unwrap().split_once('?').unwrap().1, name)
+}
+
+#[test]
+fn auth_34_auth_35_a_client_id_is_configured_or_a_document_or_registered_or_asked_for() {
+    let clients = [RegisteredClient::new("configured").issuer(ISSUER)];
+    let with_document = SETUP.metadata_document(DOCUMENT);
+    for (setup, expected) in [
+        (with_document.clients(&clients), "configured"),
+        (with_document, DOCUMENT),
+        (SETUP, "client-1"),
+        (SETUP.registers(false), "asked"),
+    ] {
+        let mut program = Program::new(setup);
+        program.world.server()["client_id_metadata_document_supported"] = true.into();
+        program.asked_client = Some(("asked", None));
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(shown(&program, "client_id").as_deref(), Some(expected));
+        assert_eq!(program.world.clients, u32::from(expected == "client-1"));
+        // It is kept, and used again.
+        program.restart();
+        program.asked_client = None;
+        program.world.valid.clear();
+        program.world.refresh = None;
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(shown(&program, "client_id").as_deref(), Some(expected));
+        assert_eq!(program.allocations, 0);
+    }
+    // AUTH-37: not where it is not supported.
+    let mut program = Program::new(with_document);
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(shown(&program, "client_id").as_deref(), Some("client-1"));
+}
+
+#[test]
+fn auth_41_auth_42_auth_49_a_registration_names_the_application_type_and_the_grants() {
+    for (redirect, application_type) in [
+        ("http://127.0.0.1:4711/callback", "native"),
+        ("http://[::1]:4711/callback", "native"),
+        ("http://localhost:3000/callback", "native"),
+        ("https://app.test/callback", "web"),
+    ] {
+        let mut program = Program::new(SETUP);
+        program.redirect = redirect;
+        assert_eq!(program.request(), Ok(200));
+        let asked = program.world.asked.iter().find(|asked| asked.url.ends_with("/register"));
+        let body: Value = serde_json::from_str(&asked.unwrap().body).unwrap();
+        assert_eq!(
+            body,
+            json!({
+                "client_name": "Test \"1\"",
+                "redirect_uris": [redirect],
+                "grant_types": ["authorization_code", "refresh_token"],
+                "response_types": ["code"],
+                "token_endpoint_auth_method": "none",
+                "application_type": application_type,
+            })
+        );
+    }
+}
+
+#[test]
+fn auth_43_a_refused_registration_is_reported() {
+    let mut program = Program::new(SETUP);
+    let answer = json!({"error": "invalid_client_metadata", "error_description": "no\u{1b}[2J"});
+    program.world.answer_next("https://as.test/register", Answer::json(400, &answer));
+    assert_eq!(
+        program.request().unwrap_err(),
+        "the client was not registered (HTTP status 400) (https://as.test/register): \
+         invalid_client_metadata: no\\u001b[2J; register the client by hand, and configure its id"
+    );
+    // The next attempt is free to work.
+    assert_eq!(program.request(), Ok(200));
+    for answer in [
+        Answer::json(201, &json!({})),
+        Answer::json(201, &json!({"client_id": 1})),
+        Answer::json(201, &json!({"client_id": ""})),
+        Answer::new(201, "<html>"),
+        Answer::new(302, ""),
+        Answer::new(500, ""),
+    ] {
+        let mut program = Program::new(SETUP);
+        program.world.answer_next("https://as.test/register", answer.clone());
+        program.request().unwrap_err();
+        assert!(program.store.is_none(), "{answer:?}");
+    }
+}
+
+#[test]
+fn auth_42_a_redirect_uri_that_is_refused_is_tried_with_the_other_application_type() {
+    let refusal = || Answer::error(400, "invalid_redirect_uri");
+    let mut program = Program::new(SETUP);
+    program.world.answer_next("https://as.test/register", refusal());
+    assert_eq!(program.request(), Ok(200));
+    let types = program.world.asked.iter().filter(|asked| asked.url.ends_with("/register"));
+    let types: Vec<bool> = types.map(|asked| asked.body.contains("\"native\"")).collect();
+    assert_eq!(types, [true, false]);
+    let mut program = Program::new(SETUP);
+    program.world.answer_next("https://as.test/register", refusal());
+    program.world.answer_next("https://as.test/register", refusal());
+    assert!(program.request().unwrap_err().contains("invalid_redirect_uri"));
+}
+
+#[test]
+fn auth_47_the_client_authenticates_as_the_registration_says() {
+    for (listed, registered, secret, expected) in [
+        (json!(["client_secret_basic"]), json!("client_secret_basic"), true, "basic"),
+        (json!(["client_secret_post"]), json!("client_secret_post"), true, "post"),
+        (json!(["none"]), json!("none"), false, "none"),
+        (json!(["none"]), json!("none"), true, "none"),
+        (json!(["client_secret_post", "client_secret_basic"]), json!(null), true, "basic"),
+        (json!(["client_secret_post", "none"]), json!(null), true, "post"),
+        (json!(null), json!(null), true, "basic"),
+        (json!(null), json!(null), false, "none"),
+        (json!(["client_secret_jwt"]), json!("client_secret_jwt"), true, "basic"),
+        (json!(["client_secret_basic"]), json!("client_secret_basic"), false, "none"),
+    ] {
+        let mut program = Program::new(SETUP);
+        program.world.server()["token_endpoint_auth_methods_supported"] = listed.clone();
+        program.world.registration = json!({"token_endpoint_auth_method": registered});
+        if secret {
+            program.world.registration["client_secret"] = "s".into();
+        }
+        assert_eq!(program.request(), Ok(200));
+        let asked = token_request(&program);
+        let is_basic = asked.field("authorization").is_some();
+        let (id, secret) = client_of(asked);
+        let used = match secret {
+            Some(_) if is_basic => "basic",
+            Some(_) => "post",
+            None => "none",
+        };
+        assert_eq!((used, &id[..]), (expected, "client-1"), "{listed} {registered}");
+    }
+}
+
+#[test]
+fn auth_36_auth_48_credentials_are_encoded_before_they_are_joined() {
+    let (id, secret) = ("a:b c", "p%:+/\u{e9}");
+    let mut client = RegisteredClient::new(id).secret(secret);
+    for method in [None, Some(TokenEndpointAuth::Basic), Some(TokenEndpointAuth::Post)] {
+        if let Some(method) = method {
+            client = client.method(method);
+        }
+        let clients = [client];
+        let mut program = Program::new(SETUP.clients(&clients));
+        assert_eq!(program.request(), Ok(200));
+        let asked = token_request(&program);
+        assert_eq!(client_of(asked), (id.to_owned(), Some(secret.to_owned())));
+        assert_eq!(asked.field("authorization").is_some(), method != Some(TokenEndpointAuth::Post));
+        // What is configured is not kept.
+        let kept = program.store.as_ref().unwrap();
+        assert!(!kept.windows(secret.len()).any(|part| part == secret.as_bytes()));
+    }
+}
+
+#[test]
+fn auth_50_a_secret_that_has_ended_is_replaced() {
+    let mut program = Program::new(SETUP);
+    program.world.gives_refresh = false;
+    program.world.registration =
+        json!({"client_secret": "s", "client_secret_expires_at": program.world.now + 100});
+    assert_eq!(program.request(), Ok(200));
+    for (later, clients) in [(99, 1), (1, 2)] {
+        program.world.now += later;
+        program.world.valid.clear();
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(program.world.clients, clients);
+    }
+}
+
+#[test]
+fn auth_68_another_redirect_uri_is_registered_anew() {
+    let mut program = Program::new(SETUP);
+    program.world.gives_refresh = false;
+    assert_eq!(program.request(), Ok(200));
+    program.redirect = "http://127.0.0.1:4712/callback";
+    program.world.valid.clear();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.world.clients, 2);
+    assert_eq!(shown(&program, "redirect_uri").as_deref(), Some(program.redirect));
+}
+
+#[test]
+fn auth_67_a_redirect_uri_is_https_or_on_this_machine() {
+    for redirect in ["http://evil.test/cb", "com.example:/cb", "javascript:1", "", "/cb"] {
+        let mut program = Program::new(SETUP);
+        program.redirect = redirect;
+        assert!(program.request().unwrap_err().starts_with("the redirect URI is neither"));
+        assert_eq!((program.world.clients, program.world.shown.len()), (0, 0));
+    }
+}
+
+#[test]
+fn auth_54_auth_55_auth_56_auth_58_auth_61_auth_71_an_authorization_request_has_its_parameters() {
+    let mut program = Program::new(SETUP);
+    program.world.server()["authorization_endpoint"] = "https://as.test/authorize?tenant=a".into();
+    assert_eq!(program.request(), Ok(200));
+    program.world.valid.clear();
+    program.world.refresh = None;
+    assert_eq!(program.request(), Ok(200));
+    let get = |url: &str, name| form(url.split_once('?').unwrap().1, name);
+    let [first, second] = &program.world.shown[..] else { panic!() };
+    for url in [first, second] {
+        assert!(url.starts_with("https://as.test/authorize?tenant=a&response_type=code&"));
+        assert_eq!(get(url, "resource").as_deref(), Some(ENDPOINT));
+        assert_eq!(get(url, "redirect_uri").as_deref(), Some(program.redirect));
+        assert_eq!(get(url, "state").unwrap().len(), 43);
+        assert_eq!(get(url, "scope"), None);
+    }
+    // Verifier and state are new each time.
+    assert_ne!(get(first, "state"), get(second, "state"));
+    assert_ne!(get(first, "code_challenge"), get(second, "code_challenge"));
+    let asked = token_request(&program);
+    assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
+    assert_eq!(asked.form("code_verifier").unwrap().len(), 43);
+    assert!(!second.contains(&asked.form("code_verifier").unwrap()));
+}
+
+#[test]
+fn auth_62_auth_63_auth_64_auth_65_auth_66_the_scope_is_that_of_the_challenge_or_the_metadata() {
+    let offline = json!(["a", "offline_access"]);
+    for (challenge, supported, server, narrow, expected) in [
+        ("a b", json!(["c"]), json!(null), None, Some("a b")),
+        ("", json!(["c", "d"]), json!(null), None, Some("c d")),
+        ("", json!(null), json!(["x"]), None, None),
+        ("", json!([]), json!(null), None, None),
+        ("a", json!(null), offline.clone(), None, Some("a offline_access")),
+        ("", json!(null), offline.clone(), None, Some("offline_access")),
+        // The resource must not list it, and where the server does not, it is left out.
+        ("a offline_access", json!(null), json!(null), None, Some("a")),
+        ("a b", json!(null), json!(null), Some("b c"), Some("b")),
+        ("a", json!(null), json!(null), Some("b c"), Some("b c")),
+        ("a \\\" b", json!(["c"]), json!(null), None, Some("c")),
+    ] {
+        let setup = narrow.map_or(SETUP, |narrow| SETUP.scope(narrow));
+        let mut program = Program::new(setup);
+        if !challenge.is_empty() {
+            program.world.challenge = format!("Bearer scope=\"{challenge}\"");
+        }
+        program.world.resource()["scopes_supported"] = supported.clone();
+        program.world.server()["scopes_supported"] = server.clone();
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(shown(&program, "scope").as_deref(), expected, "{challenge} {supported}");
+        let consents = expected.is_some_and(|scope| scope.contains("offline"));
+        assert_eq!(shown(&program, "prompt").is_some(), consents);
+    }
+}
+
+#[test]
+fn auth_72_auth_73_auth_74_auth_75_auth_76_the_issuer_of_an_answer_is_compared() {
+    for (advertised, iss, is_good) in [
+        (true, Some("https%3A%2F%2Fas.test"), true),
+        (true, Some("https://as.test"), true),
+        (true, None, false),
+        (true, Some("https://evil.test"), false),
+        (true, Some("https://as.test/"), false),
+        (true, Some("https://AS.test"), false),
+        (true, Some("https://as.test:443"), false),
+        (true, Some("https://%61s.test%2561"), false),
+        (true, Some(""), false),
+        (false, Some("https://as.test"), true),
+        (false, Some("https://evil.test"), false),
+        (false, None, true),
+    ] {
+        let mut program = Program::new(SETUP);
+        program.world.server()["authorization_response_iss_parameter_supported"] =
+            advertised.into();
+        program.world.iss = iss;
+        assert_eq!(program.request().is_ok(), is_good, "{advertised} {iss:?}");
+        let is_sent = program.world.asked.iter().any(|asked| asked.url.ends_with("/token"));
+        assert_eq!(is_sent, is_good);
+    }
+}
+
+#[test]
+fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown() {
+    let bends: [fn(String) -> String; 9] = [
+        |query| query.replace("state=", "state=x"),
+        |query| query.replace("state=", "other="),
+        |query| query + "&state=x",
+        |query| query + "&code=other",
+        |query| query.replace("code=", "kode="),
+        |query| query + "&error=invalid_request",
+        |_| String::new(),
+        |query| query.replace("code=code-1", "error=attack&error_description=attack") + "&iss=evil",
+        |query| {
+            query.replace("code=code-1&state=", "error=attack&error_description=attack&state=x")
+        },
+    ];
+    for bend in bends {
+        let mut program = Program::new(SETUP);
+        program.bend = bend;
+        let failure = program.request().unwrap_err();
+        assert!(failure.ends_with("log in again") && !failure.contains("attack"), "{failure}");
+        assert!(!program.world.asked.iter().any(|asked| asked.url.ends_with("/token")));
+        // An answer that comes late is ignored.
+        program.machine(|machine| machine.redirected("code=code-1&state=x"));
+        assert!(!program.state.open(&SETUP).is_running());
+    }
+}
+
+#[test]
+fn auth_79_a_person_who_says_no_is_told_apart() {
+    let deny: fn(String) -> String = |query| query.replace("code=code-1", "error=access_denied");
+    let mut program = Program::new(SETUP);
+    program.bend = deny;
+    assert_eq!(program.request().unwrap_err(), "access was denied: access_denied");
+    program.bend =
+        |query| query.replace("code=code-2", "error=server_error&error_description=it%0Abroke");
+    assert_eq!(
+        program.request().unwrap_err(),
+        "the authorization server refused the request: server_error: it\\nbroke"
+    );
+}
+
+#[test]
+fn auth_80_auth_82_an_answer_of_the_token_endpoint_must_be_usable() {
+    let token = |kind: &str| json!({"access_token": "new-secret", "token_type": kind});
+    for (answer, expected) in [
+        (Answer::error(400, "invalid_grant"), "no token was given (HTTP status 400)"),
+        (Answer::new(302, "").field("location", "https://evil.test"), "no token was given (HTTP"),
+        (Answer::new(200, "<html>"), "unusable document: the body is no JSON object"),
+        (Answer::json(200, &json!({"token_type": "Bearer"})), "unusable document"),
+        (Answer::json(200, &json!({"access_token": "a"})), "unusable document"),
+        (Answer::json(200, &token("MAC")), "the token has a type that cannot be used"),
+        (Answer::json(200, &token("DPoP")), "the token has a type that cannot be used"),
+        (Answer::json(200, &token("N_A")), "the token has a type that cannot be used"),
+        (
+            Answer::json(200, &json!({"access_token": "a\r\nb", "token_type": "bearer"})),
+            "unusable document: the member `access_token` has a wrong type or value",
+        ),
+        (Answer::json(201, &token("Bearer")), "no token was given (HTTP status 201)"),
+    ] {
+        let mut program = Program::new(SETUP);
+        program.world.answer_next("https://as.test/token", answer.clone());
+        let failure = program.request().unwrap_err();
+        assert!(failure.starts_with(expected), "{failure}");
+        assert!(!failure.contains("secret"));
+        assert_eq!(program.state.open(&SETUP).generation(), 0);
+    }
+    for kind in ["Bearer", "bearer", "BEARER"] {
+        let mut program = Program::new(SETUP);
+        program.world.valid.push(("new-secret".to_owned(), String::new()));
+        program.world.answer_next("https://as.test/token", Answer::json(200, &token(kind)));
+        assert_eq!(program.request(), Ok(200));
+    }
+}
+
+#[test]
+fn auth_78_a_code_is_sent_once() {
+    let mut program = Program::new(SETUP);
+    for lost in [mcp_sansio::oauth::Lost::Network, mcp_sansio::oauth::Lost::TooLarge] {
+        program.world.lost.push(("https://as.test/token", lost));
+        program.request().unwrap_err();
+        assert_eq!(program.trace().matches("/token authorization_code").count(), 1);
+    }
+    // A step that was not answered is not sent again either.
+    let mut program = Program::new(SETUP);
+    program.machine(|machine| machine.begin());
+    while !program.trace.last().is_some_and(|line| line.starts_with("show")) {
+        assert_eq!(program.step(), None);
+    }
+    let now = None;
+    for is_first in [true, false] {
+        let mut machine = program.state.open(&SETUP);
+        let step = machine.step(now, &mut |_| {});
+        assert_eq!(matches!(step, mcp_sansio::oauth::Step::Send(_)), is_first, "{step:?}");
+    }
+}

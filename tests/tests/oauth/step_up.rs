@@ -1,0 +1,155 @@
+//! A 403 that names scopes, and how often that is met.
+
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::oauth::{Attempts, Reaction, Setup};
+
+use super::program::Program;
+use super::world::{Answer, ENDPOINT, form};
+
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+
+fn scopes(program: &Program<'_>) -> Vec<String> {
+    let scope = |url: &String| form(url.split_once('?').unwrap().1, "scope").unwrap_or_default();
+    program.world.shown.iter().map(scope).collect()
+}
+
+fn program() -> Program<'static> {
+    let mut program = Program::new(SETUP);
+    program.world.challenge = "Bearer scope=\"basic\"".to_owned();
+    program
+}
+
+#[test]
+fn auth_95_auth_96_auth_99_auth_101_more_scope_is_asked_for_with_what_was_asked_before() {
+    let mut program = program();
+    program.world.needs = "write";
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(
+        program.trace(),
+        "mcp 401
+GET https://mcp.test/.well-known/oauth-protected-resource/mcp 200
+GET https://as.test/.well-known/oauth-authorization-server 200
+POST https://as.test/register 201
+keep
+show basic
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 403
+show basic write
+POST https://as.test/token authorization_code 200
+keep
+ready
+mcp 200"
+    );
+    // A later login without a scope in its challenge keeps the union.
+    program.restart();
+    program.world.challenge = "Bearer".to_owned();
+    program.world.valid.clear();
+    program.world.refresh = None;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(scopes(&program).last().unwrap(), "basic write");
+    assert_eq!(program.allocations, 0);
+}
+
+#[test]
+fn auth_98_a_403_without_end_takes_at_most_three_pages() {
+    let mut program = program();
+    let endless = Answer::new(403, "")
+        .field("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"never\"");
+    assert_eq!(program.request(), Ok(200));
+    for _ in 0..20 {
+        program.world.answer_next(ENDPOINT, endless.clone());
+    }
+    assert_eq!(program.request(), Ok(403));
+    assert_eq!(program.world.shown.len(), 3);
+    // Nor does another request begin it again.
+    assert_eq!(program.request(), Ok(403));
+    assert_eq!(program.world.shown.len(), 3);
+    // A person who asks for it may try again.
+    program.machine(|machine| machine.begin());
+    program.drive().unwrap();
+    assert_eq!(program.request(), Ok(403));
+    assert_eq!(program.world.shown.len(), 5);
+}
+
+#[test]
+fn auth_98_a_403_that_wants_another_scope_each_time_ends() {
+    let mut program = program();
+    for at in 0..20 {
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"s{at}\"");
+        let answer = Answer::new(403, "").field("www-authenticate", &challenge);
+        program.world.answer_next(ENDPOINT, answer);
+    }
+    assert_eq!(program.request(), Ok(403));
+    assert!(program.world.shown.len() <= 3, "{:?}", scopes(&program));
+}
+
+#[test]
+fn auth_100_a_401_without_end_is_reported() {
+    let mut program = program();
+    for _ in 0..20 {
+        let answer = Answer::new(401, "").field("www-authenticate", "Bearer");
+        program.world.answer_next(ENDPOINT, answer);
+    }
+    assert_eq!(program.request(), Ok(401));
+    assert!(program.world.shown.len() <= 2);
+}
+
+#[test]
+fn auth_103_other_errors_are_reported() {
+    for answer in [
+        Answer::new(403, ""),
+        Answer::new(403, "").field("www-authenticate", "Bearer error=\"invalid_token\""),
+        Answer::new(403, "").field("www-authenticate", "Bearer error=\"insufficient_scope\""),
+        Answer::new(403, "")
+            .field("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"a\\\"b\""),
+        Answer::new(400, "").field("www-authenticate", "Bearer"),
+        Answer::new(503, "").field("www-authenticate", "Bearer"),
+    ] {
+        let mut program = program();
+        assert_eq!(program.request(), Ok(200));
+        program.trace();
+        program.world.answer_next(ENDPOINT, answer.clone());
+        assert_eq!(program.request(), Ok(answer.status));
+        assert_eq!(program.trace(), format!("mcp {}", answer.status));
+    }
+}
+
+#[test]
+fn auth_64_a_step_up_stays_within_the_scope_of_the_setup() {
+    let mut program = Program::new(SETUP.scope("basic read"));
+    program.world.challenge = "Bearer scope=\"basic\"".to_owned();
+    program.world.needs = "read write";
+    assert_eq!(program.request(), Ok(403));
+    // `read` is allowed: it is asked for, and that was not enough.
+    assert!(scopes(&program)[1..].iter().all(|scope| scope == "basic read"));
+    program.world.needs = "write";
+    let pages = program.world.shown.len();
+    assert_eq!(program.request(), Ok(403));
+    assert_eq!(program.world.shown.len(), pages);
+}
+
+#[test]
+fn auth_94_a_request_whose_token_was_renewed_meanwhile_is_sent_again() {
+    let mut program = program();
+    let fields = [("www-authenticate", "Bearer")];
+    let head = ResponseHead::new(401, &fields);
+    let mut attempts = [Attempts::new(), Attempts::new()];
+    // Two requests without a token.
+    for attempts in &mut attempts {
+        let reaction = program.machine(|machine| machine.challenged(&head, 0, attempts));
+        assert_eq!(reaction, Reaction::Authorize);
+    }
+    program.drive().unwrap();
+    assert_eq!(program.world.shown.len(), 1);
+    let generation = program.state.open(&SETUP).generation();
+    assert_ne!(generation, 0);
+    // A third one was sent before, and answered after.
+    let late = &mut Attempts::new();
+    assert_eq!(program.machine(|machine| machine.challenged(&head, 0, late)), Reaction::SendAgain);
+    assert!(!program.state.open(&SETUP).is_running());
+    // That ends, too, if it never gets the new token.
+    let reactions = (0..10).map(|_| program.state.open(&SETUP).challenged(&head, 0, late));
+    assert_eq!(reactions.last(), Some(Reaction::Report));
+}
