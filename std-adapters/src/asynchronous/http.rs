@@ -72,6 +72,8 @@
 
 #[cfg(feature = "tower")]
 pub use super::server::http::ResponseBody;
+#[cfg(feature = "jwt")]
+pub use super::server::http::tokens;
 pub use super::server::http::{
     AuthorizationError, Authorizer, Credentials, HttpExchange, HttpOptions, HttpResponse,
     HttpServer, Interrupted, ProtectedResource, Scheme, serve,

@@ -12,6 +12,8 @@ mod sender;
 mod serve;
 mod server;
 mod shared;
+#[cfg(feature = "jwt")]
+pub mod tokens;
 #[cfg(feature = "tower")]
 mod tower;
 mod wire;

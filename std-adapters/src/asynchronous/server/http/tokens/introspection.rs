@@ -1,0 +1,229 @@
+//! Tokens that only the authorization server understands: introspection (RFC 7662).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp_sansio::RawJson;
+use mcp_sansio::http::site::Principal;
+use mcp_sansio::oauth::{Form, Writer};
+
+use super::cache::{CACHE, TokenCache, TokenHash, hash};
+use super::claims::{Expected, Verified, check_times, text};
+use super::flight::Flights;
+use super::gate::{Gate, Moment};
+use super::jws::{MAX_TOKEN, object};
+use super::refusal::Refusal;
+use super::source::{Source, SourceError};
+use crate::asynchronous::client::http::Connect;
+use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+
+/// Asks the authorization server about each token (RFC 7662).
+///
+/// A token is accepted if the answer has `active: true`, the audience in `aud`, no other issuer in
+/// `iss`, and times that fit, give or take 60 seconds. The subject of its [`Principal`] is `sub`;
+/// without one it is `client:` and the `client_id`, since the token is that of a program.
+///
+/// An answer is kept until the token expires, and no longer than [`max_age`](Self::max_age): so
+/// long its revocation is not noticed. Known tokens are kept as with [`Jwt`](super::Jwt). A token
+/// is asked about once, however many requests come with it meanwhile, and at most 64 tokens at a
+/// time. An answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503 for
+/// the client, which keeps its token.
+pub struct Introspection {
+    expected: Expected,
+    pub(super) source: Source,
+    /// Discovered, if the program has not named it.
+    endpoint: Mutex<Option<String>>,
+    authorization: String,
+    demands_audience: bool,
+    max_age: Duration,
+    cache: TokenCache,
+    flights: Flights<TokenHash, Result<Arc<Verified>, Refusal>>,
+    gate: Gate,
+}
+
+impl Introspection {
+    /// Accepts tokens of this issuer, which were issued for this audience: the URL of the protected
+    /// resource as clients know it. This server authenticates itself with `id` and `secret`
+    /// (`client_secret_basic`).
+    ///
+    /// The endpoint is found by the metadata of the issuer. Its URL starts with `https://`, or is an
+    /// `http://` URL of this machine. The feature `tls` is needed for the former.
+    #[must_use]
+    pub fn new(
+        issuer: impl Into<String>,
+        audience: impl Into<String>,
+        id: &str,
+        secret: &str,
+    ) -> Self {
+        let (issuer, audience) = (issuer.into(), audience.into());
+        // Each is encoded as in a form, and a colon joins them (RFC 6749, 2.3.1).
+        let pair = form(&[(id, secret)]).replacen('=', ":", 1);
+        Self {
+            source: Source::new(issuer.clone()),
+            expected: Expected { issuer, audience },
+            endpoint: Mutex::new(None),
+            authorization: format!("Basic {}", STANDARD.encode(pair)),
+            demands_audience: true,
+            max_age: MAX_AGE,
+            cache: TokenCache::new(CACHE),
+            flights: Flights::new(),
+            gate: Gate::default(),
+        }
+    }
+
+    /// Sets the URL of the endpoint.
+    #[must_use]
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        let url = url.into();
+        self.source.allow(&url);
+        self.endpoint = Mutex::new(Some(url));
+        self
+    }
+
+    /// Accepts also tokens whose answer has no `aud`: only if the authorization server issues no
+    /// tokens for anything else than this server. Default: `true`.
+    #[must_use]
+    pub fn demands_audience(self, demands_audience: bool) -> Self {
+        Self { demands_audience, ..self }
+    }
+
+    /// Limits how long an answer is kept. Default: 60 s.
+    #[must_use]
+    pub fn max_age(self, max_age: Duration) -> Self {
+        Self { max_age, ..self }
+    }
+
+    /// Makes the connections to the authorization server with `connector`. Default: `Tls` with the
+    /// feature `tls`, else TCP.
+    #[must_use]
+    pub fn connector(mut self, connector: impl Connect) -> Self {
+        self.source.set_connector(connector);
+        self
+    }
+
+    /// Names the scope in each challenge that a client should request, e.g. `files:read`. It is not
+    /// checked here.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<Cow<'static, str>>) -> Self {
+        self.gate.scope = Some(scope.into());
+        self
+    }
+
+    /// Limits the memory of known tokens. Default: 4 MiB.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.cache.set_max_bytes(bytes);
+        self
+    }
+
+    pub(super) async fn verify(
+        &self,
+        token: &str,
+        credentials: &Credentials,
+        now: Moment,
+    ) -> Result<Arc<Verified>, Refusal> {
+        if token.len() > MAX_TOKEN {
+            return Err(Refusal::TooLong);
+        }
+        let hash = hash(token);
+        if let Some(verified) = self.cache.get(&hash, GENERATION, now.unix) {
+            return Ok(verified);
+        }
+        if !self.flights.may_begin(hash, MAX_FLIGHTS) {
+            return Err(Refusal::Unavailable);
+        }
+        let asking = async {
+            let answer = self.source.in_time(self.ask(token)).await;
+            let answer = answer.map_err(|_| Refusal::Unavailable)?;
+            let (verified, until) = self.read(&answer, credentials, now.unix)?;
+            let verified = Arc::new(verified);
+            self.cache.insert(hash, GENERATION, until, &verified);
+            Ok(verified)
+        };
+        self.flights.run(hash, asking).await
+    }
+
+    async fn ask(&self, token: &str) -> Result<Vec<u8>, SourceError> {
+        let known = self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let endpoint = match known {
+            Some(endpoint) => endpoint,
+            None => {
+                let found = self.source.discover("introspection_endpoint", |metadata| {
+                    metadata.introspection_endpoint().map(|url| url.to_string())
+                });
+                let found = found.await?;
+                *self.endpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+                found
+            }
+        };
+        let body = form(&[("token", token), ("token_type_hint", "access_token")]);
+        self.source.post(&endpoint, &self.authorization, body.as_bytes(), MAX_ANSWER).await
+    }
+
+    /// Returns what an answer says, and until when it may be kept.
+    fn read(
+        &self,
+        answer: &[u8],
+        credentials: &Credentials,
+        now: u64,
+    ) -> Result<(Verified, u64), Refusal> {
+        // An answer that is none says nothing about the token.
+        let answer = std::str::from_utf8(answer).map_err(|_| Refusal::Unavailable)?;
+        let answer = object(answer).map_err(|_| Refusal::Unavailable)?;
+        match answer.get("active").and_then(RawJson::as_bool) {
+            Some(true) => {}
+            Some(false) => return Err(Refusal::Inactive),
+            None => return Err(Refusal::Unavailable),
+        }
+        if answer.get("iss").is_some() {
+            self.expected.check_issuer(answer)?;
+        }
+        if self.demands_audience || answer.get("aud").is_some() {
+            self.expected.check_audience(answer)?;
+        }
+        let until = check_times(answer, now)?.unwrap_or(u64::MAX);
+        let client = text(answer, "client_id")?.map(|id| format!("client:{id}"));
+        let verified = self.expected.verified(answer, client, until, credentials)?;
+        Ok((verified, until.min(now.saturating_add(self.max_age.as_secs()))))
+    }
+}
+
+/// Writes a form, percent-encoded.
+fn form(pairs: &[(&str, &str)]) -> String {
+    let length = pairs.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
+    let mut memory = vec![0; length];
+    let mut out = Writer::new(&mut memory);
+    let mut form = Form::new(&mut out);
+    for (name, value) in pairs {
+        form.pair(name, value);
+    }
+    out.as_str().to_owned()
+}
+
+impl Authorizer for Introspection {
+    async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
+        let (scheme, token) = self.gate.token(credentials)?;
+        let verified = self.verify(token, credentials, Moment::now()).await;
+        let verified = verified.map_err(|refusal| self.gate.refused(refusal))?;
+        self.gate.admit(scheme, &verified)
+    }
+}
+
+impl fmt::Debug for Introspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Introspection").field("expected", &self.expected).finish_non_exhaustive()
+    }
+}
+
+/// Default of [`Introspection::max_age`].
+const MAX_AGE: Duration = Duration::from_secs(60);
+/// Tokens that are asked about at a time.
+const MAX_FLIGHTS: usize = 64;
+/// Longest answer, in bytes.
+const MAX_ANSWER: usize = 64 << 10;
+/// Answers do not depend on keys of ours.
+const GENERATION: u64 = 0;

@@ -1,0 +1,265 @@
+//! Where keys come from, and when.
+
+use std::time::Duration;
+
+use futures_lite::future::{block_on, poll_once};
+
+use super::keys::{self, named, set, token};
+use super::*;
+use crate::asynchronous::http::tokens::Jwks;
+
+/// A token under the key `kid` of ES256.
+fn under(kid: &str, now: Moment) -> String {
+    let header = format!(r#"{{"typ":"at+jwt","alg":"ES256","kid":"{kid}"}}"#);
+    token(Algorithm::Es256, &header, &claims(now, ""))
+}
+
+fn with_keys(kids: &[&str]) -> Answer {
+    let keys: Vec<_> = kids.iter().map(|kid| named(Algorithm::Es256, kid)).collect();
+    Answer::Json(set(&keys))
+}
+
+fn refused(jwt: &Jwt, token: &str, now: Moment) -> Refusal {
+    verify(jwt, token, now).unwrap_err()
+}
+
+#[test]
+fn auth_154_a_new_key_is_fetched_when_a_token_names_it() {
+    let (now, server) = (Moment::now(), server());
+    server.set(JWKS, with_keys(&["one"]));
+    let jwt = jwt(&server);
+    assert!(verify(&jwt, &under("one", now), now).is_ok());
+    server.set(JWKS, with_keys(&["one", "two"]));
+    // Not yet: the keys are younger than a minute.
+    assert_eq!(refused(&jwt, &under("two", now), now.plus(59)), Refusal::Key);
+    assert_eq!(server.asked().len(), 2);
+    assert!(verify(&jwt, &under("two", now), now.plus(60)).is_ok());
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
+fn auth_154_a_flood_of_unknown_keys_causes_one_request_a_minute() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    for n in 0..1000 {
+        // Forged: nobody has the keys.
+        let token = under(&format!("kid-{n}"), now);
+        assert_eq!(refused(&jwt, &token, now.plus(n / 5)), Refusal::Key);
+    }
+    // At 0, 60, 120 and 180 s.
+    assert_eq!(server.asked().len(), 4);
+    let other = under("kid", now).replacen("eyJ", "eyK", 1);
+    assert_eq!(refused(&jwt, &other, now.plus(1000)), Refusal::Malformed);
+    assert!(server.asked().is_empty());
+}
+
+#[test]
+fn auth_154_keys_are_fetched_again_by_age_and_withdrawn_ones_are_gone() {
+    let (now, server) = (Moment::now(), server());
+    server.set(JWKS, with_keys(&["one", "two"]));
+    let jwt = jwt(&server).keys(Jwks::from_url(JWKS).max_age(Duration::from_secs(300)));
+    let token = under("one", now);
+    assert!(verify(&jwt, &token, now).is_ok());
+    server.set(JWKS, with_keys(&["two"]));
+    assert!(verify(&jwt, &token, now.plus(299)).is_ok());
+    // Known tokens are forgotten with their keys.
+    assert_eq!(refused(&jwt, &token, now.plus(300)), Refusal::Key);
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
+fn auth_156_keys_stay_when_they_cannot_be_fetched_again() {
+    for failure in [
+        Answer::Refused,
+        Answer::Status(500),
+        Answer::Status(404),
+        Answer::Json("<html>".to_owned()),
+        Answer::Json(r#"{"keys":[]}"#.to_owned()),
+        Answer::Json(r#"{"keys":{}}"#.to_owned()),
+    ] {
+        let (now, server) = (Moment::now(), server());
+        let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+        assert!(verify(&jwt, &good(Algorithm::Rs256, now), now).is_ok());
+        server.set(JWKS, failure);
+        let later = now.plus(600);
+        assert!(verify(&jwt, &good(Algorithm::Es256, now), later).is_ok());
+        assert!(verify(&jwt, &good(Algorithm::EdDsa, now), later.plus(59)).is_ok());
+        assert_eq!(server.asked().len(), 2, "a failure is not repeated within a minute");
+        // Whether the key of a token exists is not known: the client must keep its token.
+        assert_eq!(refused(&jwt, &under("new", now), later), Refusal::Unavailable);
+    }
+}
+
+#[test]
+fn auth_156_without_keys_a_token_cannot_be_checked() {
+    let (now, server) = (Moment::now(), server());
+    server.set(JWKS, Answer::Status(503));
+    let jwt = jwt(&server);
+    let token = good(Algorithm::Es256, now);
+    assert_eq!(refused(&jwt, &token, now), Refusal::Unavailable);
+    assert_eq!(refused(&jwt, &token, now.plus(4)), Refusal::Unavailable);
+    assert_eq!(server.asked().len(), 2);
+    // What is wrong in any case is still told.
+    assert_eq!(refused(&jwt, "x.y.z", now.plus(4)), Refusal::Malformed);
+    let error = block_on(jwt.fetch_keys()).unwrap_err().to_string();
+    assert_eq!(error, "https://auth.example.com/jwks: the response has status 503");
+    server.set(JWKS, with_keys(&["ES256"]));
+    assert!(verify(&jwt, &token, now.plus(9)).is_ok());
+}
+
+#[test]
+fn auth_156_a_set_that_is_too_long_or_too_slow_is_none() {
+    for answer in [Answer::Long(100 << 20), Answer::Silence] {
+        let (now, server) = (Moment::now(), server());
+        server.set(JWKS, answer);
+        let mut jwt = jwt(&server);
+        jwt.source.time = Duration::from_millis(50);
+        assert_eq!(refused(&jwt, &good(Algorithm::Es256, now), now), Refusal::Unavailable);
+    }
+}
+
+#[test]
+fn auth_156_those_who_come_meanwhile_share_one_request() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let (es256, eddsa) = (good(Algorithm::Es256, now), good(Algorithm::EdDsa, now));
+    let credentials = credentials(&[]);
+    server.set(JWKS, Answer::Silence);
+    let mut one = Box::pin(jwt.verify(&eddsa, &credentials, now));
+    let mut other = Box::pin(jwt.verify(&es256, &credentials, now));
+    block_on(async {
+        assert!(poll_once(&mut one).await.is_none());
+        assert!(poll_once(&mut other).await.is_none());
+        assert_eq!(server.asked().len(), 1);
+        // The first has gone away: the other asks in its place.
+        drop(one);
+        server.set(JWKS, with_keys(&["ES256"]));
+        assert!(other.await.is_ok());
+    });
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
+fn auth_156_a_request_that_goes_away_takes_no_keys_with_it() {
+    let (now, server) = (Moment::now(), server());
+    server.set(JWKS, Answer::Silence);
+    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let token = good(Algorithm::Es256, now);
+    {
+        let credentials = credentials(&[]);
+        let mut gone = Box::pin(jwt.verify(&token, &credentials, now));
+        assert!(block_on(poll_once(&mut gone)).is_none());
+    }
+    server.set(JWKS, with_keys(&["ES256"]));
+    // Who sends requests and goes away causes at most one a second.
+    assert_eq!(refused(&jwt, &token, now), Refusal::Unavailable);
+    assert!(verify(&jwt, &token, now.plus(1)).is_ok());
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[test]
+fn auth_154_a_token_without_a_key_id_needs_the_only_key() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
+    let nameless = |algorithm: Algorithm| {
+        let header = format!(r#"{{"typ":"at+jwt","alg":"{}"}}"#, algorithm.name());
+        token(algorithm, &header, &claims(now, ""))
+    };
+    server.set(JWKS, with_keys(&["one", "two"]));
+    assert_eq!(refused(&jwt, &nameless(Algorithm::Es256), now), Refusal::Key);
+    server.set(JWKS, with_keys(&["one"]));
+    assert!(verify(&jwt, &nameless(Algorithm::Es256), now.plus(60)).is_ok());
+    // The only key was replaced by another, which nothing names.
+    let ours = keys::public(Algorithm::EdDsa).to_owned();
+    let theirs =
+        ours.replace("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", &keys::encode([9; 32]));
+    let jwt = super::jwt(&server).keys(Jwks::from_url(JWKS));
+    server.set(JWKS, Answer::Json(set(&[theirs])));
+    assert_eq!(refused(&jwt, &nameless(Algorithm::EdDsa), now), Refusal::Signature);
+    server.set(JWKS, Answer::Json(set(&[ours])));
+    assert!(verify(&jwt, &nameless(Algorithm::EdDsa), now.plus(60)).is_ok());
+}
+
+#[test]
+fn auth_154_keys_that_are_not_for_signatures_are_ignored() {
+    let es256 = named(Algorithm::Es256, "k");
+    let with = |member: &str| set(&[es256.replacen('{', &format!("{{{member},"), 1)]);
+    for ignored in [
+        r#""use":"enc""#,
+        r#""key_ops":["sign"]"#,
+        r#""alg":"ES384""#,
+        r#""alg":"HS256""#,
+        r#""kid":"twice""#,
+    ] {
+        assert!(Jwks::from_json(&with(ignored)).is_err(), "{ignored}");
+    }
+    for used in [r#""use":"sig""#, r#""key_ops":["verify"]"#, r#""alg":"ES256""#, r#""x5c":[]"#] {
+        assert!(Jwks::from_json(&with(used)).is_ok(), "{used}");
+    }
+    for bad in [
+        r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#,
+        r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}"#,
+        r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#,
+        r#"{"kty":"OKP","crv":"X25519","x":"AA"}"#,
+        r#"{"kty":"oct","k":"AA"}"#,
+        "7",
+    ] {
+        assert!(Jwks::from_json(&set(&[bad.to_owned()])).is_err(), "{bad}");
+    }
+    // Others in the set are used all the same.
+    let mixed = set(&["7".to_owned(), es256.clone()]);
+    let jwt = Jwt::new(ISSUER, AUDIENCE).keys(Jwks::from_json(&mixed).unwrap());
+    let now = Moment::now();
+    assert!(verify(&jwt, &under("k", now), now).is_ok());
+    assert_eq!(refused(&jwt, &under("other", now), now.plus(9999)), Refusal::Expired);
+    assert_eq!(refused(&jwt, &under("other", now), now), Refusal::Key);
+}
+
+#[test]
+fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
+    let issuer = "https://auth.example.com/tenant1";
+    let places = [
+        "https://auth.example.com/.well-known/oauth-authorization-server/tenant1",
+        "https://auth.example.com/.well-known/openid-configuration/tenant1",
+        "https://auth.example.com/tenant1/.well-known/openid-configuration",
+    ];
+    let metadata = format!(r#"{{"issuer":"{issuer}","jwks_uri":"{JWKS}"}}"#);
+    for (at, place) in places.iter().enumerate() {
+        let server = Server::default()
+            .at(place, Answer::Json(metadata.clone()))
+            .at(JWKS, with_keys(&["ES256"]));
+        let jwt = Jwt::new(issuer, AUDIENCE).connector(server.connector());
+        block_on(jwt.fetch_keys()).unwrap();
+        assert_eq!(server.asked(), [&places[..=at], &[JWKS]].concat());
+    }
+    // Metadata of somebody else is not used, and no further place is tried.
+    for (metadata, why) in [
+        (metadata.replace("tenant1", "tenant1/"), "the metadata is of another issuer"),
+        (metadata.replace("jwks_uri", "x"), "the metadata has no `jwks_uri`"),
+        ("[]".to_owned(), "no metadata"),
+    ] {
+        let server = Server::default().at(places[0], Answer::Json(metadata));
+        let jwt = Jwt::new(issuer, AUDIENCE).connector(server.connector());
+        let error = block_on(jwt.fetch_keys()).unwrap_err().to_string();
+        assert_eq!((error, server.asked().len()), (format!("{}: {why}", places[0]), 1));
+    }
+}
+
+#[test]
+fn auth_110_keys_come_over_tls_or_from_this_machine() {
+    let plain = "http://auth.example.com";
+    let jwt = Jwt::new(plain, AUDIENCE).connector(Server::default().connector());
+    assert!(block_on(jwt.fetch_keys()).is_err());
+    for uri in ["http://auth.example.com/jwks", "http://127.0.0.1/jwks", "file:///etc/passwd"] {
+        let metadata = format!(r#"{{"issuer":"{ISSUER}","jwks_uri":"{uri}"}}"#);
+        let server = Server::default().at(METADATA, Answer::Json(metadata));
+        assert!(block_on(super::jwt(&server).fetch_keys()).is_err(), "{uri}");
+        assert_eq!(server.asked(), [METADATA], "{uri}");
+    }
+    for url in ["http://127.0.0.1:9000/jwks", "http://localhost:9000/jwks", "https://10.0.0.1/jwks"]
+    {
+        let server = Server::default().at(url, with_keys(&["ES256"]));
+        let jwt = super::jwt(&server).keys(Jwks::from_url(url));
+        assert!(block_on(jwt.fetch_keys()).is_ok(), "{url}");
+    }
+}

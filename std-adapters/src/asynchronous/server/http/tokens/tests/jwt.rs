@@ -1,0 +1,328 @@
+//! Tokens that are accepted and that are refused.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use futures_lite::future::block_on;
+use ring::hmac;
+
+use super::keys::{self, encode, token};
+use super::*;
+use crate::asynchronous::http::tokens::Jwks;
+use crate::asynchronous::http::tokens::jws::{Jws, MAX_TOKEN};
+use crate::asynchronous::http::tokens::key::PublicKey;
+use crate::asynchronous::http::{Authorizer as _, HttpOptions};
+
+/// The claims of RFC 7515, A.2 and A.3.
+const JOE: &str = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+
+#[test]
+fn auth_154_signatures_of_the_rfcs_are_verified() {
+    let vectors = [
+        (
+            Algorithm::Rs256,
+            format!("eyJhbGciOiJSUzI1NiJ9.{JOE}"),
+            "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw",
+        ),
+        (
+            Algorithm::Es256,
+            format!("eyJhbGciOiJFUzI1NiJ9.{JOE}"),
+            "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q",
+        ),
+        (
+            Algorithm::EdDsa,
+            "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc".to_owned(),
+            "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
+        ),
+    ];
+    for (algorithm, message, signature) in vectors {
+        let jwk = mcp_sansio::RawJson::parse(keys::public(algorithm)).unwrap();
+        let key = PublicKey::from_jwk(jwk).unwrap();
+        let mut signature = keys::decode(signature);
+        assert!(key.verifies(algorithm, message.as_bytes(), &signature), "{algorithm:?}");
+        for other in Algorithm::ALL.into_iter().filter(|other| *other != algorithm) {
+            assert!(!key.verifies(other, message.as_bytes(), &signature));
+        }
+        signature[5] ^= 1;
+        assert!(!key.verifies(algorithm, message.as_bytes(), &signature));
+        assert!(!key.verifies(algorithm, message.as_bytes(), b""));
+    }
+}
+
+#[test]
+fn auth_154_auth_14_a_good_token_says_who_it_is() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    for algorithm in Algorithm::ALL {
+        let others = r#","scope":"files:read files:write","x":{"y":1}"#;
+        let token = token(algorithm, &header(algorithm), &claims(now, others));
+        let verified = verify(&jwt, &token, now).unwrap();
+        let principal = &verified.principal;
+        assert_eq!((&*principal.issuer, &*principal.subject), (ISSUER, "ada"));
+        assert!(principal.has_scope("files:write"));
+        assert_eq!(principal.claims, claims(now, others));
+        let expires = principal.expires.unwrap().as_millis();
+        assert!((3_650_000..=3_660_000).contains(&expires), "{expires}");
+    }
+    assert_eq!(server.asked(), [METADATA, JWKS]);
+}
+
+#[test]
+fn auth_154_an_audience_is_one_of_several_and_a_type_is_one_of_three() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let aud = format!(r#""aud":["https://other.example","{AUDIENCE}"]"#);
+    let several = claims(now, "").replace(&format!(r#""aud":"{AUDIENCE}""#), &aud);
+    for typ in ["at+jwt", "AT+JWT", "application/at+jwt", "JWT", "jwt"] {
+        let header = header(Algorithm::Es256).replace("at+jwt", typ);
+        assert!(verify(&jwt, &token(Algorithm::Es256, &header, &several), now).is_ok(), "{typ}");
+    }
+}
+
+/// Each is signed with the right key: the claims or the header are what is wrong.
+#[test]
+fn auth_154_auth_144_a_token_is_refused_for_its_claims() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let good = claims(now, "");
+    let replaced = |what: &str, by: &str| {
+        let claims = good.replacen(what, by, 1);
+        assert_ne!(claims, good, "{what}");
+        claims
+    };
+    let iss = format!(r#""iss":"{ISSUER}""#);
+    let aud = format!(r#""aud":"{AUDIENCE}""#);
+    let exp = format!(r#""exp":{}"#, now.unix + 3600);
+    let cases = [
+        (replaced(&iss, r#""x":1"#), Refusal::Issuer),
+        (replaced(&iss, r#""iss":"https://auth.example.com/""#), Refusal::Issuer),
+        (replaced(&iss, r#""iss":"https://AUTH.example.com""#), Refusal::Issuer),
+        (replaced(&iss, r#""iss":"https://auth.example.com.evil.example""#), Refusal::Issuer),
+        (replaced(&iss, &format!(r#""iss":["{ISSUER}"]"#)), Refusal::Issuer),
+        (replaced(&aud, r#""x":1"#), Refusal::Audience),
+        (replaced(&aud, r#""aud":"https://mcp.example.com""#), Refusal::Audience),
+        (replaced(&aud, r#""aud":"https://mcp.example.com/mcp-evil""#), Refusal::Audience),
+        (replaced(&aud, r#""aud":"https://mcp.example.com/mcp/""#), Refusal::Audience),
+        (replaced(&aud, r#""aud":"https://mcp.example.com/mc""#), Refusal::Audience),
+        (replaced(&aud, r#""aud":[]"#), Refusal::Audience),
+        (replaced(&aud, &format!(r#""aud":["{AUDIENCE}",1]"#)), Refusal::Audience),
+        (replaced(&aud, &format!(r#""aud":{{"a":"{AUDIENCE}"}}"#)), Refusal::Audience),
+        (replaced(&exp, r#""x":1"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":"4000000000""#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":null"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":-1"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":1e400"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":18446744073709551616"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":253402300800"#), Refusal::Malformed),
+        (replaced(&exp, r#""exp":1"#), Refusal::Expired),
+        (replaced(&exp, &format!(r#""exp":{}.9"#, now.unix - 60)), Refusal::Expired),
+        (claims(now, &format!(r#","nbf":{}"#, now.unix + 61)), Refusal::NotYet),
+        (claims(now, r#","nbf":"soon""#), Refusal::Malformed),
+        (replaced(r#""sub":"ada""#, r#""x":1"#), Refusal::Subject),
+        (replaced(r#""sub":"ada""#, r#""sub":"""#), Refusal::Subject),
+        (replaced(r#""sub":"ada""#, r#""sub":7"#), Refusal::Malformed),
+        // Others might read the second of them.
+        (claims(now, &format!(r#","aud":"{AUDIENCE}""#)), Refusal::Malformed),
+        (claims(now, r#","\u0073ub":"root""#), Refusal::Malformed),
+        (claims(now, r#","scope":["a"]"#), Refusal::Malformed),
+        (claims(now, r#","cnf":{"x5t#S256":"x"}"#), Refusal::Bound),
+        (claims(now, r#","cnf":{"jkt":"x","x5t#S256":"x"}"#), Refusal::Bound),
+        ("[]".to_owned(), Refusal::Malformed),
+        (format!("{good} x"), Refusal::Malformed),
+    ];
+    for (claims, why) in cases {
+        let token = token(Algorithm::Es256, &header(Algorithm::Es256), &claims);
+        assert_eq!(verify(&jwt, &token, now).map(|_| ()), Err(why), "{claims}");
+    }
+    // None of them caused a request.
+    assert!(server.asked().is_empty());
+    let late = replaced(&exp, &format!(r#""exp":{}"#, now.unix - 59));
+    let early = claims(now, &format!(r#","nbf":{}"#, now.unix + 60));
+    for claims in [late, early] {
+        let token = token(Algorithm::Es256, &header(Algorithm::Es256), &claims);
+        assert!(verify(&jwt, &token, now).is_ok(), "{claims}");
+    }
+}
+
+#[test]
+fn auth_154_a_token_is_refused_for_its_header() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let own = format!(r#""jwk":{}"#, keys::public(Algorithm::EdDsa));
+    let cases = [
+        (r#"{"typ":"at+jwt","alg":"none"}"#.to_owned(), Refusal::Algorithm),
+        (r#"{"typ":"at+jwt","alg":"None"}"#.to_owned(), Refusal::Algorithm),
+        (r#"{"typ":"at+jwt","alg":"HS256","kid":"RS256"}"#.to_owned(), Refusal::Algorithm),
+        (r#"{"typ":"at+jwt","alg":"es256","kid":"ES256"}"#.to_owned(), Refusal::Algorithm),
+        (r#"{"typ":"at+jwt","alg":["ES256"]}"#.to_owned(), Refusal::Malformed),
+        (r#"{"typ":"at+jwt","kid":"ES256"}"#.to_owned(), Refusal::Malformed),
+        (r#"{"alg":"ES256","kid":"ES256"}"#.to_owned(), Refusal::Type),
+        (r#"{"typ":"dpop+jwt","alg":"ES256","kid":"ES256"}"#.to_owned(), Refusal::Type),
+        (r#"{"typ":"at+jwt","alg":"ES256","kid":"ES256","crit":[]}"#.to_owned(), Refusal::Critical),
+        (
+            r#"{"typ":"at+jwt","alg":"ES256","kid":"ES256","crit":["b64"],"b64":false}"#.to_owned(),
+            Refusal::Critical,
+        ),
+        (r#"{"typ":"at+jwt","alg":"ES256","alg":"none","kid":"ES256"}"#.to_owned(), Refusal::Malformed),
+        (format!(r#"{{"typ":"at+jwt","alg":"ES256","kid":"{}"}}"#, "x".repeat(257)), Refusal::Malformed),
+        // A key id is a name, neither a path nor a query, and says nothing about another key.
+        (r#"{"typ":"at+jwt","alg":"ES256","kid":"../../dev/null"}"#.to_owned(), Refusal::Key),
+        (r#"{"typ":"at+jwt","alg":"ES256","kid":"x' OR '1'='1"}"#.to_owned(), Refusal::Key),
+        (r#"{"typ":"at+jwt","alg":"ES256","kid":"RS256"}"#.to_owned(), Refusal::Key),
+        (r#"{"typ":"at+jwt","alg":"ES256","kid":"https://evil.example/key"}"#.to_owned(), Refusal::Key),
+        // Keys that a token brings along are ignored.
+        (format!(r#"{{"typ":"at+jwt","alg":"EdDSA","kid":"x",{own}}}"#), Refusal::Key),
+        (
+            r#"{"typ":"at+jwt","alg":"EdDSA","kid":"x","jku":"https://evil.example/jwks"}"#.to_owned(),
+            Refusal::Key,
+        ),
+        (
+            r#"{"typ":"at+jwt","alg":"EdDSA","kid":"x","x5u":"https://evil.example/x","x5c":["x"]}"#
+                .to_owned(),
+            Refusal::Key,
+        ),
+    ];
+    for (header, why) in cases {
+        let algorithm = if header.contains("EdDSA") { Algorithm::EdDsa } else { Algorithm::Es256 };
+        let token = token(algorithm, &header, &claims(now, ""));
+        assert_eq!(verify(&jwt, &token, now).map(|_| ()), Err(why), "{header}");
+    }
+    assert_eq!(server.asked(), [METADATA, JWKS], "unknown keys cause no more requests");
+}
+
+#[test]
+fn auth_154_a_public_key_is_no_secret_of_hmac() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    for kid in Algorithm::ALL {
+        let header = format!(r#"{{"typ":"at+jwt","alg":"HS256","kid":"{}"}}"#, kid.name());
+        let signed = format!("{}.{}", encode(header), encode(claims(now, "")));
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, keys::public(kid).as_bytes());
+        let token = format!("{signed}.{}", encode(hmac::sign(&secret, signed.as_bytes())));
+        assert_eq!(verify(&jwt, &token, now).map(|_| ()), Err(Refusal::Algorithm));
+    }
+    // A set with a secret, which must not be there, does not make it one either.
+    let secret = r#"{"kty":"oct","kid":"h","alg":"HS256","k":"c2VjcmV0"}"#.to_owned();
+    assert!(Jwks::from_json(&keys::set(&[secret])).is_err());
+}
+
+#[test]
+fn auth_154_only_allowed_algorithms_are_used() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server).algorithms([Algorithm::Es256]);
+    assert!(verify(&jwt, &good(Algorithm::Es256, now), now).is_ok());
+    let other = good(Algorithm::Rs256, now);
+    assert_eq!(verify(&jwt, &other, now).map(|_| ()), Err(Refusal::Algorithm));
+}
+
+#[test]
+fn auth_154_a_token_that_was_changed_is_refused() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    for algorithm in Algorithm::ALL {
+        let good = good(algorithm, now);
+        let parts: Vec<&str> = good.split('.').collect();
+        let [header, signed, signature] = parts[..] else { panic!("{good}") };
+        let root = encode(claims(now, "").replace("ada", "root"));
+        let cases = [
+            (format!("{header}.{root}.{signature}"), Refusal::Signature),
+            (format!("{header}.{signed}."), Refusal::Signature),
+            (format!("{header}.{signed}.AAAA"), Refusal::Signature),
+            (format!("{header}.{signed}.{}", encode([0; 64])), Refusal::Signature),
+            (format!("{header}.{signed}.{}", encode([0; 256])), Refusal::Signature),
+            (format!("{header}.{signed}.{signature}="), Refusal::Malformed),
+            (format!("{header}.{signed}.{signature}."), Refusal::Malformed),
+            (format!("{header}.{signed}.{signature}.x.y"), Refusal::Malformed),
+            (format!("{header}.{signed}"), Refusal::Malformed),
+            (format!("{header}..{signature}"), Refusal::Malformed),
+            (format!(" {good}"), Refusal::Malformed),
+            (String::new(), Refusal::Malformed),
+            ("..".to_owned(), Refusal::Malformed),
+        ];
+        for (token, why) in cases {
+            assert_eq!(verify(&jwt, &token, now).map(|_| ()), Err(why), "{algorithm:?} {token}");
+        }
+        assert!(verify(&jwt, &good, now).is_ok());
+    }
+    // Other alphabets of Base64 would give a token a second spelling.
+    let claims = claims(now, r#","x":"???>>>""#);
+    let header = header(Algorithm::EdDsa);
+    for engine in [&STANDARD, &URL_SAFE] {
+        let signed = format!("{}.{}", engine.encode(&header), engine.encode(&claims));
+        let signature = engine.encode(keys::sign(Algorithm::EdDsa, signed.as_bytes()));
+        let token = format!("{signed}.{signature}");
+        assert_eq!(verify(&jwt, &token, now).map(|_| ()), Err(Refusal::Malformed));
+    }
+}
+
+#[test]
+fn auth_154_a_token_has_at_most_16_kib() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let of_length = |length: usize| {
+        let mut fill = length * 3 / 4 - 300;
+        loop {
+            let others = format!(r#","x":"{}""#, "x".repeat(fill));
+            let token = token(Algorithm::EdDsa, &header(Algorithm::EdDsa), &claims(now, &others));
+            if token.len() >= length {
+                return token;
+            }
+            fill += 1;
+        }
+    };
+    let longest = of_length(MAX_TOKEN - 1);
+    assert!(longest.len() <= MAX_TOKEN && verify(&jwt, &longest, now).is_ok());
+    let longer = of_length(MAX_TOKEN + 1);
+    assert_eq!(verify(&jwt, &longer, now).map(|_| ()), Err(Refusal::TooLong));
+    for huge in ["A".repeat(100 << 20), format!("{}.A.A", "A".repeat(100 << 20))] {
+        assert!(Jws::parse(&huge).is_err());
+    }
+    let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+    let deep = token(Algorithm::EdDsa, &header(Algorithm::EdDsa), &deep);
+    assert_eq!(verify(&jwt, &deep, now).map(|_| ()), Err(Refusal::Malformed));
+}
+
+#[test]
+fn auth_154_a_known_token_is_not_verified_again_until_it_expires() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let token = good(Algorithm::Rs256, now);
+    let first = verify(&jwt, &token, now).unwrap();
+    let second = verify(&jwt, &token, now.plus(100)).unwrap();
+    assert!(Arc::ptr_eq(&first, &second));
+    assert!(verify(&jwt, &token, now.plus(3659)).is_ok());
+    assert_eq!(verify(&jwt, &token, now.plus(3660)).map(|_| ()), Err(Refusal::Expired));
+}
+
+#[test]
+fn auth_145_auth_156_the_response_says_what_is_wrong() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server).scope("files:read");
+    let check = |value: &str| {
+        let credentials = credentials(&[("authorization", value)]);
+        block_on(jwt.check(&credentials)).map(|principal| principal.subject.clone())
+    };
+    let good = good(Algorithm::Es256, now);
+    assert_eq!(check(&format!("Bearer {good}")).unwrap(), "ada");
+    for (value, status) in [
+        ("Basic x".to_owned(), 401),
+        (format!("Bearer {good}x"), 401),
+        (format!("DPoP {good}"), 401),
+    ] {
+        let error = check(&value).unwrap_err();
+        assert_eq!(error.status(), status, "{value}");
+        assert!(!format!("{error:?}").contains(&good));
+    }
+    let bound = token(
+        Algorithm::Es256,
+        &header(Algorithm::Es256),
+        &claims(now, r#","cnf":{"jkt":"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}"#),
+    );
+    let error = check(&format!("Bearer {bound}")).unwrap_err();
+    assert!(format!("{error:?}").contains("bound to a key"), "auth_142: {error:?}");
+    // An `Authorizer`, as the options take it.
+    let _ = HttpOptions::new().authorize(jwt);
+    let unreachable = Server::default().at(METADATA, Answer::Refused);
+    let credentials = credentials(&[("authorization", &format!("Bearer {good}"))]);
+    let error = block_on(super::jwt(&unreachable).check(&credentials)).unwrap_err();
+    assert_eq!(error.status(), 503);
+}

@@ -1,0 +1,81 @@
+//! Tokens, good and bad, against a server of our own. Keys and some signatures are those of RFCs.
+
+mod introspection;
+mod jwks;
+mod jwt;
+mod keys;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_lite::future::block_on;
+use mcp_sansio::Instant;
+use mcp_sansio::http::Fields;
+use mcp_sansio::http::site::OwnedHead;
+
+use super::claims::Verified;
+use super::gate::Moment;
+use super::refusal::Refusal;
+use super::{Algorithm, Jwt};
+use crate::asynchronous::http::Credentials;
+use server::{Answer, Server};
+
+const ISSUER: &str = "https://auth.example.com";
+const AUDIENCE: &str = "https://mcp.example.com/mcp";
+const METADATA: &str = "https://auth.example.com/.well-known/oauth-authorization-server";
+const JWKS: &str = "https://auth.example.com/jwks";
+
+/// Claims that are accepted, for an hour, with others beside them.
+fn claims(now: Moment, others: &str) -> String {
+    let (iat, exp) = (now.unix, now.unix + 3600);
+    format!(
+        r#"{{"iss":"{ISSUER}","aud":"{AUDIENCE}","sub":"ada","iat":{iat},"exp":{exp}{others}}}"#
+    )
+}
+
+/// A header that is accepted.
+fn header(algorithm: Algorithm) -> String {
+    format!(r#"{{"typ":"at+jwt","alg":"{0}","kid":"{0}"}}"#, algorithm.name())
+}
+
+/// Returns a good token.
+fn good(algorithm: Algorithm, now: Moment) -> String {
+    keys::token(algorithm, &header(algorithm), &claims(now, ""))
+}
+
+/// Returns a server with a key of each algorithm.
+fn server() -> Server {
+    let keys = Algorithm::ALL.map(|algorithm| keys::named(algorithm, algorithm.name()));
+    let metadata = format!(r#"{{"issuer":"{ISSUER}","jwks_uri":"{JWKS}"}}"#);
+    Server::default().at(METADATA, Answer::Json(metadata)).at(JWKS, Answer::Json(keys::set(&keys)))
+}
+
+fn jwt(server: &Server) -> Jwt {
+    Jwt::new(ISSUER, AUDIENCE).connector(server.connector())
+}
+
+struct Headers(Vec<(&'static str, String)>);
+
+impl Fields for Headers {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.0.iter().filter(|(own, _)| *own == name).nth(n).map(|(_, value)| value.as_bytes())
+    }
+}
+
+fn credentials(fields: &[(&'static str, &str)]) -> Credentials {
+    let fields = Headers(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect());
+    let head = OwnedHead::new("POST", "/mcp", fields);
+    Credentials::new(head, Some("https://mcp.example.com".into()), Instant::from_millis(0))
+}
+
+fn verify(jwt: &Jwt, token: &str, now: Moment) -> Result<Arc<Verified>, Refusal> {
+    block_on(jwt.verify(token, &credentials(&[]), now))
+}
+
+impl Moment {
+    fn plus(self, seconds: u64) -> Self {
+        let instant = self.instant + Duration::from_secs(seconds);
+        Self { unix: self.unix + seconds, instant }
+    }
+}
