@@ -1,4 +1,6 @@
-//! Calls whose response does not come: failures of the transport.
+//! Calls whose response does not come, or comes late: what the transport says about them.
+
+use core::time::Duration;
 
 use super::event::{CallOutcome, ClientEvent, ConnectError};
 use super::inflight::CallKind;
@@ -47,6 +49,32 @@ impl Client<'_> {
             call: Call(slot),
             outcome: CallOutcome::Http(failure),
         }))
+    }
+
+    /// Gives the call with this id this much more time, because its request waits for somebody else
+    /// than the server: a person who logs in. Does nothing if the call is over, or has no time
+    /// limit. [`bring_forward`](Self::bring_forward) takes back what was too much.
+    pub fn postpone(&mut self, request_id: &str, by: Duration) {
+        self.move_deadline(request_id, |at| at.saturating_add(by));
+    }
+
+    /// Takes back this much of the time that was [given](Self::postpone) to the call with this id.
+    pub fn bring_forward(&mut self, request_id: &str, by: Duration) {
+        let by = u64::try_from(by.as_millis()).unwrap_or(u64::MAX);
+        self.move_deadline(request_id, |at| {
+            Instant::from_millis(at.as_millis().saturating_sub(by))
+        });
+    }
+
+    fn move_deadline(&mut self, request_id: &str, to: impl Fn(Instant) -> Instant) {
+        let Some((slot, _)) = Id::parse(request_id).and_then(|id| self.find(id)) else { return };
+        let deadline = self.calls.deadline(slot);
+        self.calls.set_deadline(slot, deadline.map(&to));
+        if let Some(outgoing) = self.calls.get_mut(slot)
+            && let Some(limit) = outgoing.limit.or_none()
+        {
+            outgoing.limit = to(limit);
+        }
     }
 
     /// Handles the failure of the probe or of `initialize`.

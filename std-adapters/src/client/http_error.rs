@@ -18,6 +18,8 @@ pub enum HttpError {
         /// The value of `WWW-Authenticate`; empty if the server sent none.
         challenge: String,
     },
+    /// The client could not get the permission that the server asks for, for this reason.
+    NotAuthorized(String),
     /// There is no connection, for this reason. Nothing was sent.
     NotConnected(String),
     /// The connection ended before the response.
@@ -33,6 +35,7 @@ impl HttpError {
             Self::Unauthorized { status, challenge } => {
                 HttpFailure::Unauthorized { status: *status, challenge }
             }
+            Self::NotAuthorized(reason) => HttpFailure::NotAuthorized(reason),
             Self::NotConnected(reason) => HttpFailure::NotConnected(reason),
             Self::ConnectionLost => HttpFailure::ConnectionLost,
             Self::Invalid(reason) => HttpFailure::Invalid(reason),
@@ -47,6 +50,7 @@ impl From<HttpFailure<'_>> for HttpError {
             HttpFailure::Unauthorized { status, challenge } => {
                 Self::Unauthorized { status, challenge: challenge.to_owned() }
             }
+            HttpFailure::NotAuthorized(reason) => Self::NotAuthorized(reason.to_owned()),
             HttpFailure::NotConnected(reason) => Self::NotConnected(reason.to_owned()),
             HttpFailure::ConnectionLost => Self::ConnectionLost,
             other => Self::Invalid(other.to_string()),

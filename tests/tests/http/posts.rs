@@ -200,6 +200,30 @@ fn a_ping_that_failed_in_http_is_no_event_and_another_follows() {
 }
 
 #[test]
+fn a_call_that_waits_for_a_person_has_its_time_later() {
+    let (mut client, mut tx) = connected(Era::Modern);
+    let (login, at) = (core::time::Duration::from_secs(600), Instant::from_millis);
+    let options = CallOptions::new()
+        .timeout(core::time::Duration::from_secs(20))
+        .limit(core::time::Duration::from_secs(30));
+    let call = client.request(NOW, "x", &RawJson::EMPTY, options, &mut tx).unwrap();
+    let id = take(&mut tx).0.unwrap();
+    client.postpone(&id, login);
+    client.postpone("99", login);
+    assert!(client.handle_timeout(at(619_999), &mut tx).unwrap().is_none());
+    // The login took five seconds.
+    client.bring_forward(&id, login - core::time::Duration::from_secs(5));
+    assert!(client.handle_timeout(at(24_999), &mut tx).unwrap().is_none());
+    let over = client.handle_timeout(at(25_000), &mut tx).unwrap();
+    let Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) = over
+    else {
+        panic!("{over:?}")
+    };
+    assert_eq!(ended, call);
+    client.bring_forward(&id, login);
+}
+
+#[test]
 fn a_failure_says_what_to_do() {
     let unauthorized = |status| HttpFailure::Unauthorized { status, challenge: "Bearer" };
     for (failure, said) in [
@@ -207,6 +231,7 @@ fn a_failure_says_what_to_do() {
         (HttpFailure::Status(418), "HTTP status 418"),
         (unauthorized(401), "authentication required (HTTP status 401): set another token"),
         (unauthorized(403), "forbidden (HTTP status 403): the token does not permit it"),
+        (HttpFailure::NotAuthorized("access was denied"), "not authorized: access was denied"),
         (HttpFailure::NotConnected("refused\n"), "refused\\n; nothing was sent"),
         (
             HttpFailure::ConnectionLost,

@@ -20,6 +20,8 @@ pub enum HttpFailure<'e> {
         /// [`challenges`](super::challenges) parses the field.
         challenge: &'e str,
     },
+    /// The client could not get the permission that the server asks for, for this reason.
+    NotAuthorized(&'e str),
     /// An HTTP error status whose body is this JSON-RPC error. It is the response of the server:
     /// the call ends with it.
     JsonRpc(RawJson<'e>),
@@ -50,6 +52,7 @@ impl fmt::Display for HttpFailure<'_> {
             Self::Unauthorized { status, .. } => {
                 write!(f, "forbidden (HTTP status {status}): the token does not permit it")
             }
+            Self::NotAuthorized(reason) => write!(f, "not authorized: {}", Printable::new(reason)),
             Self::JsonRpc(error) => Printable::new(error).fmt(f),
             Self::NotConnected(reason) => {
                 write!(f, "{}; nothing was sent", Printable::new(reason))
