@@ -87,7 +87,7 @@ pub(super) fn check_times(claims: RawJson<'_>, now: u64) -> Result<Option<u64>, 
 }
 
 /// Reads a time in seconds since 1970, which may have a fraction (RFC 7519, 2).
-fn time(claims: RawJson<'_>, name: &str) -> Result<Option<u64>, Refusal> {
+pub(super) fn time(claims: RawJson<'_>, name: &str) -> Result<Option<u64>, Refusal> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let seconds = value.as_f64().filter(|seconds| (0.0..=LAST_SECOND).contains(seconds));
     // The fraction is dropped.

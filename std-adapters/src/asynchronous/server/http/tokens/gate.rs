@@ -7,13 +7,15 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use mcp_sansio::http::site::Principal;
 
 use super::claims::Verified;
+use super::dpop::{BadProof, Dpop};
 use super::refusal::Refusal;
 use crate::asynchronous::http::{AuthorizationError, Credentials, Scheme};
 
-/// Reads the token of a request, and writes challenges.
+/// Reads the token of a request, checks its proof, and writes challenges.
 #[derive(Default)]
 pub(super) struct Gate {
     pub(super) scope: Option<Cow<'static, str>>,
+    pub(super) dpop: Option<Dpop>,
 }
 
 impl Gate {
@@ -22,18 +24,28 @@ impl Gate {
         &self,
         credentials: &'c Credentials,
     ) -> Result<(Scheme, &'c str), AuthorizationError> {
-        let missing = || self.with_scope(AuthorizationError::missing_token());
-        credentials.authorization().ok_or_else(missing)
+        credentials.authorization().ok_or_else(|| {
+            let missing = || self.with_scope(AuthorizationError::missing_token());
+            match &self.dpop {
+                None => missing(),
+                Some(dpop) if dpop.is_required() => missing().dpop(ALGORITHMS),
+                Some(_) => missing().or(missing().dpop(ALGORITHMS)),
+            }
+        })
     }
 
     /// Returns the response to a request whose token is refused.
-    pub(super) fn refused(&self, refusal: Refusal) -> AuthorizationError {
-        match refusal {
-            Refusal::Unavailable => AuthorizationError::unavailable(),
-            _ => {
-                let error = AuthorizationError::invalid_token().description(refusal.description());
-                self.with_scope(error)
-            }
+    pub(super) fn refused(&self, scheme: Scheme, refusal: Refusal) -> AuthorizationError {
+        if refusal == Refusal::Unavailable {
+            return AuthorizationError::unavailable();
+        }
+        let error = AuthorizationError::invalid_token().description(refusal.description());
+        let error = self.with_scope(error);
+        let needs_proof = matches!(refusal, Refusal::Bound | Refusal::Bearer);
+        if self.dpop.is_some() && (scheme == Scheme::Dpop || needs_proof) {
+            error.dpop(ALGORITHMS)
+        } else {
+            error
         }
     }
 
@@ -41,10 +53,28 @@ impl Gate {
     pub(super) fn admit(
         &self,
         scheme: Scheme,
+        token: &str,
         verified: &Verified,
+        credentials: &Credentials,
+        now: Moment,
     ) -> Result<Arc<Principal>, AuthorizationError> {
-        if scheme != Scheme::Bearer || verified.jkt.is_some() {
-            return Err(self.refused(Refusal::Bound));
+        let refused = |refusal| Err(self.refused(scheme, refusal));
+        match (scheme, &self.dpop, &verified.jkt) {
+            (Scheme::Bearer, _, Some(_)) => return refused(Refusal::Bound),
+            (Scheme::Bearer, Some(dpop), None) if dpop.is_required() => {
+                return refused(Refusal::Bearer);
+            }
+            (Scheme::Bearer, _, None) => {}
+            (Scheme::Dpop, None, _) => return refused(Refusal::Scheme),
+            (Scheme::Dpop, Some(_), None) => return refused(Refusal::Unbound),
+            (Scheme::Dpop, Some(dpop), Some(jkt)) => {
+                dpop.check(credentials, token, jkt, now.unix).map_err(|bad| match bad {
+                    BadProof::Invalid(why) => {
+                        AuthorizationError::invalid_dpop_proof(ALGORITHMS).description(why)
+                    }
+                    BadProof::Nonce(nonce) => AuthorizationError::use_dpop_nonce(ALGORITHMS, nonce),
+                })?;
+            }
         }
         Ok(Arc::clone(&verified.principal))
     }
@@ -56,6 +86,9 @@ impl Gate {
         }
     }
 }
+
+/// The algorithms of proofs: all of [`Algorithm`](super::Algorithm).
+const ALGORITHMS: &str = "RS256 PS256 ES256 EdDSA";
 
 /// The time of a request.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ use mcp_sansio::oauth::{Form, Writer};
 
 use super::cache::{CACHE, TokenCache, TokenHash, hash};
 use super::claims::{Expected, Verified, check_times, text};
+use super::dpop::Dpop;
 use super::flight::Flights;
 use super::gate::{Gate, Moment};
 use super::jws::{MAX_TOKEN, object};
@@ -113,6 +114,13 @@ impl Introspection {
         self
     }
 
+    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
+    #[must_use]
+    pub fn dpop(mut self, dpop: Dpop) -> Self {
+        self.gate.dpop = Some(dpop);
+        self
+    }
+
     /// Limits the memory of known tokens. Default: 4 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -207,9 +215,10 @@ fn form(pairs: &[(&str, &str)]) -> String {
 impl Authorizer for Introspection {
     async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
         let (scheme, token) = self.gate.token(credentials)?;
-        let verified = self.verify(token, credentials, Moment::now()).await;
-        let verified = verified.map_err(|refusal| self.gate.refused(refusal))?;
-        self.gate.admit(scheme, &verified)
+        let now = Moment::now();
+        let verified = self.verify(token, credentials, now).await;
+        let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
+        self.gate.admit(scheme, token, &verified, credentials, now)
     }
 }
 

@@ -48,6 +48,11 @@ impl<'t> Jws<'t> {
         })
     }
 
+    /// Returns a member of the header.
+    pub(super) fn member(&self, name: &str) -> Option<RawJson<'_>> {
+        RawJson::parse(&self.header).ok()?.get(name)
+    }
+
     pub(super) fn header(&self) -> Result<Header<'_>, Refusal> {
         let header = RawJson::parse(&self.header).map_err(|_| Refusal::Malformed)?;
         // An extension that must be understood is not (RFC 7515, 4.1.11).

@@ -9,6 +9,7 @@ use mcp_sansio::http::site::Principal;
 
 use super::cache::{CACHE, TokenCache, hash};
 use super::claims::{Expected, Verified, check_times};
+use super::dpop::Dpop;
 use super::gate::{Gate, Moment};
 use super::jwks::{Jwks, KeySet};
 use super::jws::{Header, Jws};
@@ -97,6 +98,13 @@ impl Jwt {
         self
     }
 
+    /// Accepts tokens that are bound to a key, with their proofs. Without this, they are refused.
+    #[must_use]
+    pub fn dpop(mut self, dpop: Dpop) -> Self {
+        self.gate.dpop = Some(dpop);
+        self
+    }
+
     /// Limits the memory of known tokens. Default: 4 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
@@ -173,9 +181,10 @@ fn check_signature(keys: &KeySet, header: &Header<'_>, jws: &Jws<'_>) -> Result<
 impl Authorizer for Jwt {
     async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
         let (scheme, token) = self.gate.token(credentials)?;
-        let verified = self.verify(token, credentials, Moment::now()).await;
-        let verified = verified.map_err(|refusal| self.gate.refused(refusal))?;
-        self.gate.admit(scheme, &verified)
+        let now = Moment::now();
+        let verified = self.verify(token, credentials, now).await;
+        let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
+        self.gate.admit(scheme, token, &verified, credentials, now)
     }
 }
 

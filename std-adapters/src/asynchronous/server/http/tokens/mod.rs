@@ -3,6 +3,7 @@
 
 mod cache;
 mod claims;
+mod dpop;
 mod flight;
 mod gate;
 mod introspection;
@@ -15,6 +16,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use dpop::Dpop;
 pub use introspection::Introspection;
 pub use jwks::Jwks;
 pub use jwt::Jwt;

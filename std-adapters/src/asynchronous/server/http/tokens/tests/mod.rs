@@ -1,5 +1,6 @@
 //! Tokens, good and bad, against a server of our own. Keys and some signatures are those of RFCs.
 
+mod dpop;
 mod introspection;
 mod jwks;
 mod jwt;

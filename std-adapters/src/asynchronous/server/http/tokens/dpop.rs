@@ -1,0 +1,234 @@
+//! Proofs of possession (RFC 9449): the key of a bound token is in the hands of who sends it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_sansio::RawJson;
+use mcp_sansio::oauth::Url;
+use ring::digest::{SHA256, digest};
+use ring::hmac;
+
+use super::claims::{text, time};
+use super::jws::{Header, Jws};
+use super::key::PublicKey;
+use crate::asynchronous::http::Credentials;
+
+/// Checks the proofs that come with bound tokens (RFC 9449, 4.3): for
+/// [`Jwt::dpop`](super::Jwt::dpop) and [`Introspection::dpop`](super::Introspection::dpop).
+///
+/// A proof is accepted if it is signed with the key to which the token is bound, names this token,
+/// the method, and the URL of the request without query, was made within the last or next five
+/// minutes, and was not seen before. Behind a proxy the URL is known from
+/// [`HttpOptions::protected_resource`](crate::asynchronous::http::HttpOptions::protected_resource),
+/// which must be set.
+///
+/// Seen proofs are remembered for as long as they are good, [`max_proofs`](Self::max_proofs) of
+/// them. Only [nonces](Self::nonces) help against proofs that a client made for later, and, where
+/// there are several processes, against a proof that is sent to each of them.
+pub struct Dpop {
+    is_required: bool,
+    nonces: Option<hmac::Key>,
+    max_proofs: usize,
+    seen: Mutex<Seen>,
+}
+
+/// Why a proof is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum BadProof {
+    Invalid(&'static str),
+    /// It has to contain this nonce.
+    Nonce(String),
+}
+
+impl Dpop {
+    /// Accepts bound tokens with their proofs, and unbound ones as bearer tokens.
+    #[must_use]
+    pub fn new() -> Self {
+        let seen = Mutex::default();
+        Self { is_required: false, nonces: None, max_proofs: MAX_PROOFS, seen }
+    }
+
+    /// Sets whether bearer tokens are refused. Default: no.
+    #[must_use]
+    pub fn required(self, required: bool) -> Self {
+        Self { is_required: required, ..self }
+    }
+
+    /// Demands a nonce of this server in each proof (RFC 9449, 9). It is good for five minutes;
+    /// then a client gets 401 with a new one, and repeats its request. The nonce is a time and its
+    /// HMAC, so that nothing is kept: processes that share the secret, 32 random bytes, accept each
+    /// other's.
+    #[must_use]
+    pub fn nonces(self, secret: [u8; 32]) -> Self {
+        Self { nonces: Some(hmac::Key::new(hmac::HMAC_SHA256, &secret)), ..self }
+    }
+
+    /// Limits the number of remembered proofs. A proof takes about 150 bytes. At the limit, the
+    /// oldest is forgotten: then it could be used again. Default: 10,000.
+    #[must_use]
+    pub fn max_proofs(self, max_proofs: usize) -> Self {
+        Self { max_proofs, ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.seen.lock().unwrap().ids.len()
+    }
+
+    pub(super) const fn is_required(&self) -> bool {
+        self.is_required
+    }
+
+    /// Checks the proof of a request with a token that is bound to the key with this thumbprint.
+    pub(super) fn check(
+        &self,
+        credentials: &Credentials,
+        token: &str,
+        jkt: &str,
+        now: u64,
+    ) -> Result<(), BadProof> {
+        use BadProof::Invalid;
+        let proof = credentials.proof().ok_or(Invalid("there must be one proof"))?;
+        let malformed = |_| Invalid("the proof is malformed");
+        let jws = Jws::parse(proof).map_err(malformed)?;
+        let header = jws.header().map_err(|refusal| Invalid(refusal.description()))?;
+        if !header.typ.eq_ignore_ascii_case("dpop+jwt") {
+            return Err(Invalid("the type is not dpop+jwt"));
+        }
+        let thumbprint = check_signature(&jws, &header)?;
+        let claims = RawJson::parse(&jws.claims).map_err(|_| Invalid("the proof is malformed"))?;
+        let claim = |name| text(claims, name).map_err(malformed);
+        if claim("htm")?.as_deref() != Some(credentials.method()) {
+            return Err(Invalid("the proof is for another method"));
+        }
+        if !claim("htu")?.is_some_and(|htu| is_same(&htu, &credentials.url())) {
+            return Err(Invalid("the proof is for another URL"));
+        }
+        if claim("ath")?.as_deref() != Some(&*hash(token.as_bytes())) {
+            return Err(Invalid("the proof is for another token"));
+        }
+        if thumbprint != jkt {
+            return Err(Invalid("the token is bound to another key"));
+        }
+        let made = time(claims, "iat").map_err(malformed)?;
+        let made = made.filter(|made| made.abs_diff(now) <= WINDOW);
+        let made = made.ok_or(Invalid("the proof is too old, or from the future"))?;
+        let jti = claim("jti")?.filter(|jti| !jti.is_empty());
+        let jti = jti.ok_or(Invalid("the proof has no jti"))?;
+        if let Some(key) = &self.nonces
+            && !claim("nonce")?.is_some_and(|nonce| is_nonce(key, &nonce, now))
+        {
+            return Err(BadProof::Nonce(nonce(key, now)));
+        }
+        let id = digest(&SHA256, format!("{jkt} {jti}").as_bytes());
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.insert(id.as_ref(), made + WINDOW, now, self.max_proofs) {
+            Ok(())
+        } else {
+            Err(Invalid("the proof was used before"))
+        }
+    }
+}
+
+impl Default for Dpop {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Dpop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dpop").field("is_required", &self.is_required).finish_non_exhaustive()
+    }
+}
+
+/// Checks the signature with the key in the header. Returns the thumbprint of the key (RFC 7638).
+fn check_signature(jws: &Jws<'_>, header: &Header<'_>) -> Result<String, BadProof> {
+    use BadProof::Invalid;
+    let no_key = Invalid("the proof has no public key for its algorithm");
+    let jwk = jws.member("jwk").ok_or(no_key.clone())?;
+    if SECRETS.iter().any(|name| jwk.get(name).is_some()) {
+        return Err(Invalid("the key of the proof is not public"));
+    }
+    let key = PublicKey::from_jwk(jwk).filter(|key| key.fits(header.algorithm)).ok_or(no_key)?;
+    if !key.verifies(header.algorithm, jws.signed.as_bytes(), &jws.signature) {
+        return Err(Invalid("the signature of the proof is invalid"));
+    }
+    let names: &[&str] = match key {
+        PublicKey::Rsa { .. } => &["e", "kty", "n"],
+        PublicKey::P256(_) => &["crv", "kty", "x", "y"],
+        PublicKey::Ed25519(_) => &["crv", "kty", "x"],
+    };
+    // The key was read, so these members are strings without escapes.
+    let members = names.iter().filter_map(|name| Some(format!("\"{name}\":{}", jwk.get(name)?)));
+    Ok(hash(format!("{{{}}}", members.collect::<Vec<_>>().join(",")).as_bytes()))
+}
+
+/// Whether `htu` names the URL of the request, which has no query.
+fn is_same(htu: &str, url: &str) -> bool {
+    let htu = htu.split_once('#').map_or(htu, |(htu, _)| htu);
+    let (Ok(htu), Ok(url)) = (Url::parse(htu), Url::parse(url)) else { return false };
+    let path = |url: &str| if url.is_empty() { "/" } else { url }.to_owned();
+    htu.is_same_origin(url) && path(htu.path()) == path(url.path())
+}
+
+fn hash(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, bytes))
+}
+
+/// Returns the nonce of a time.
+fn nonce(key: &hmac::Key, now: u64) -> String {
+    let time = now.to_be_bytes();
+    URL_SAFE_NO_PAD.encode([&time[..], hmac::sign(key, &time).as_ref()].concat())
+}
+
+fn is_nonce(key: &hmac::Key, nonce: &str, now: u64) -> bool {
+    let Ok(nonce) = URL_SAFE_NO_PAD.decode(nonce) else { return false };
+    let Some((time, tag)) = nonce.split_first_chunk::<8>() else { return false };
+    // In constant time.
+    let is_ours = hmac::verify(key, time, tag).is_ok();
+    let age = now.checked_sub(u64::from_be_bytes(*time));
+    is_ours && age.is_some_and(|age| age <= WINDOW)
+}
+
+/// Proofs that were accepted and are still good.
+#[derive(Default)]
+struct Seen {
+    by_end: BTreeSet<(u64, [u8; 32])>,
+    ids: HashSet<[u8; 32]>,
+}
+
+impl Seen {
+    /// Returns `false` if the proof is among them.
+    fn insert(&mut self, id: &[u8], end: u64, now: u64, limit: usize) -> bool {
+        while self.by_end.first().is_some_and(|(oldest, _)| *oldest < now) {
+            self.forget_oldest();
+        }
+        let mut copy = [0; 32];
+        copy.copy_from_slice(id);
+        if !self.ids.insert(copy) {
+            return false;
+        }
+        self.by_end.insert((end, copy));
+        while self.ids.len() > limit {
+            self.forget_oldest();
+        }
+        true
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, id)) = self.by_end.pop_first() {
+            self.ids.remove(&id);
+        }
+    }
+}
+
+/// How far a proof may be from now, in seconds, and how long a nonce is good.
+const WINDOW: u64 = 5 * 60;
+/// Default of [`Dpop::max_proofs`].
+const MAX_PROOFS: usize = 10_000;
+/// Members of private and of symmetric keys (RFC 7518, 6).
+const SECRETS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
