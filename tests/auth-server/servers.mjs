@@ -47,7 +47,7 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
             },
             {
                 client_id: 'program',
-                client_secret: 'not a secret: of a test',
+                client_secret: 'not-a-secret-of-a-test',
                 ...NO_REDIRECT,
                 grant_types: ['client_credentials'],
                 token_endpoint_auth_method: 'client_secret_basic',
