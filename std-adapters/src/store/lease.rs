@@ -4,26 +4,26 @@ use std::time::Duration;
 
 use super::{Store, StoreError};
 
-/// A lock under a key of a store, for a time. Of the processes that share the store one can hold
-/// it, for example the one that resumes a task.
+/// A lock under a key of a store, for a time. The store is a reference or an `Arc` of one. Of the
+/// processes that share the store one can hold it, for example the one that resumes a task.
 ///
 /// The holder has to be done, or to [`renew`](Self::renew) it, before the time is over: then
 /// another can acquire it. So a lease that is dropped without [`release`](Self::release) ends by
 /// itself.
 #[derive(Debug)]
-pub struct Lease<'s, S: Store + ?Sized> {
-    store: &'s S,
+pub struct Lease<S: Store> {
+    store: S,
     key: String,
     holder: [u8; 16],
 }
 
-impl<'s, S: Store + ?Sized> Lease<'s, S> {
+impl<S: Store> Lease<S> {
     /// Acquires the lease of `key` for `ttl`, unless another has it.
     ///
     /// # Errors
     ///
     /// See [`StoreError`]; without random numbers [`StoreError::Failed`].
-    pub fn acquire(store: &'s S, key: &str, ttl: Duration) -> Result<Option<Self>, StoreError> {
+    pub fn acquire(store: S, key: &str, ttl: Duration) -> Result<Option<Self>, StoreError> {
         let mut holder = [0; 16];
         getrandom::fill(&mut holder).map_err(|error| StoreError::Failed(error.into()))?;
         let acquired = store.compare_and_put(key, None, &holder, Some(ttl))?;

@@ -37,7 +37,7 @@ mod task;
 #[cfg(feature = "store")]
 mod task_store;
 
-use std::sync::Arc;
+use std::ops::Deref;
 use std::time::Duration;
 
 pub use directory::DirectoryStore;
@@ -118,7 +118,8 @@ pub trait Store: Send + Sync {
     }
 }
 
-impl<S: Store + ?Sized> Store for Arc<S> {
+/// References, `Arc` and `Box`.
+impl<P: Deref<Target: Store> + Send + Sync> Store for P {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         (**self).get(key)
     }

@@ -25,6 +25,8 @@ pub struct HttpTransport {
     pub(super) fields: Vec<(String, String)>,
     pub(super) token: Option<String>,
     pub(super) authorize: Option<Authorize>,
+    #[cfg(feature = "oauth")]
+    pub(super) login: Option<Arc<super::oauth::login::Login>>,
     pub(super) on_diagnostic: Option<OnDiagnostic>,
     pub(super) max_message: usize,
     pub(super) connect_timeout: Duration,
@@ -66,6 +68,8 @@ impl HttpTransport {
             fields: Vec::new(),
             token: None,
             authorize: None,
+            #[cfg(feature = "oauth")]
+            login: None,
             on_diagnostic: None,
             max_message: MAX_MESSAGE,
             connect_timeout: CONNECT_TIMEOUT,

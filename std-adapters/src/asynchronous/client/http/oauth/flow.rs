@@ -1,0 +1,249 @@
+//! The steps of a flow: what they ask of the network, of the store and of the person.
+
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use mcp_sansio::Printable;
+use mcp_sansio::oauth::{Lost, Purpose as For, Step, UnixTime};
+
+use super::super::connector::Purpose;
+use super::super::fetch::{FetchError, Limits, Request, fetch};
+use super::login::{Login, MEMORY};
+use super::settings::{AnyBrowser, key};
+use crate::asynchronous::timer::Timer;
+use crate::asynchronous::unblock;
+use crate::store::{Lease, Store, StoreError};
+
+/// What a step asks for, without its borrows.
+enum Taken {
+    Ready,
+    Send(Message),
+    Lock,
+    Redirect(Option<String>),
+    Show(String),
+    AskClient(String),
+    AskAssertion { audience: String, token_endpoint: String },
+    Keep,
+    Forget,
+    Failed(String),
+}
+
+struct Message {
+    purpose: Purpose,
+    method: &'static str,
+    url: String,
+    fields: Vec<(String, String)>,
+    body: Vec<u8>,
+    limits: Limits,
+}
+
+impl Login {
+    /// Takes steps until there is a token.
+    pub(super) async fn run(&self) -> io::Result<()> {
+        // The flow ends also when nobody waits for it any more.
+        let _cancel = Cancel(self);
+        let mut lease = None;
+        let done = self.steps(&mut lease).await;
+        release(&mut lease).await;
+        done
+    }
+
+    async fn steps(&self, lease: &mut Option<Held>) -> io::Result<()> {
+        loop {
+            match self.step() {
+                Taken::Ready => return Ok(()),
+                Taken::Failed(why) => return Err(io::Error::other(why)),
+                Taken::Send(message) => self.send(message).await,
+                Taken::Lock => {
+                    *lease = self.acquire().await?;
+                    let record = self.stored().await?;
+                    self.with(|machine| machine.locked(record.as_deref()));
+                }
+                Taken::Keep => {
+                    self.keep().await?;
+                    release(lease).await;
+                }
+                Taken::Forget => {
+                    self.on_store(|store, key| store.remove(&key)).await?;
+                    release(lease).await;
+                }
+                Taken::Redirect(last) => {
+                    let uri = (self.browser()?.redirect_uri)(last.as_deref())?;
+                    self.with(|machine| machine.redirect_uri(&uri));
+                }
+                Taken::Show(url) => {
+                    let query = (self.browser()?.show)(url).await?;
+                    self.with(|machine| machine.redirected(&query));
+                }
+                Taken::AskClient(issuer) => {
+                    return Err(io::Error::other(format!(
+                        "{} does not let clients register: register this one there, and \
+                         configure its id",
+                        Printable::new(issuer)
+                    )));
+                }
+                Taken::AskAssertion { audience, token_endpoint } => {
+                    let assertion = self.oauth.assertion.as_ref();
+                    let assertion = assertion.ok_or_else(|| {
+                        io::Error::other("an assertion is needed: set OAuth::assertion")
+                    })?;
+                    let jwt = assertion(audience, token_endpoint).await?;
+                    self.with(|machine| machine.assertion(&jwt));
+                }
+            }
+        }
+    }
+}
+
+/// What a flow asks of the network and of the store.
+impl Login {
+    fn step(&self) -> Taken {
+        self.with(|machine| match machine.step(now(), &mut random) {
+            Step::Ready => Taken::Ready,
+            Step::Send(request) => {
+                let mut fields = Vec::new();
+                request.fields(&mut |name, value: &dyn Display| {
+                    fields.push((name.to_owned(), value.to_string()));
+                });
+                Taken::Send(Message {
+                    purpose: match request.purpose() {
+                        For::Metadata => Purpose::Metadata,
+                        For::Registration | For::Token => Purpose::Token,
+                    },
+                    method: request.method(),
+                    url: request.url().to_owned(),
+                    fields,
+                    body: request.body().to_owned(),
+                    limits: Limits {
+                        time: TIME_LIMIT,
+                        bytes: request.max_response(),
+                        redirects: request.max_redirects(),
+                    },
+                })
+            }
+            Step::Lock => Taken::Lock,
+            Step::Redirect { last } => Taken::Redirect(last.map(str::to_owned)),
+            Step::Show(url) => Taken::Show(url.to_owned()),
+            Step::AskClient { issuer } => Taken::AskClient(issuer.to_owned()),
+            Step::Keep => Taken::Keep,
+            Step::Forget => Taken::Forget,
+            Step::AskAssertion { audience, token_endpoint } => Taken::AskAssertion {
+                audience: audience.to_owned(),
+                token_endpoint: token_endpoint.to_owned(),
+            },
+            Step::Failed(failure) => Taken::Failed(failure.to_string()),
+            _ => Taken::Failed("unknown step of an authorization".to_owned()),
+        })
+    }
+
+    async fn send(&self, message: Message) {
+        let fields: Vec<(&str, &str)> =
+            message.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let request = Request {
+            method: message.method,
+            url: &message.url,
+            purpose: message.purpose,
+            rules: self.oauth.url_rules(),
+            fields: &fields,
+            body: &message.body,
+        };
+        let answer = fetch(&self.connector, &request, message.limits).await;
+        self.with(|machine| match &answer {
+            Ok(answer) => machine.response(now(), &answer.as_head(), &answer.body),
+            Err(FetchError::TimedOut) => machine.failed(Lost::TimedOut),
+            Err(FetchError::TooLarge) => machine.failed(Lost::TooLarge),
+            Err(FetchError::Forbidden | FetchError::Redirected) => machine.failed(Lost::Forbidden),
+            Err(_) => machine.failed(Lost::Network),
+        });
+    }
+
+    fn browser(&self) -> io::Result<&AnyBrowser> {
+        let none = || io::Error::other("a person has to log in");
+        self.oauth.browser.as_deref().ok_or_else(none)
+    }
+
+    /// Calls the store on a thread where that may wait.
+    async fn on_store<T: Send + Default + 'static>(
+        &self,
+        call: impl FnOnce(Arc<dyn Store>, String) -> Result<T, StoreError> + Send + 'static,
+    ) -> io::Result<T> {
+        let Some(store) = self.oauth.store.clone() else { return Ok(T::default()) };
+        let key = key(&self.url);
+        let called =
+            if store.blocks() { unblock(|| call(store, key)).await } else { call(store, key) };
+        called.map_err(io::Error::other)
+    }
+
+    pub(super) async fn stored(&self) -> io::Result<Option<Vec<u8>>> {
+        self.on_store(|store, key| store.get(&key)).await
+    }
+
+    async fn keep(&self) -> io::Result<()> {
+        let mut record = vec![0; MEMORY + self.url.len() + 64];
+        let len = self.with(|machine| machine.record(&mut record)).map_err(io::Error::other)?;
+        record.truncate(len);
+        self.on_store(move |store, key| store.put(&key, &record, None)).await
+    }
+
+    /// Waits until no other program renews the tokens. The lease of one that was killed ends by
+    /// itself.
+    async fn acquire(&self) -> io::Result<Option<Held>> {
+        if self.oauth.store.is_none() {
+            return Ok(None);
+        }
+        loop {
+            let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
+            if let Some(lease) = self.on_store(acquire).await? {
+                return Ok(Some(Held(Some(lease))));
+            }
+            Timer::after(POLL).await;
+        }
+    }
+}
+
+/// The lock of this program. Released also if the flow is dropped.
+struct Held(Option<Lease<Arc<dyn Store>>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(lease) = self.0.take() {
+            // It ends by itself otherwise.
+            let _ = lease.release();
+        }
+    }
+}
+
+async fn release(held: &mut Option<Held>) {
+    if let Some(held) = held.take() {
+        unblock(|| drop(held)).await;
+    }
+}
+
+/// Ends the flow when it is dropped. Does nothing after its end.
+struct Cancel<'l>(&'l Login);
+
+impl Drop for Cancel<'_> {
+    fn drop(&mut self) {
+        self.0.with(|machine| machine.cancel());
+    }
+}
+
+pub(super) fn now() -> Option<UnixTime> {
+    SystemTime::UNIX_EPOCH.elapsed().ok().map(|since| UnixTime::from_secs(since.as_secs()))
+}
+
+/// Fills memory with random bytes. The operating system has always some, or none at all: then the
+/// client cannot go on.
+pub(super) fn random(out: &mut [u8]) {
+    while getrandom::fill(out).is_err() {
+        std::thread::yield_now();
+    }
+}
+
+/// Maximum time of a request to an authorization server.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// Maximum time of a lock: longer than the request under it.
+const LEASE: Duration = Duration::from_secs(40);
+const POLL: Duration = Duration::from_millis(50);

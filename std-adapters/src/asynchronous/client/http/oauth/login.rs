@@ -1,0 +1,161 @@
+//! A client's authorization at one server: what requests ask of it, and the one flow for all.
+
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
+
+use super::super::builder::HttpTransport;
+use super::super::connector::Connector;
+use super::flight::Flight;
+use super::flow::{now, random};
+use super::settings::OAuth;
+use crate::panics::caught_future;
+
+/// The authorization at one server.
+pub(crate) struct Login {
+    pub(super) oauth: OAuth,
+    pub(super) url: String,
+    pub(super) connector: Connector,
+    machine: Mutex<AuthorizationState<Box<[u8]>>>,
+    /// The flow that runs.
+    flight: Mutex<Weak<Flight>>,
+    is_loaded: Mutex<bool>,
+}
+
+impl HttpTransport {
+    /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
+    #[must_use]
+    pub fn oauth(self, oauth: OAuth) -> Self {
+        let login = Arc::new(Login::new(oauth, self.url(), Arc::clone(&self.connector)));
+        Self { login: Some(login), ..self }
+    }
+
+    /// Logs in now, also if there is a login already.
+    ///
+    /// Cancel safe: dropping the future ends the login.
+    ///
+    /// # Errors
+    /// The reason, for the person. [`ErrorKind::Unsupported`] without [`oauth`](Self::oauth).
+    pub async fn login(&self) -> io::Result<()> {
+        let none = || io::Error::new(ErrorKind::Unsupported, "no HttpTransport::oauth");
+        self.login.as_ref().ok_or_else(none)?.log_in().await
+    }
+}
+
+impl Login {
+    pub(crate) fn new(oauth: OAuth, url: String, connector: Connector) -> Self {
+        Self {
+            oauth,
+            url,
+            connector,
+            machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
+            flight: Mutex::default(),
+            is_loaded: Mutex::default(),
+        }
+    }
+
+    /// Calls the machine.
+    pub(super) fn with<R>(&self, call: impl FnOnce(&mut Authorization<'_>) -> R) -> R {
+        self.oauth.with_setup(&self.url, |setup| call(&mut lock(&self.machine).open(setup)))
+    }
+
+    /// Returns the fields of a request, and the generation of its token; none without a token.
+    /// Renews a token that is about to end, and waits for a login that runs.
+    pub(crate) async fn fields(
+        self: &Arc<Self>,
+        method: &str,
+        url: &str,
+    ) -> io::Result<(Vec<(String, String)>, u32)> {
+        self.load().await?;
+        if self.with(|machine| machine.is_due(now())) {
+            // The token is used to its end.
+            let _ = self.fly().await;
+        }
+        for _ in 0..MAX_WAITS {
+            let mut fields = Vec::new();
+            let put = &mut |name: &str, value: &dyn std::fmt::Display| {
+                fields.push((name.to_owned(), value.to_string()));
+            };
+            let (done, generation) = self.with(|machine| {
+                (machine.fields(now(), &mut random, method, url, put), machine.generation())
+            });
+            match done {
+                Ok(()) => return Ok((fields, generation)),
+                Err(NotReady::Authorizing) => self.fly().await?,
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Err(io::Error::other(NotReady::Authorizing))
+    }
+
+    /// Takes the head of any response of the server.
+    pub(crate) fn observed(&self, head: &ResponseHead<'_>) {
+        self.with(|machine| machine.observed(head));
+    }
+
+    /// Takes a response with status 401 or 403 to a request with fields of this generation. Returns
+    /// whether the request is to be sent again, with new fields.
+    pub(crate) async fn challenged(
+        self: &Arc<Self>,
+        head: &ResponseHead<'_>,
+        generation: u32,
+        attempts: &mut Attempts,
+    ) -> io::Result<bool> {
+        match self.with(|machine| machine.challenged(head, generation, attempts)) {
+            Reaction::SendAgain => Ok(true),
+            Reaction::Authorize => self.fly().await.map(|()| true),
+            Reaction::Report => Ok(false),
+        }
+    }
+
+    pub(crate) async fn log_in(self: &Arc<Self>) -> io::Result<()> {
+        self.load().await?;
+        self.with(|machine| machine.begin());
+        self.fly().await
+    }
+
+    /// Takes what the store has, before the first request.
+    async fn load(&self) -> io::Result<()> {
+        if *lock(&self.is_loaded) {
+            return Ok(());
+        }
+        let record = self.stored().await?;
+        let mut is_loaded = lock(&self.is_loaded);
+        if !std::mem::replace(&mut *is_loaded, true)
+            && let Some(record) = record
+        {
+            // One that cannot be used is as none: the person logs in again.
+            let _ = self.with(|machine| machine.load(&record));
+        }
+        Ok(())
+    }
+
+    /// Takes steps until there is a token, or waits for those who do.
+    async fn fly(self: &Arc<Self>) -> io::Result<()> {
+        let flight = {
+            let mut present = lock(&self.flight);
+            present.upgrade().filter(|flight| !flight.is_over()).unwrap_or_else(|| {
+                let login = Arc::clone(self);
+                let flight = Arc::new(Flight::new(async move {
+                    let panicked = || Err(io::Error::other("the program panicked in the login"));
+                    caught_future(Some(login.run())).await.unwrap_or_else(panicked)
+                }));
+                *present = Arc::downgrade(&flight);
+                flight
+            })
+        };
+        flight.wait().await.map_err(io::Error::other)
+    }
+}
+
+/// Each change of what is locked is complete before anything can panic.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory of an authorization, in bytes.
+pub(super) const MEMORY: usize = 16 << 10;
+/// How often a request waits for a login.
+const MAX_WAITS: usize = 3;
