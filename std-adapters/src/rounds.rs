@@ -24,7 +24,8 @@ use mcp_sansio::{
 ///
 /// Input responses need no protection, because they come from the client anyway. State that a
 /// handler keeps ([`ToolContext::set_request_state`](mcp_sansio::ToolContext::set_request_state))
-/// does if it affects decisions.
+/// does if it affects decisions. Over HTTP with tokens the state has the principal in it, so that
+/// a protected state is accepted from that principal only.
 pub trait StateProtector: Send + Sync {
     /// Returns what the client gets in place of `state`. It must be valid for the same request
     /// only: include at least the method and the name.
@@ -62,10 +63,11 @@ pub(crate) type Response = Result<OwnedJson, ToolError<'static>>;
 impl Round {
     /// # Errors
     /// Message of an invalid-params error: the state is invalid, or there are more than
-    /// [`MAX_INPUT_RESPONSES`] responses.
+    /// [`MAX_INPUT_RESPONSES`] responses. A state is that of its `owner`, who makes the request.
     pub(crate) fn of(
         request: &Request<'_>,
         protector: Option<&dyn StateProtector>,
+        owner: impl FnOnce() -> Option<String>,
     ) -> Result<Self, &'static str> {
         if !request.revision.is_modern() {
             return Ok(Self::default());
@@ -73,7 +75,8 @@ impl Round {
         let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
             Some(state) => {
-                Some(unprotect(request, state, protector).ok_or("Invalid requestState")?)
+                let carried = unprotect(request, state, protector, owner().as_deref());
+                Some(carried.ok_or("Invalid requestState")?)
             }
         };
         let carried_answers = carried.as_ref().and_then(Carried::answers);
@@ -107,7 +110,7 @@ impl Round {
             }
         }
         let answers = answers.iter().map(|(key, response)| (key.as_str(), response.as_str()));
-        let json = RawJson::parse(&state(answers, kept.as_deref())).map(OwnedJson::from).ok();
+        let json = RawJson::parse(&state(answers, kept.as_deref(), None)).map(OwnedJson::from).ok();
         Self { carried: json.map(|json| Carried { json, kept }), failed, next: Mutex::default() }
     }
 
@@ -166,6 +169,7 @@ impl Round {
         &self,
         request: &Request<'_>,
         protector: Option<&dyn StateProtector>,
+        owner: Option<&str>,
     ) -> (Vec<(String, OwnedJson)>, Option<String>) {
         let NextRound { kept, missing } = std::mem::take(&mut *self.next());
         let mut responses = Vec::new();
@@ -181,7 +185,7 @@ impl Round {
         if responses.is_empty() && kept.is_none() {
             return (missing, None);
         }
-        let state = state(responses, kept.as_deref());
+        let state = state(responses, kept.as_deref(), owner);
         let state =
             protector.map_or_else(|| state.clone(), |protector| protector.protect(request, &state));
         (missing, Some(state))
@@ -204,7 +208,11 @@ fn fresh_responses<'f>(request: &Request<'f>) -> Option<RawJson<'f>> {
 }
 
 /// Writes a state. Keys and responses are JSON.
-fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option<&str>) -> String {
+fn state<'s>(
+    answers: impl IntoIterator<Item = (&'s str, &'s str)>,
+    kept: Option<&str>,
+    owner: Option<&str>,
+) -> String {
     let mut state = format!("{{\"{ANSWERS}\":{{");
     for (number, (key, response)) in answers.into_iter().enumerate() {
         state.push_str(if number == 0 { "" } else { "," });
@@ -213,18 +221,21 @@ fn state<'s>(answers: impl IntoIterator<Item = (&'s str, &'s str)>, kept: Option
         state.push_str(response);
     }
     state.push('}');
-    if let Some(kept) = kept.and_then(|kept| OwnedJson::new(kept, Revision::LATEST).ok()) {
-        state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
+    for (key, text) in [(KEPT, kept), (OWNER, owner)] {
+        if let Some(text) = text.and_then(|text| OwnedJson::new(text, Revision::LATEST).ok()) {
+            state.push_str(&format!(",\"{key}\":{}", text.as_raw()));
+        }
     }
     state.push('}');
     state
 }
 
-/// Returns the state that a client sent back, unprotected and parsed.
+/// Returns the state that a client sent back, unprotected and parsed, if it is that of the owner.
 fn unprotect(
     request: &Request<'_>,
     state: String,
     protector: Option<&dyn StateProtector>,
+    owner: Option<&str>,
 ) -> Option<Carried> {
     let state = match protector {
         Some(protector) => protector.unprotect(request, &state)?,
@@ -232,7 +243,11 @@ fn unprotect(
     };
     let json = RawJson::parse(&state).ok()?;
     json.get(ANSWERS).filter(|answers| answers.is_object())?;
-    let kept = json.get(KEPT).and_then(RawJson::as_string).map(|kept| kept.to_string());
+    let string = |key| json.get(key).and_then(RawJson::as_string).map(|text| text.to_string());
+    if string(OWNER).as_deref() != owner {
+        return None;
+    }
+    let kept = string(KEPT);
     Some(Carried { json: json.into(), kept })
 }
 
@@ -354,3 +369,4 @@ pub const MAX_INPUT_RESPONSES: usize = 256;
 
 const ANSWERS: &str = "answers";
 const KEPT: &str = "kept";
+const OWNER: &str = "owner";

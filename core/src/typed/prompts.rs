@@ -65,6 +65,7 @@ use crate::types::{Prompt, PromptArgument, Text};
 /// | --- | --- |
 /// | `name = ".."` | name of the prompt; otherwise that of the variant in `snake_case` |
 /// | `title = ".."` | name for people |
+/// | `scopes("prompts:read")` | over HTTP, the token must have these scopes: [`Prompt::scopes`](crate::types::Prompt::scopes) |
 /// | `flatten` | the variant holds prompts of another module: another enum that derives `Prompts`. They are listed behind the others |
 ///
 /// # Completion

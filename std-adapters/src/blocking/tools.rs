@@ -113,14 +113,14 @@ impl Context<'_> {
         let handle = request.handle;
         let mut round = match self.asking.take_round(handle) {
             Some(round) => round,
-            None => match Round::of(request, protector) {
+            None => match Round::of(request, protector, || None) {
                 Ok(round) => round,
                 Err(why) => return self.respond_error(handle, &RpcError::invalid_params(why)),
             },
         };
         while self.attempt(request, handler, &round, observed, waker)? {
             if request.revision.is_modern() {
-                let (missing, state) = round.finish(request, protector);
+                let (missing, state) = round.finish(request, protector, None);
                 let sent = self.send(|server, tx| {
                     send_input_required(server, handle, &missing, state.as_deref(), tx)
                 });

@@ -11,10 +11,11 @@ use futures_lite::future;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
+    ProtectedResource,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context};
 
-use crate::site::{CONFIG, Site, modern_with, principal};
+use crate::site::{CONFIG, Site, modern_with, principal, request};
 
 /// Takes its time for tokens that say so.
 #[derive(Clone, Default)]
@@ -127,4 +128,52 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
         app.broadcaster().shut_down();
     };
     future::block_on(future::zip(server.run(&app), requests));
+}
+
+#[test]
+fn auth_149_auth_153_metadata_is_served_to_anyone_at_both_places() {
+    let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://a.example")
+        .authorization_server("https://b.example/tenant")
+        .scopes(["files:read", "offline_access", "files:write"])
+        .name("Files")
+        .documentation("https://mcp.example.com/docs")
+        .jwks_uri("https://mcp.example.com/keys")
+        .dpop(["ES256", "EdDSA"])
+        .dpop_required();
+    let options = HttpOptions::new().protected_resource(resource).authorize(Check::default());
+    let site = Site::with(options);
+    // Whatever the page, and whatever the name by which the server is reached.
+    let from = [("Origin", "https://anywhere.example"), ("Host", "mcp.example.com")];
+    for target in ["", "/mcp"].map(|path| format!("/.well-known/oauth-protected-resource{path}")) {
+        let answer = site.send(&request("GET", &target, &from, ""));
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.field("content-type"), Some("application/json"));
+        assert_eq!(answer.field("access-control-allow-origin"), Some("*"));
+        let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
+        let expected = serde_json::json!({
+            "resource": "https://mcp.example.com/mcp",
+            "authorization_servers": ["https://a.example", "https://b.example/tenant"],
+            "scopes_supported": ["files:read", "files:write"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Files",
+            "resource_documentation": "https://mcp.example.com/docs",
+            "jwks_uri": "https://mcp.example.com/keys",
+            "dpop_signing_alg_values_supported": ["ES256", "EdDSA"],
+            "dpop_bound_access_tokens_required": true,
+        });
+        assert_eq!(json, expected);
+        let asked = ("Access-Control-Request-Headers", "mcp-protocol-version");
+        let preflight = [from.as_slice(), &[asked]].concat();
+        let answer = site.send(&request("OPTIONS", &target, &preflight, ""));
+        assert_eq!(answer.status, 204);
+        for (name, value) in [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-methods", "GET, HEAD, OPTIONS"),
+            ("access-control-allow-headers", "mcp-protocol-version"),
+        ] {
+            assert_eq!(answer.field(name), Some(value));
+        }
+    }
+    // The endpoint is as strict as before.
+    assert_eq!(site.send(&request("GET", "/mcp", &from, "")).status, 403);
 }

@@ -13,6 +13,7 @@ mod many;
 mod memory;
 mod observer;
 mod old;
+mod owners;
 mod pump;
 #[path = "../recorder/mod.rs"]
 mod recorder;

@@ -1,18 +1,21 @@
 //! Scopes that operations take.
 
 use std::future::{Ready, ready};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
 use mcp_sansio::typed::Tools;
-use mcp_sansio::types::{Implementation, Prompt, Resource, ResourceTemplate, TextResult, Tool};
+use mcp_sansio::types::{
+    ElicitParams, Implementation, InputRequest, Prompt, RequestedSchema, Resource,
+    ResourceTemplate, TextResult, Tool,
+};
 use mcp_sansio::{Catalog, Method, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Credentials, HttpOptions, HttpServer, Operation, Principal,
     ProtectedResource,
 };
-use mcp_sansio_adapters::asynchronous::{App, Context};
+use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, HandlerResult, boxed};
 use serde_json::{Value, json};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -47,12 +50,12 @@ enum Call {
 }
 
 /// A server whose tokens are lists of scopes, and the names that its handler was called with.
-struct Scoped<'s> {
-    server: &'s HttpServer,
+pub(crate) struct Scoped<'s> {
+    pub(crate) server: &'s HttpServer,
     called: &'s Mutex<Vec<String>>,
 }
 
-struct Fields(Vec<(&'static str, String)>);
+pub(crate) struct Fields(pub(crate) Vec<(&'static str, String)>);
 
 impl mcp_sansio::http::Fields for Fields {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
@@ -62,14 +65,14 @@ impl mcp_sansio::http::Fields for Fields {
 }
 
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     fields: Vec<(&'static str, String)>,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
 
@@ -88,11 +91,21 @@ impl Answer {
 
 /// Sends a body with the scopes of its token, and returns the response.
 impl Scoped<'_> {
-    async fn send(&self, scopes: &str, fields: &[(&'static str, &str)], body: &Value) -> Answer {
+    pub(crate) async fn send(
+        &self,
+        scopes: &str,
+        fields: &[(&'static str, &str)],
+        body: &Value,
+    ) -> Answer {
         self.send_text(scopes, fields, &body.to_string()).await
     }
 
-    async fn send_text(&self, scopes: &str, more: &[(&'static str, &str)], body: &str) -> Answer {
+    pub(crate) async fn send_text(
+        &self,
+        scopes: &str,
+        more: &[(&'static str, &str)],
+        body: &str,
+    ) -> Answer {
         let usual = [
             ("Host", "localhost"),
             ("Accept", "application/json, text/event-stream"),
@@ -112,11 +125,11 @@ impl Scoped<'_> {
         Answer { status: head.status, fields: head.fields, body: text }
     }
 
-    async fn modern(&self, scopes: &str, method: &str, params: Value) -> Answer {
+    pub(crate) async fn modern(&self, scopes: &str, method: &str, params: Value) -> Answer {
         let mut params = params;
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
         });
         let name = params.get("name").or(params.get("uri")).and_then(Value::as_str);
         let name = name.unwrap_or_default().to_owned();
@@ -129,7 +142,7 @@ impl Scoped<'_> {
     }
 
     /// Opens a session, and returns its id.
-    async fn open(&self, scopes: &str, version: &str) -> String {
+    pub(crate) async fn open(&self, scopes: &str, version: &str) -> String {
         let params = json!({
             "protocolVersion": version,
             "capabilities": {},
@@ -164,17 +177,17 @@ fn serve(options: HttpOptions, clients: impl AsyncFnOnce(Scoped<'_>)) {
     serve_app(options, |app| app.catalog(&CATALOG), clients);
 }
 
-fn serve_app(
+pub(crate) fn serve_app(
     options: HttpOptions,
-    with: impl FnOnce(App<Box<Handler<'_>>>) -> App<Box<Handler<'_>>>,
+    with: impl FnOnce(App<BoxedHandler>) -> App<BoxedHandler>,
     clients: impl AsyncFnOnce(Scoped<'_>),
 ) {
-    let called = Mutex::new(Vec::new());
-    let handler = |ctx: Context| {
-        called.lock().unwrap().push(ctx.name().to_owned());
-        ready(ctx.reply(&TextResult::new("done")))
-    };
-    let handler: Box<Handler<'_>> = Box::new(handler);
+    let called = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&called);
+    let handler = boxed(move |ctx: Context| {
+        told.lock().unwrap().push(ctx.name().to_owned());
+        handle(ctx)
+    });
     let app = with(App::new(&CONFIG, handler));
     let server = HttpServer::new(&app, options).unwrap();
     let scoped = Scoped { server: &server, called: &called };
@@ -186,7 +199,15 @@ fn serve_app(
     ));
 }
 
-type Handler<'h> = dyn Fn(Context) -> Ready<mcp_sansio_adapters::asynchronous::HandlerResult> + 'h;
+/// Asks for a name, or replies.
+async fn handle(ctx: Context) -> HandlerResult {
+    if ctx.name() == "ask" {
+        ctx.set_request_state("asked");
+        let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
+        ctx.request_input("who", InputRequest::Elicit(form)).await?;
+    }
+    ctx.reply(&TextResult::new("done"))
+}
 
 fn call(id: u32, tool: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } })

@@ -133,7 +133,7 @@ fn tsk_52_a_task_outlives_its_exchange_and_its_id_cannot_be_guessed() {
 }
 
 #[test]
-fn tasks_of_another_principal_are_unknown() {
+fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
     let app = App::new(&CONFIG, handle).catalog(&CATALOG);
     serve(&app, async |client| {
         let (anna, ben) = (client("anna"), client("ben"));

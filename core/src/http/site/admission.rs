@@ -1,6 +1,7 @@
 //! From the head of a request to its whole body: checks, authorization, room for the body.
 
 use alloc::borrow::ToOwned;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -8,8 +9,8 @@ use super::exchange::{Exchange, OwnedHead, Stage};
 use super::principal::{Denied, Principal};
 use super::slab::Key;
 use super::{ExchangeKey, Site, Task, set_timer};
-use crate::http::SingleValue;
 use crate::http::server::{BodyKind, OutgoingResponse, Rejection};
+use crate::http::{RequestHead, SingleValue};
 use crate::rpc::ErrorCode;
 use crate::time::Instant;
 
@@ -33,6 +34,9 @@ impl<O> Site<'_, O> {
 
     /// Checks what needs neither credentials nor a body.
     fn admit(&mut self, key: Key, now: Instant) -> Result<(), Rejection<'static>> {
+        if self.serve_document(key) {
+            return Ok(());
+        }
         let Some(exchange) = self.exchanges.get_mut(key) else { return Ok(()) };
         let head = exchange.head.as_head();
         self.options.host_policy.check(&head)?;
@@ -48,14 +52,6 @@ impl<O> Site<'_, O> {
             fields.push(("access-control-expose-headers", exposed.to_owned()));
             fields.push(("vary", "origin".to_owned()));
         }
-        if matches!(head.method, "GET" | "HEAD")
-            && let Some((_, json)) = self.documents.iter().find(|(path, _)| path == head.path())
-        {
-            let head = OutgoingResponse { status: 200, body: BodyKind::Json };
-            let json = json.clone();
-            self.reply(key, head, json);
-            return Ok(());
-        }
         let is_served = [self.options.path, self.options.sse_path]
             .into_iter()
             .flatten()
@@ -68,13 +64,7 @@ impl<O> Site<'_, O> {
             let allow = self.endpoint.allowed_methods();
             fields.push(("allow", allow.to_owned()));
             if origin.is_some() {
-                fields.push(("access-control-allow-methods", allow.to_owned()));
-                if let SingleValue::Value(wanted) =
-                    head.fields.single("access-control-request-headers")
-                {
-                    fields.push(("access-control-allow-headers", wanted.to_owned()));
-                }
-                fields.push(("access-control-max-age", "86400".to_owned()));
+                allow_cross_origin(&head, allow, fields);
             }
             self.reply(key, OutgoingResponse::empty(204), Vec::new());
         } else if self.options.authorizes {
@@ -83,6 +73,28 @@ impl<O> Site<'_, O> {
             self.read_body(key, now)?;
         }
         Ok(())
+    }
+
+    /// Serves a document to anyone, pages of any origin included. Returns whether it is one.
+    fn serve_document(&mut self, key: Key) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return false };
+        let head = exchange.head.as_head();
+        let found = self.documents.iter().find(|(path, _)| path == head.path());
+        let Some((_, json)) = found else { return false };
+        let fields = &mut exchange.fields;
+        let (head, body) = match head.method {
+            "GET" | "HEAD" => {
+                (OutgoingResponse { status: 200, body: BodyKind::Json }, json.clone())
+            }
+            "OPTIONS" => {
+                allow_cross_origin(&head, "GET, HEAD, OPTIONS", fields);
+                (OutgoingResponse::empty(204), Vec::new())
+            }
+            _ => return false,
+        };
+        fields.push(("access-control-allow-origin", "*".to_owned()));
+        self.reply(key, head, body);
+        true
     }
 
     /// Returns whether a request waits to be [authorized](Self::authorized).
@@ -208,4 +220,17 @@ impl<O> Site<'_, O> {
         };
         self.reject(key, &rejection);
     }
+}
+
+/// Answers the question of a browser which methods and header fields it may send.
+fn allow_cross_origin(
+    head: &RequestHead<'_>,
+    methods: &str,
+    fields: &mut Vec<(&'static str, String)>,
+) {
+    fields.push(("access-control-allow-methods", methods.to_owned()));
+    if let SingleValue::Value(wanted) = head.fields.single("access-control-request-headers") {
+        fields.push(("access-control-allow-headers", wanted.to_owned()));
+    }
+    fields.push(("access-control-max-age", "86400".to_owned()));
 }

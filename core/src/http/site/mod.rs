@@ -317,8 +317,9 @@ impl<'c, O> Site<'c, O> {
         })
     }
 
-    /// Serves a JSON document on a path to GET and HEAD, without credentials: the metadata of a
-    /// protected resource (RFC 9728). It is kept as long as the site; their number is not limited.
+    /// Serves a JSON document on a path to GET and HEAD, without credentials and whatever the host
+    /// and the origin: the metadata of a protected resource (RFC 9728). It is kept as long as the
+    /// site; their number is not limited.
     pub fn add_document(&mut self, path: impl Into<String>, json: impl Into<Vec<u8>>) {
         self.documents.push((path.into(), json.into()));
     }

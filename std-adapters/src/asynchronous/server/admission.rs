@@ -9,7 +9,7 @@ use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
 
 use super::app::Settings;
 use super::catalog::Found;
-use super::context::{ActiveRequest, Origin};
+use super::context::{ActiveRequest, Origin, owner_text};
 use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
@@ -99,23 +99,25 @@ impl Settings {
                 return Admission::Response(response, telling);
             }
         };
-        let round = match caught(|| Round::of(request, self.state_protector_ref())) {
-            Ok(Ok(round)) => round,
-            Ok(Err(why)) => {
-                let response = PendingResponse::Refused(RpcError::invalid_params(why));
-                let telling = told(observed, response.kind(request.revision));
-                return Admission::Response(response, telling);
-            }
-            Err(panic) => {
-                let telling = observed.map(|observed| {
-                    Box::new(move || {
-                        observed.began();
-                        observed.panicked(&panic);
-                    }) as Telling
-                });
-                return Admission::Response(PendingResponse::PANICKED, telling);
-            }
-        };
+        let round =
+            match caught(|| Round::of(request, self.state_protector_ref(), || owner_text(&origin)))
+            {
+                Ok(Ok(round)) => round,
+                Ok(Err(why)) => {
+                    let response = PendingResponse::Refused(RpcError::invalid_params(why));
+                    let telling = told(observed, response.kind(request.revision));
+                    return Admission::Response(response, telling);
+                }
+                Err(panic) => {
+                    let telling = observed.map(|observed| {
+                        Box::new(move || {
+                            observed.began();
+                            observed.panicked(&panic);
+                        }) as Telling
+                    });
+                    return Admission::Response(PendingResponse::PANICKED, telling);
+                }
+            };
         Admission::Handler(Arc::new(ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),

@@ -75,6 +75,18 @@ pub(super) struct HttpOrigin {
     pub(super) head: Option<OwnedHead>,
 }
 
+/// Returns a text that names the principal of a request.
+#[cfg(feature = "http")]
+pub(super) fn owner_text(origin: &Origin) -> Option<String> {
+    let Principal { issuer, subject, .. } = origin.as_ref()?.principal.as_deref()?;
+    Some(format!("{}:{issuer}{subject}", issuer.len()))
+}
+
+#[cfg(not(feature = "http"))]
+pub(super) const fn owner_text(_: &Origin) -> Option<String> {
+    None
+}
+
 impl ActiveRequest {
     fn target(&self) -> Target<'_> {
         self.found.as_ref().map_or(Target::Other, Found::target)

@@ -6,7 +6,7 @@ use mcp_sansio::{
 };
 
 use super::catalog::Snapshot;
-use super::context::ActiveRequest;
+use super::context::{ActiveRequest, owner_text};
 use super::reply::{HandlerResult, Reply};
 use super::reservation::ParamsReservation;
 #[cfg(feature = "tasks")]
@@ -46,8 +46,9 @@ impl PendingResponse {
         match result {
             Ok(Reply(json)) => Self::Reply(json),
             Err(error) if error.is_input_required() => {
+                let (request, owner) = (active.request.as_request(), owner_text(&active.origin));
                 let (input_requests, state) =
-                    active.round.finish(&active.request.as_request(), protector);
+                    active.round.finish(&request, protector, owner.as_deref());
                 Self::Input(input_requests, state)
             }
             Err(error) => {

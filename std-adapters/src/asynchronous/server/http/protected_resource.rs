@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::challenge::OFFLINE_ACCESS;
+
 /// Protected resource metadata: where a client gets a token for this server (RFC 9728).
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectedResource {
@@ -10,6 +12,16 @@ pub struct ProtectedResource {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scopes_supported: Vec<String>,
     bearer_methods_supported: [&'static str; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_documentation: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jwks_uri: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    dpop_signing_alg_values_supported: Vec<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    dpop_bound_access_tokens_required: bool,
 }
 
 impl ProtectedResource {
@@ -22,20 +34,59 @@ impl ProtectedResource {
             authorization_servers: vec![authorization_server.into()],
             scopes_supported: Vec::new(),
             bearer_methods_supported: ["header"],
+            resource_name: None,
+            resource_documentation: None,
+            jwks_uri: None,
+            dpop_signing_alg_values_supported: Vec::new(),
+            dpop_bound_access_tokens_required: false,
         }
     }
 
-    /// Adds an authorization server.
+    /// Adds an authorization server. A client chooses one of them.
     #[must_use]
     pub fn authorization_server(mut self, url: impl Into<String>) -> Self {
         self.authorization_servers.push(url.into());
         self
     }
 
-    /// Sets the supported scopes.
+    /// Sets the supported scopes. `offline_access` is left out: it is no scope of a resource
+    /// (2026-07-28, basic/authorization).
     #[must_use]
     pub fn scopes(self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
+        let scopes = scopes.into_iter().map(Into::into);
+        let scopes_supported = scopes.filter(|scope: &String| scope != OFFLINE_ACCESS).collect();
+        Self { scopes_supported, ..self }
+    }
+
+    /// Sets the name for people.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self { resource_name: Some(name.into()), ..self }
+    }
+
+    /// Sets the URL of a page for developers.
+    #[must_use]
+    pub fn documentation(self, url: impl Into<String>) -> Self {
+        Self { resource_documentation: Some(url.into()), ..self }
+    }
+
+    /// Sets the URL of the keys with which the resource itself signs.
+    #[must_use]
+    pub fn jwks_uri(self, url: impl Into<String>) -> Self {
+        Self { jwks_uri: Some(url.into()), ..self }
+    }
+
+    /// Sets the accepted algorithms of proofs of bound tokens (RFC 9449): `ES256`, `EdDSA`.
+    #[must_use]
+    pub fn dpop(self, algs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let algs = algs.into_iter().map(Into::into).collect();
+        Self { dpop_signing_alg_values_supported: algs, ..self }
+    }
+
+    /// Tells clients that all tokens must be bound. The check has to refuse others.
+    #[must_use]
+    pub fn dpop_required(self) -> Self {
+        Self { dpop_bound_access_tokens_required: true, ..self }
     }
 
     /// Returns the URL of the metadata: the well-known path, followed by path and query of the
@@ -70,6 +121,11 @@ impl ProtectedResource {
         let (origin, path) = url.split_at(path);
         (origin, if path == "/" { "" } else { path }, query)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

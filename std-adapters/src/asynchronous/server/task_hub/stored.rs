@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
 use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
 
-use super::super::context::ActiveRequest;
+use super::super::context::{ActiveRequest, owner_text};
 use super::{Kept, Mailbox, TaskHub, TaskOutcome};
 use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
 
@@ -103,11 +103,7 @@ pub(in super::super) fn record(
     let (created, ttl) = (info.created_unix_ms(), info.ttl_ms());
     let mut record = TaskRecord::new(info.id(), request.name(), arguments, created, ttl);
     record.update(info);
-    #[cfg(feature = "http")]
-    if let Some(principal) = request.origin.as_ref().and_then(|it| it.principal.as_deref()) {
-        let (issuer, subject) = (&principal.issuer, &principal.subject);
-        record.owner = Some(format!("{}:{issuer}{subject}", issuer.len()));
-    }
+    record.owner = owner_text(&request.origin);
     record.outcome = match end {
         None => None,
         Some(Some(end)) => outcome(None, end),

@@ -1,0 +1,179 @@
+//! What belongs to a principal: sessions, streams, request state. Knowing an id is not enough.
+
+use std::future::ready;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use mcp_sansio::types::Tool;
+use mcp_sansio::{Catalog, RawJson, entries};
+use mcp_sansio_adapters::asynchronous::StateProtector;
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Credentials, HttpExchange, HttpOptions, Principal,
+};
+use serde_json::{Value, json};
+
+use crate::scopes::{Fields, Scoped, serve_app};
+
+static CATALOG: Catalog<'_> =
+    Catalog::new().tools(entries![Tool::new("ask", RawJson::from_static(r#"{"type":"object"}"#))]);
+
+/// Tokens are an issuer, a subject and perhaps seconds until they expire.
+fn options() -> HttpOptions {
+    HttpOptions::new().sse_path("/sse").authorize(|credentials: Credentials| {
+        let Some(token) = credentials.token() else {
+            return ready(Err(AuthorizationError::missing_token()));
+        };
+        let mut parts = token.split('+');
+        let mut part = || parts.next().unwrap_or_default();
+        let mut principal = Principal::new(part(), part());
+        principal.expires = part().parse().ok().map(|seconds: u64| {
+            let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+            credentials.time_of(unix + seconds)
+        });
+        ready(Ok(principal))
+    })
+}
+
+fn serve(clients: impl AsyncFnOnce(Scoped<'_>)) {
+    serve_app(options(), |app| app.catalog(&CATALOG), clients);
+}
+
+const OTHERS: [&str; 3] = ["one eve", "two ada", "oneada "];
+
+fn ping(id: u32) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+}
+
+fn begin(
+    site: &Scoped<'_>,
+    method: &str,
+    target: &str,
+    token: &str,
+    more: &[(&'static str, String)],
+) -> HttpExchange {
+    let mut fields = vec![
+        ("Host", "localhost".to_owned()),
+        ("Accept", "application/json, text/event-stream".to_owned()),
+        ("Authorization", format!("Bearer {}", token.replace(' ', "+"))),
+    ];
+    fields.extend_from_slice(more);
+    let mut exchange = site.server.exchange(method, target, Fields(fields));
+    exchange.end_body();
+    exchange
+}
+
+#[test]
+fn auth_145_auth_151_auth_152_a_session_is_that_of_its_issuer_and_subject_on_every_path() {
+    serve(async |site| {
+        let id = site.open("one ada", "2025-11-25").await;
+        let own = [("Mcp-Session-Id", id.clone())];
+        let sent = [("Mcp-Session-Id", id.as_str())];
+        for other in OTHERS {
+            assert_eq!(site.send(other, &sent, &ping(2)).await.status, 404, "{other}");
+            for (method, more) in [("GET", None), ("GET", Some("0-0")), ("DELETE", None)] {
+                let last = more.map(|last| ("Last-Event-ID", last.to_owned()));
+                let fields: Vec<_> = own.iter().cloned().chain(last).collect();
+                let mut exchange = begin(&site, method, "/mcp", other, &fields);
+                assert_eq!(exchange.response().await.status, 404, "{other} {method}");
+            }
+        }
+        // Without a token the id is worth nothing at all.
+        for method in ["POST", "GET", "DELETE"] {
+            let fields = [("Host", "localhost".to_owned()), own[0].clone()];
+            let fields = Fields(fields.to_vec());
+            let mut exchange = site.server.exchange(method, "/mcp", fields);
+            exchange.end_body();
+            assert_eq!(exchange.response().await.status, 401, "{method}");
+        }
+        assert_eq!(site.send("one ada", &sent, &ping(3)).await.status, 200);
+    });
+}
+
+#[test]
+fn auth_151_a_stream_of_http_sse_takes_messages_of_its_principal_only() {
+    serve(async |site| {
+        let mut stream = begin(&site, "GET", "/sse", "one ada", &[]);
+        assert_eq!(stream.response().await.status, 200);
+        let endpoint = String::from_utf8(stream.next_piece().await.unwrap().unwrap()).unwrap();
+        let target = endpoint.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+        for (token, status) in [("one eve", 404), ("two ada", 404), ("one ada", 202)] {
+            let fields = [("Content-Type", "application/json".to_owned())];
+            let mut post = {
+                let mut all = vec![
+                    ("Host", "localhost".to_owned()),
+                    ("Authorization", format!("Bearer {}", token.replace(' ', "+"))),
+                ];
+                all.extend(fields);
+                site.server.exchange("POST", target, Fields(all))
+            };
+            post.feed(ping(1).to_string().as_bytes()).await;
+            post.end_body();
+            assert_eq!(post.response().await.status, status, "{token}");
+        }
+    });
+}
+
+/// Changes nothing: the server adds the principal itself.
+struct Plain;
+
+impl StateProtector for Plain {
+    fn protect(&self, _: &mcp_sansio::Request<'_>, state: &str) -> String {
+        format!("sealed:{state}")
+    }
+
+    fn unprotect(&self, _: &mcp_sansio::Request<'_>, state: &str) -> Option<String> {
+        state.strip_prefix("sealed:").map(str::to_owned)
+    }
+}
+
+#[test]
+fn auth_151_auth_152_request_state_is_accepted_from_its_principal_only() {
+    serve_app(
+        options(),
+        |app| app.catalog(&CATALOG).state_protector(Plain),
+        async |site| {
+            let asked = site.modern("one ada", "tools/call", json!({ "name": "ask" })).await;
+            let asked: Value = serde_json::from_str(&asked.body).unwrap();
+            let state = asked["result"]["requestState"].as_str().unwrap();
+            let again = json!({
+                "name": "ask",
+                "requestState": state,
+                "inputResponses": { "who": { "action": "accept", "content": {} } },
+            });
+            for other in OTHERS {
+                let refused = site.modern(other, "tools/call", again.clone()).await;
+                assert!(refused.body.contains("Invalid requestState"), "{other}: {refused:?}");
+            }
+            let done = site.modern("one ada", "tools/call", again).await;
+            assert!(done.body.contains("done"), "{done:?}");
+        },
+    );
+}
+
+#[test]
+fn auth_143_a_listen_stream_ends_when_its_token_does() {
+    serve(async |site| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
+            "notifications": { "toolsListChanged": true },
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        } });
+        let fields = [
+            ("Host", "localhost"),
+            ("Accept", "application/json, text/event-stream"),
+            ("Content-Type", "application/json"),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "subscriptions/listen"),
+            ("Authorization", "Bearer one+ada+1"),
+        ];
+        let began = Instant::now();
+        let mut listen = site.server.exchange("POST", "/mcp", fields);
+        listen.feed(body.to_string().as_bytes()).await;
+        listen.end_body();
+        assert_eq!(listen.response().await.status, 200);
+        while let Some(Ok(_)) = listen.next_piece().await {}
+        // `exp` counts whole seconds.
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    });
+}
