@@ -252,6 +252,8 @@ impl Client<'_> {
                     self.app.handle_event(&event, &mut turn);
                 }
             }
+            Some(Received::Postponed(id, by)) => turn.parts().0.postpone(&id, by),
+            Some(Received::BroughtForward(id, by)) => turn.parts().0.bring_forward(&id, by),
             Some(Received::Failed { id, failure }) => {
                 let failure = failure.as_core();
                 let failed =

@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
 
+use super::authorize::{Authorize, Bearer, Renew};
 use super::connector::{Connect, Connector, boxed};
 use super::transport_state::Diagnostic;
 
@@ -23,8 +23,9 @@ pub struct HttpTransport {
     pub(super) target: String,
     pub(super) connector: Connector,
     pub(super) fields: Vec<(String, String)>,
-    pub(super) token: Option<String>,
-    pub(super) authorize: Option<Authorize>,
+    pub(super) authorize: Option<Arc<dyn Authorize>>,
+    token: Option<String>,
+    renew: Option<Renew>,
     #[cfg(feature = "oauth")]
     pub(super) login: Option<Arc<super::oauth::login::Login>>,
     pub(super) on_diagnostic: Option<OnDiagnostic>,
@@ -33,8 +34,6 @@ pub struct HttpTransport {
     pub(super) accept_timeout: Duration,
 }
 
-pub(super) type Authorize = Arc<dyn Fn(String) -> Authorizing + Send + Sync>;
-pub(super) type Authorizing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 pub(super) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
 
 impl HttpTransport {
@@ -66,8 +65,9 @@ impl HttpTransport {
             target: target.to_owned(),
             connector: boxed(connector),
             fields: Vec::new(),
-            token: None,
             authorize: None,
+            token: None,
+            renew: None,
             #[cfg(feature = "oauth")]
             login: None,
             on_diagnostic: None,
@@ -87,19 +87,26 @@ impl HttpTransport {
     /// Sets the bearer token of every request: `Authorization: Bearer ...`.
     #[must_use]
     pub fn bearer(self, token: impl Into<String>) -> Self {
-        Self { token: Some(token.into()), ..self }
+        Self { token: Some(token.into()), ..self }.with_bearer()
     }
 
-    /// Sets the function that obtains a token when a server responds with 401 or 403. It gets the
-    /// field `WWW-Authenticate`, empty if there is none
+    /// Sets the function that obtains a token when a server responds with 401 or 403. It gets all
+    /// fields `WWW-Authenticate`, joined by commas, empty if there is none
     /// ([`challenges`](mcp_sansio::http::client::challenges) parses it), and returns a token, with
-    /// which the request is sent once more. With `None` the request fails.
+    /// which the request is sent once more. With `None` the request fails. The time limit of the
+    /// call stands still meanwhile, for at most [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
     #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<String>> + Send + 'static,
     {
-        Self { authorize: Some(Arc::new(move |challenge| Box::pin(authorize(challenge)))), ..self }
+        let renew: Renew = Arc::new(move |challenge| Box::pin(authorize(challenge)));
+        Self { renew: Some(renew), ..self }.with_bearer()
+    }
+
+    fn with_bearer(self) -> Self {
+        let bearer = Bearer::new(self.token.clone(), self.renew.clone());
+        Self { authorize: Some(Arc::new(bearer)), ..self }
     }
 
     /// Sets the function that gets diagnostics that belong to no call.

@@ -8,6 +8,7 @@ use mcp_sansio::http::client::{Exchange, NextStep, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
+use super::authorize::{Refused, Tried};
 use super::inbox::Failure;
 use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
@@ -104,22 +105,36 @@ pub(super) async fn resume(
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
 ) -> io::Result<Option<Wire>> {
-    let head = shared.with(|state| {
-        shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
-            state.session.get_fields(last_event_id, put);
-            true
-        })
-    });
-    let head = head.map_err(io::Error::other)?;
-    let mut wire = shared.send("GET", &head, &[]).await?;
-    match wire
-        .head(|head| shared.with(|state| state.session.classify_response(exchange, head)))
-        .await?
-    {
-        ResponseKind::EventStream => Ok(Some(wire)),
-        _ => {
-            shared.drain(wire).await;
-            Ok(None)
+    let mut tried = Tried::default();
+    loop {
+        let target = shared.with(|state| state.target.clone());
+        let id = exchange.request_id().map(str::to_owned);
+        let credentials = shared.credentials("GET", &target, id.as_deref()).await;
+        let credentials = credentials.map_err(io::Error::other)?;
+        let head = shared.with(|state| {
+            shared.head("GET", &target, BodyLength::Absent, &credentials, &mut |put| {
+                state.session.get_fields(last_event_id, put);
+                true
+            })
+        });
+        let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
+        let response = wire.head(|head| {
+            shared.observed(head);
+            let kind = shared.with(|state| state.session.classify_response(exchange, head));
+            (kind, Refused::of(head, &credentials))
+        });
+        let (kind, refused) = response.await?;
+        if matches!(kind, ResponseKind::EventStream) {
+            return Ok(Some(wire));
+        }
+        shared.drain(wire).await;
+        match refused {
+            Some(refused)
+                if shared
+                    .reauthorize(&refused, &mut tried, id.as_deref())
+                    .await
+                    .map_err(io::Error::other)? => {}
+            _ => return Ok(None),
         }
     }
 }

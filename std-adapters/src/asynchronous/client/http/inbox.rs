@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::task::Waker;
+use std::time::Duration;
 
 use mcp_sansio::OwnedJson;
 use mcp_sansio::http::client::HttpFailure;
@@ -14,6 +15,10 @@ pub(crate) enum Received {
     Message(Vec<u8>),
     /// The request with this id failed.
     Failed { id: String, failure: Failure },
+    /// The request with this id waits for an authorization, and has this much more time.
+    Postponed(String, Duration),
+    /// It has used less of it, by this much.
+    BroughtForward(String, Duration),
 }
 
 /// An owned [`HttpFailure`].
@@ -79,7 +84,9 @@ impl Received {
     fn bytes(&self) -> usize {
         let text = match self {
             Self::Message(message) => message.len(),
-            Self::Failed { id, .. } => id.len(),
+            Self::Failed { id, .. } | Self::Postponed(id, _) | Self::BroughtForward(id, _) => {
+                id.len()
+            }
         };
         text + size_of::<Self>()
     }

@@ -90,6 +90,12 @@ impl Link for HttpLink {
                         }
                     }
                 }
+                Received::Postponed(id, by) => {
+                    inner.with(|state| state.client().postpone(&id, by));
+                }
+                Received::BroughtForward(id, by) => {
+                    inner.with(|state| state.client().bring_forward(&id, by));
+                }
                 Received::Failed { id, failure } => {
                     let event = inner.with(|state| {
                         let failure = failure.as_core();

@@ -31,12 +31,12 @@ pub(super) async fn older(shared: &TransportState, begun: Begun) {
 /// Tries HTTP+SSE (2024-11-05): the stream of such a server starts with the endpoint for messages.
 pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
     let mut exchange = Exchange::http_sse();
-    let head = shared.with(|state| {
-        let session = mcp_sansio::http::client::HttpSession::new();
-        shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
-            session.get_fields(None, put);
-            true
-        })
+    let target = shared.with(|state| state.target.clone());
+    let credentials = shared.credentials("GET", &target, None).await.map_err(io::Error::other)?;
+    let session = mcp_sansio::http::client::HttpSession::new();
+    let head = shared.head("GET", &target, BodyLength::Absent, &credentials, &mut |put| {
+        session.get_fields(None, put);
+        true
     });
     let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
     let reply = wire
@@ -82,14 +82,17 @@ pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
 /// Ends the session. The server's response is ignored.
 pub(super) async fn delete(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
-    let head = shared.with(|state| {
-        shared.head(state, "DELETE", &state.target, BodyLength::Absent, &mut |put| {
-            state.session.delete_fields(put);
-            true
-        })
-    });
-    let Ok(head) = head else { return };
     let _ = timeout(LINGER, async {
+        let target = shared.with(|state| state.target.clone());
+        let credentials = shared.credentials("DELETE", &target, None).await;
+        let credentials = credentials.map_err(io::Error::other)?;
+        let head = shared.with(|state| {
+            shared.head("DELETE", &target, BodyLength::Absent, &credentials, &mut |put| {
+                state.session.delete_fields(put);
+                true
+            })
+        });
+        let head = head.map_err(io::Error::other)?;
         let mut wire = shared.send("DELETE", &head, &[]).await?;
         wire.head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
             .await

@@ -76,6 +76,7 @@
 //! A panic of an application's function ([`Connect`], [`HttpTransport::authorize`],
 //! [`HttpTransport::on_diagnostic`]) fails the operation that it was called for, and nothing else.
 
+mod authorize;
 mod builder;
 mod connector;
 mod engine;
@@ -99,6 +100,7 @@ mod tools;
 mod transport_state;
 mod wire;
 
+pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
 #[cfg(any(feature = "jwt", feature = "oauth"))]

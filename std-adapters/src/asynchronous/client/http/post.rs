@@ -7,19 +7,19 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
+use super::authorize::{self, Credentials, Refused};
 use super::exchange::{Got, To, follow, read, unusable};
 use super::inbox::Failure;
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, NotConnected, TransportState, within};
 use super::wire::Wire;
 use super::{listen, reconnect, tools};
-use crate::asynchronous::panics::{caught, caught_future};
 use crate::client::HttpError;
 
 /// Attempts made for a message.
 #[derive(Default)]
 struct Tried {
-    authorization: bool,
+    authorization: authorize::Tried,
     another_session: bool,
     another_list: bool,
     same_version: bool,
@@ -74,13 +74,18 @@ async fn attempt(
     tried: &mut Tried,
 ) -> Next {
     let message = sent.body();
+    let id = post.id().map(|id| id.to_string());
+    let target = shared.with(|state| state.older.as_ref().unwrap_or(&state.target).clone());
+    let credentials = match shared.credentials("POST", &target, id.as_deref()).await {
+        Ok(credentials) => credentials,
+        Err(error) => return not_authorized(shared, post, error),
+    };
     let begun = shared.with(|state| {
         remember(&mut state.opening, sent, post);
         let exchange = state.session.begin_post(post);
         let schema = post.tool_name().and_then(|tool| state.tools.schema(&tool.to_string()));
-        let target = state.older.as_ref().unwrap_or(&state.target);
         let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head(state, "POST", target, length, &mut |put| {
+        let head = shared.head("POST", &target, length, &credentials, &mut |put| {
             state.session.post_fields(post, schema, put).is_ok()
         });
         head.map(|head| (exchange, head, state.generation, state.older.is_some()))
@@ -95,6 +100,7 @@ async fn attempt(
         message,
         &mut exchange,
         &head,
+        &credentials,
         generation,
         is_older,
         tried,
@@ -129,6 +135,7 @@ async fn exchange_messages(
     message: &[u8],
     exchange: &mut Exchange,
     head: &[u8],
+    credentials: &Credentials,
     generation: u32,
     is_older: bool,
     tried: &mut Tried,
@@ -138,21 +145,18 @@ async fn exchange_messages(
     let sent = async {
         let mut wire = shared.send("POST", head, message).await?;
         let head = wire.head(|head| {
+            shared.observed(head);
             let reply = shared.with(|state| state.session.classify_response(exchange, head));
             let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
-            let challenge = if matches!(reply, ResponseKind::Unauthorized(_)) {
-                text("www-authenticate")
-            } else {
-                String::new()
-            };
+            let unauthorized = Refused::of(head, credentials);
             let location =
                 if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
-            (head.status, reply, challenge, location)
+            (head.status, reply, unauthorized, location)
         });
         let head = head.await?;
         Ok((wire, head))
     };
-    let (mut wire, (status, reply, challenge, location)) = within(read_timeout, sent).await?;
+    let (mut wire, (status, reply, unauthorized, location)) = within(read_timeout, sent).await?;
     // A server of 2024-11-05 responds on its stream.
     if is_older && (200..=299).contains(&status) {
         opened(shared, post);
@@ -193,9 +197,12 @@ async fn exchange_messages(
             within(shared.http.accept_timeout, reconnect::renew(shared, generation)).await?;
             Ok(Next::Again)
         }
-        ResponseKind::Unauthorized(status) => {
+        ResponseKind::Unauthorized(_) => {
             shared.drain(wire).await;
-            unauthorized(shared, post, status, challenge, tried).await
+            match unauthorized {
+                Some(refused) => reauthorize(shared, post, &refused, tried).await,
+                None => Ok(failed(HttpError::Status(status))),
+            }
         }
         ResponseKind::ErrorStatus(status) => {
             let body = within(read_timeout, wire.body(MAX_ERROR)).await?;
@@ -218,27 +225,33 @@ async fn finish(shared: &TransportState, post: &OutgoingMessage<'_>, got: Got) -
     if got.is_over { Next::Done } else { failed(HttpError::ConnectionLost) }
 }
 
-async fn unauthorized(
+async fn reauthorize(
     shared: &TransportState,
     post: &OutgoingMessage<'_>,
-    status: u16,
-    challenge: String,
+    refused: &Refused,
     tried: &mut Tried,
 ) -> io::Result<Next> {
-    if let Some(authorize) = shared.http.authorize.as_ref().filter(|_| !tried.authorization)
-        && let Some(token) =
-            caught_future(caught(|| authorize(challenge.clone())).ok()).await.flatten()
-    {
-        tried.authorization = true;
-        shared.with(|state| state.token = Some(token));
-        return Ok(Next::Again);
+    let id = post.id().map(|id| id.to_string());
+    match shared.reauthorize(refused, &mut tried.authorization, id.as_deref()).await {
+        Ok(true) => return Ok(Next::Again),
+        Ok(false) => {}
+        Err(error) => return Ok(not_authorized(shared, post, error)),
     }
+    let (status, challenge) = (refused.status, refused.challenge());
     if post.is_handshake() {
         let failure = HttpFailure::Unauthorized { status, challenge: &challenge };
         let challenge = if challenge.is_empty() { String::new() } else { format!(": {challenge}") };
         return Err(io::Error::new(ErrorKind::PermissionDenied, format!("{failure}{challenge}")));
     }
     Ok(failed(HttpError::Unauthorized { status, challenge }))
+}
+
+fn not_authorized(shared: &TransportState, post: &OutgoingMessage<'_>, error: HttpError) -> Next {
+    if post.is_handshake() {
+        let error = format!("{}: {error}", shared.url());
+        return Next::Hopeless(io::Error::new(ErrorKind::PermissionDenied, error));
+    }
+    failed(error)
 }
 
 #[allow(clippy::too_many_arguments)] // the request and its response

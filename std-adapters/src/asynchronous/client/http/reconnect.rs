@@ -60,10 +60,12 @@ async fn begin(shared: &TransportState) -> io::Result<()> {
 /// Returns whether this message got a response, or was accepted.
 async fn exchange(shared: &TransportState, sent: &Post) -> io::Result<bool> {
     let (post, message) = (sent.message(), sent.body());
+    let target = shared.with(|state| state.target.clone());
+    let credentials = shared.credentials("POST", &target, None).await.map_err(io::Error::other)?;
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);
         let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head(state, "POST", &state.target, length, &mut |put| {
+        let head = shared.head("POST", &target, length, &credentials, &mut |put| {
             state.session.post_fields(&post, None, put).is_ok()
         });
         (exchange, head)

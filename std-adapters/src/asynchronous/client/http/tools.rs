@@ -130,10 +130,12 @@ pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>)
 /// Sends a request of the transport itself. Returns the response.
 async fn ask(shared: &TransportState, message: &[u8]) -> Option<Vec<u8>> {
     let post = OutgoingMessage::parse(message)?;
+    let target = shared.with(|state| state.target.clone());
+    let credentials = shared.credentials("POST", &target, None).await.ok()?;
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);
         let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head(state, "POST", &state.target, length, &mut |put| {
+        let head = shared.head("POST", &target, length, &credentials, &mut |put| {
             state.session.post_fields(&post, None, put).is_ok()
         });
         (exchange, head)

@@ -12,6 +12,7 @@ use mcp_sansio::Printable;
 use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
+use super::authorize::Credentials;
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
 use super::connector::{Connector, Dial, Purpose};
 use super::inbox::{Failure, Inbox, Received};
@@ -41,7 +42,6 @@ pub(super) struct State {
     pub(super) target: String,
     /// Endpoint for messages of a server of 2024-11-05.
     pub(super) older: Option<String>,
-    pub(super) token: Option<String>,
     pub(super) tools: ToolTable,
     pub(super) inbox: Inbox,
     /// Whether a message is in flight that no other may overtake.
@@ -112,7 +112,6 @@ impl TransportState {
             renewal_wakers: Vec::new(),
             target: std::mem::take(&mut http.target),
             older: None,
-            token: http.token.take(),
             tools: ToolTable::default(),
             inbox: Inbox::default(),
             is_opening: false,
@@ -153,10 +152,10 @@ impl TransportState {
     /// Returns the head of a request. `None` if a field that the application has set is invalid.
     pub(super) fn head(
         &self,
-        state: &State,
         method: &str,
         target: &str,
         body: BodyLength,
+        credentials: &Credentials,
         fields: &mut dyn FnMut(Put<'_>) -> bool,
     ) -> Result<Vec<u8>, &'static str> {
         let mut head = vec![0; HEAD];
@@ -166,8 +165,8 @@ impl TransportState {
             for (name, value) in &self.http.fields {
                 writer = writer.field(name, value);
             }
-            if let Some(token) = &state.token {
-                writer.push_field("authorization", &format_args!("Bearer {token}"));
+            for (name, value) in &credentials.fields {
+                writer.push_field(name, value);
             }
             if !fields(&mut |name, value| writer.push_field(name, value)) {
                 return Err(

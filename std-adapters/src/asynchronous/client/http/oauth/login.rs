@@ -29,7 +29,7 @@ impl HttpTransport {
     #[must_use]
     pub fn oauth(self, oauth: OAuth) -> Self {
         let login = Arc::new(Login::new(oauth, self.url(), Arc::clone(&self.connector)));
-        Self { login: Some(login), ..self }
+        Self { authorize: Some(Arc::new(Arc::clone(&login))), login: Some(login), ..self }
     }
 
     /// Logs in now, also if there is a login already.

@@ -1,0 +1,237 @@
+//! Credentials of requests, and the answer to a server that wants others.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_lite::future::poll_once;
+use mcp_sansio::http::{Fields, ResponseHead};
+#[cfg(feature = "oauth")]
+use mcp_sansio::oauth::Attempts;
+
+use super::inbox::Received;
+#[cfg(feature = "oauth")]
+use super::oauth::login::Login;
+use super::transport_state::{TransportState, within};
+use crate::asynchronous::panics::{caught, caught_future};
+use crate::client::HttpError;
+
+/// Where credentials come from.
+pub(super) trait Authorize: Send + Sync {
+    /// Returns the credentials of a request, after renewing them if that is due.
+    fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials>;
+
+    /// Takes the head of any response.
+    fn observed(&self, _: &ResponseHead<'_>) {}
+
+    /// Takes a response with status 401 or 403. Returns whether there are other credentials, with
+    /// which the request is sent again.
+    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool>;
+}
+
+pub(super) type Waiting<'a, R> = Pin<Box<dyn Future<Output = io::Result<R>> + Send + 'a>>;
+
+/// Header fields of one request.
+#[derive(Default)]
+pub(super) struct Credentials {
+    pub(super) fields: Vec<(String, String)>,
+    /// Another number for each token.
+    pub(super) generation: u32,
+}
+
+/// A response with status 401 or 403.
+pub(super) struct Refused {
+    pub(super) status: u16,
+    /// The values of `WWW-Authenticate`.
+    challenges: Vec<String>,
+    /// Of the credentials of the request.
+    pub(super) generation: u32,
+}
+
+/// What was tried for one request.
+#[derive(Default)]
+pub(super) struct Tried {
+    is_asked: bool,
+    #[cfg(feature = "oauth")]
+    attempts: Attempts,
+}
+
+impl Refused {
+    /// Returns the refusal that the response is, if it is one.
+    pub(super) fn of(head: &ResponseHead<'_>, credentials: &Credentials) -> Option<Self> {
+        if !matches!(head.status, 401 | 403) {
+            return None;
+        }
+        let challenges = (0..).map_while(|n| head.fields.nth(CHALLENGE, n));
+        let challenges = challenges.map(|value| String::from_utf8_lossy(value).into_owned());
+        Some(Self {
+            status: head.status,
+            challenges: challenges.collect(),
+            generation: credentials.generation,
+        })
+    }
+
+    /// Returns all challenges, as one field would have them.
+    pub(super) fn challenge(&self) -> String {
+        self.challenges.join(", ")
+    }
+}
+
+impl Fields for Refused {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let is_challenge = name.eq_ignore_ascii_case(CHALLENGE);
+        self.challenges.get(n).filter(|_| is_challenge).map(String::as_bytes)
+    }
+}
+
+/// A bearer token, and possibly the function of an application that returns another one.
+pub(super) struct Bearer {
+    token: Mutex<(Option<String>, u32)>,
+    renew: Option<Renew>,
+}
+
+/// Returns a token for a challenge.
+pub(super) type Renew = Arc<dyn Fn(String) -> Renewing + Send + Sync>;
+type Renewing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
+
+impl Bearer {
+    pub(super) fn new(token: Option<String>, renew: Option<Renew>) -> Self {
+        Self { token: Mutex::new((token, 0)), renew }
+    }
+
+    fn with<R>(&self, call: impl FnOnce(&mut (Option<String>, u32)) -> R) -> R {
+        call(&mut self.token.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Authorize for Bearer {
+    fn credentials<'a>(&'a self, _: &'a str, _: &'a str) -> Waiting<'a, Credentials> {
+        let (token, generation) = self.with(|state| state.clone());
+        let fields = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}")));
+        let credentials = Credentials { fields: fields.into_iter().collect(), generation };
+        Box::pin(std::future::ready(Ok(credentials)))
+    }
+
+    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
+        Box::pin(async move {
+            let Some(renew) = self.renew.as_ref().filter(|_| !tried.is_asked) else {
+                return Ok(false);
+            };
+            tried.is_asked = true;
+            // Another request has got a token meanwhile.
+            if self.with(|state| state.1) != refused.generation {
+                return Ok(true);
+            }
+            let token = caught_future(caught(|| renew(refused.challenge())).ok()).await.flatten();
+            Ok(token.is_some_and(|token| {
+                self.with(|state| *state = (Some(token), state.1.wrapping_add(1)));
+                true
+            }))
+        })
+    }
+}
+
+#[cfg(feature = "oauth")]
+impl Authorize for Arc<Login> {
+    fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials> {
+        Box::pin(async move {
+            let (fields, generation) = self.fields(method, url).await?;
+            Ok(Credentials { fields, generation })
+        })
+    }
+
+    fn observed(&self, head: &ResponseHead<'_>) {
+        Login::observed(self, head);
+    }
+
+    fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
+        Box::pin(async move {
+            let head = ResponseHead::new(refused.status, refused);
+            self.challenged(&head, refused.generation, &mut tried.attempts).await
+        })
+    }
+}
+
+impl TransportState {
+    /// Returns the credentials of a request to `target`. `id` is that of the call that waits for
+    /// it.
+    ///
+    /// # Errors
+    /// [`HttpError::NotAuthorized`].
+    pub(super) async fn credentials(
+        &self,
+        method: &str,
+        target: &str,
+        id: Option<&str>,
+    ) -> Result<Credentials, HttpError> {
+        let Some(authorize) = &self.http.authorize else { return Ok(Credentials::default()) };
+        let url = self.http.url_of(target);
+        self.held(id, authorize.credentials(method, &url)).await
+    }
+
+    /// Whether a request that was refused is sent again, with other credentials.
+    ///
+    /// # Errors
+    /// [`HttpError::NotAuthorized`].
+    pub(super) async fn reauthorize(
+        &self,
+        refused: &Refused,
+        tried: &mut Tried,
+        id: Option<&str>,
+    ) -> Result<bool, HttpError> {
+        let Some(authorize) = &self.http.authorize else { return Ok(false) };
+        self.held(id, authorize.refused(refused, tried)).await
+    }
+
+    /// Takes the head of any response, for the credentials of the next request.
+    pub(super) fn observed(&self, head: &ResponseHead<'_>) {
+        if let Some(authorize) = &self.http.authorize {
+            authorize.observed(head);
+        }
+    }
+
+    /// Awaits `future`, while the time limit of the call stands still: a person may be logging in.
+    async fn held<R>(
+        &self,
+        id: Option<&str>,
+        future: impl Future<Output = io::Result<R>>,
+    ) -> Result<R, HttpError> {
+        let mut future = pin!(future);
+        let result = match poll_once(&mut future).await {
+            Some(result) => result,
+            None => {
+                let began = Instant::now();
+                self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
+                let result = within(AUTHORIZATION_LIMIT, future).await;
+                let unused = AUTHORIZATION_LIMIT.saturating_sub(began.elapsed());
+                self.move_deadline(id, Received::BroughtForward, unused);
+                result
+            }
+        };
+        result.map_err(|error| {
+            HttpError::NotAuthorized(match error.kind() {
+                ErrorKind::TimedOut if error.get_ref().is_none() => TOO_LONG.to_owned(),
+                _ => error.to_string(),
+            })
+        })
+    }
+
+    fn move_deadline(
+        &self,
+        id: Option<&str>,
+        moved: fn(String, Duration) -> Received,
+        by: Duration,
+    ) {
+        if let Some(id) = id {
+            self.with(|state| state.inbox.push(moved(id.to_owned(), by)));
+        }
+    }
+}
+
+/// Time for getting other credentials, a person's login included. The time limits of calls stand
+/// still meanwhile.
+pub const AUTHORIZATION_LIMIT: Duration = Duration::from_secs(600);
+const CHALLENGE: &str = "www-authenticate";
+const TOO_LONG: &str = "no login within 10 minutes: call again, and log in";
