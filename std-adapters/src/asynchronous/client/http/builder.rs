@@ -24,8 +24,8 @@ pub struct HttpTransport {
     pub(super) connector: Connector,
     pub(super) fields: Vec<(String, String)>,
     pub(super) authorize: Option<Arc<dyn Authorize>>,
-    token: Option<String>,
-    renew: Option<Renew>,
+    pub(super) token: Option<String>,
+    pub(super) renew: Option<Renew>,
     #[cfg(feature = "oauth")]
     pub(super) login: Option<Arc<super::oauth::login::Login>>,
     pub(super) on_diagnostic: Option<OnDiagnostic>,
@@ -94,7 +94,7 @@ impl HttpTransport {
     /// fields `WWW-Authenticate`, joined by commas, empty if there is none
     /// ([`challenges`](mcp_sansio::http::client::challenges) parses it), and returns a token, with
     /// which the request is sent once more. With `None` the request fails. The time limit of the
-    /// call stands still meanwhile, for at most [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
+    /// call stands still meanwhile, up to [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
     #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
