@@ -85,3 +85,79 @@ const K: [u32; 64] = [
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
+
+/// A digest of bytes that come in pieces.
+#[cfg(feature = "oauth")]
+pub(crate) struct Sha256 {
+    state: [u32; 8],
+    block: [u8; 64],
+    len: u64,
+}
+
+#[cfg(feature = "oauth")]
+impl Sha256 {
+    pub(crate) const fn new() -> Self {
+        Self { state: INITIAL, block: [0; 64], len: 0 }
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.push(*byte);
+            self.len = self.len.wrapping_add(1);
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> [u8; 32] {
+        let bits = self.len.wrapping_mul(8);
+        self.push(0x80);
+        self.len = self.len.wrapping_add(1);
+        while self.len % 64 != 56 {
+            self.push(0);
+            self.len = self.len.wrapping_add(1);
+        }
+        self.update(&bits.to_be_bytes());
+        let mut digest = [0; 32];
+        for (place, word) in digest.chunks_exact_mut(4).zip(self.state) {
+            crate::bytes::copy(&word.to_be_bytes(), place);
+        }
+        digest
+    }
+
+    fn push(&mut self, byte: u8) {
+        let at = (self.len % 64) as usize;
+        if let Some(place) = self.block.get_mut(at) {
+            *place = byte;
+        }
+        if at == 63 {
+            compress(&mut self.state, &self.block);
+        }
+    }
+}
+
+/// So that text is hashed as it is written.
+#[cfg(feature = "oauth")]
+impl core::fmt::Write for Sha256 {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "oauth"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_the_digest_of_the_whole() {
+        let bytes: [u8; 200] = core::array::from_fn(|at| at as u8);
+        for len in 0..bytes.len() {
+            let whole = &bytes[..len];
+            for at in [0, len / 3, len] {
+                let mut pieces = Sha256::new();
+                pieces.update(&whole[..at]);
+                pieces.update(&whole[at..]);
+                assert_eq!(pieces.finish(), sha256(whole), "{len}, {at}");
+            }
+        }
+    }
+}

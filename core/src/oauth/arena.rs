@@ -73,13 +73,16 @@ pub(super) enum Tag {
     Url,
     Body,
     Credentials,
+    /// The signed assertion of the client.
+    ClientAssertion,
     Proof,
     /// The URL for a person.
     Shown,
     // Nonces for proofs.
     ServerNonce,
     ResourceNonce,
-    ProviderNonce,
+    /// The proof of a request to the MCP server.
+    ResourceProof,
     // Of a failure.
     FailureUrl,
     FailureAnswer,

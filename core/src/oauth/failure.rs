@@ -69,6 +69,8 @@ pub enum Reason {
     TooMany,
     /// The arena has no room.
     ArenaFull,
+    /// The key did not sign.
+    Signature,
     /// The time of the day is needed, and was not given.
     NoClock,
     /// The client was given up, or the step that was answered is not the present one.
@@ -136,6 +138,7 @@ impl fmt::Display for Reason {
             Self::TokenType => "the token has a type that cannot be used",
             Self::TooMany => "the authorization takes too many requests",
             Self::ArenaFull => "the memory for the authorization has no room",
+            Self::Signature => "the key did not sign the request",
             Self::NoClock => "the time of the day is not known",
             Self::Cancelled => "the authorization was given up",
         })

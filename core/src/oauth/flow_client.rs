@@ -2,16 +2,15 @@
 
 use super::arena::{Entries, Tag};
 use super::failure::Reason;
-use super::flow_discovery::{ServerFlags, write_to};
-use super::metadata::{Document, DocumentError};
+use super::flow_discovery::ServerFlags;
+use super::registration::{ClientMetadata, RegistrationResponse};
 use super::setup::{Grant, RegisteredClient, Setup, TokenEndpointAuth};
+use super::signer::Signer;
 use super::state::{Authorization, Phase, Result, is_client};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
 use super::url::Url;
-use super::writer::Writer;
 use crate::http::ResponseHead;
-use crate::json::RawJson;
 
 /// The client as an authorization server knows it.
 #[derive(Clone, Copy)]
@@ -19,6 +18,7 @@ pub(super) struct Client<'m> {
     pub(super) id: &'m str,
     pub(super) secret: Option<&'m str>,
     pub(super) method: Option<TokenEndpointAuth>,
+    pub(super) key: Option<&'m dyn Signer>,
 }
 
 impl<'m> Client<'m> {
@@ -32,18 +32,18 @@ impl<'m> Client<'m> {
             let method = entries.get(Tag::ClientMethod.of(issuer));
             let named = TokenEndpointAuth::ALL.iter().find(|known| Some(known.name()) == method);
             let secret = entries.get(Tag::ClientSecret.of(issuer));
-            return Some(Self { id, secret, method: named.copied() });
+            return Some(Self { id, secret, method: named.copied(), key: None });
         }
         let flags = entries.get(Tag::ServerFlags.of(issuer)).and_then(|bits| bits.parse().ok());
         let flags = ServerFlags(flags.unwrap_or_default());
         let is_code = matches!(setup.grant, Grant::AuthorizationCode);
         let id = setup.metadata_document.filter(|_| is_code && flags.supports_metadata_documents());
-        id.map(|id| Self { id, secret: None, method: None })
+        id.map(|id| Self { id, secret: None, method: None, key: setup.document_key })
     }
 
     /// Returns a client that was registered beforehand.
     pub(super) const fn registered(client: &RegisteredClient<'m>) -> Self {
-        Self { id: client.id, secret: client.secret, method: client.method }
+        Self { id: client.id, secret: client.secret, method: client.method, key: client.key }
     }
 
     /// Returns how the client authenticates: as it was registered, else by what the metadata lists,
@@ -52,7 +52,7 @@ impl<'m> Client<'m> {
         let can = |method: TokenEndpointAuth| match method {
             TokenEndpointAuth::None => true,
             TokenEndpointAuth::Basic | TokenEndpointAuth::Post => self.secret.is_some(),
-            TokenEndpointAuth::PrivateKeyJwt => false,
+            TokenEndpointAuth::PrivateKeyJwt => self.key.is_some(),
         };
         let own = self.method.filter(|method| can(*method));
         let mut all = TokenEndpointAuth::ALL.into_iter().filter(|method| can(*method));
@@ -192,15 +192,10 @@ impl Authorization<'_> {
         self.arena.write(Tag::Body, |entries, out| {
             let redirect = entries.get(Tag::Redirect).unwrap_or_default();
             let is_native = Url::parse(redirect).is_ok_and(Url::is_loopback) != is_other;
-            out.put("{\"client_name\":");
-            put_string(name, out);
-            out.put(",\"redirect_uris\":[");
-            put_string(redirect, out);
-            out.put("],\"grant_types\":[\"authorization_code\",\"refresh_token\"],");
-            out.put("\"response_types\":[\"code\"],\"token_endpoint_auth_method\":\"");
-            out.put(method.name());
-            out.put("\",\"application_type\":\"");
-            out.put(if is_native { "native\"}" } else { "web\"}" });
+            ClientMetadata::new(name, &[redirect])
+                .application_type(if is_native { "native" } else { "web" })
+                .token_endpoint_auth_method(method.name())
+                .put(out);
             Ok(())
         })
     }
@@ -216,31 +211,19 @@ impl Authorization<'_> {
             }
             return Err(Reason::Registration(head.status));
         }
-        const NAMES: [&str; 4] = [
-            "client_id",
-            "client_secret",
-            "client_secret_expires_at",
-            "token_endpoint_auth_method",
-        ];
-        let [id, secret, ends, method] = Document::parse(body, &NAMES).map_err(Reason::Document)?.0;
-        let id = id.required().map_err(Reason::Document)?;
-        if id.inner().is_empty() {
-            return Err(Reason::Document(DocumentError::Invalid("client_id")));
-        }
-        let secret = secret.string().map_err(Reason::Document)?;
-        let method = method.string().map_err(Reason::Document)?;
-        // 0 says that it does not end.
-        let ends = ends.value.and_then(RawJson::as_u64).filter(|ends| *ends > 0);
+        let answer = RegistrationResponse::parse(body).map_err(Reason::Document)?;
         self.drop_client();
         let issuer = self.flow.issuer;
-        for (tag, text) in
-            [(Tag::ClientId, Some(id)), (Tag::ClientSecret, secret), (Tag::ClientMethod, method)]
-        {
+        for (tag, text) in [
+            (Tag::ClientId, Some(answer.client_id())),
+            (Tag::ClientSecret, answer.client_secret()),
+            (Tag::ClientMethod, answer.token_endpoint_auth_method()),
+        ] {
             if let Some(text) = text {
                 self.keep(tag, text)?;
             }
         }
-        if let Some(ends) = ends {
+        if let Some(ends) = answer.client_secret_expires_at() {
             self.arena.set_number(Tag::SecretEnds.of(issuer), ends)?;
         }
         self.arena.copy(Tag::Redirect, Tag::RegisteredRedirect.of(issuer))?;
@@ -248,18 +231,4 @@ impl Authorization<'_> {
         self.flow.phase = Phase::Show;
         Ok(())
     }
-}
-
-/// Writes a text as a JSON string.
-fn put_string(text: &str, out: &mut Writer<'_>) {
-    out.put("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.put("\\\""),
-            '\\' => out.put("\\\\"),
-            '\0'..='\x1f' => write_to(out, format_args!("\\u{:04x}", u32::from(c))),
-            _ => write_to(out, c),
-        }
-    }
-    out.put("\"");
 }

@@ -6,7 +6,7 @@ use super::arena::Tag;
 use super::failure::Reason;
 use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
-use super::setup::{Grant, TokenEndpointAuth};
+use super::setup::{Grant, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, decode};
 use super::unix_time::UnixTime;
 use super::url::{Place, Url, resource_matches};
@@ -86,6 +86,10 @@ impl Authorization<'_> {
             return Err(Reason::OtherResource);
         }
         self.arena.copy(Tag::Decoded, Tag::Resource)?;
+        let algs = metadata.dpop_signing_algs();
+        if self.setup.dpop.is_some_and(|key| metadata.requires_dpop() || algs.contains(key.alg())) {
+            self.flow.wants_proof = true;
+        }
         self.choose_issuer(metadata.authorization_servers())?;
         self.keep_scopes(metadata.scopes_supported())?;
         let issuer = self.flow.issuer;
@@ -244,7 +248,8 @@ impl Authorization<'_> {
             self.arena.copy(Tag::Decoded, tag.of(issuer))?;
         }
         self.arena.remove(Tag::Decoded);
-        self.arena.set_number(Tag::ServerFlags.of(issuer), ServerFlags::read(metadata).0)?;
+        self.arena
+            .set_number(Tag::ServerFlags.of(issuer), ServerFlags::read(metadata, self.setup).0)?;
         if let Some(now) = now {
             self.arena.set_number(Tag::ReadAt.of(issuer), now.as_secs())?;
         }
@@ -288,12 +293,15 @@ impl Authorization<'_> {
 pub(super) struct ServerFlags(pub(super) u64);
 
 impl ServerFlags {
+    /// Proofs by the client's key.
+    const DPOP: u64 = 1 << 4;
     const SENDS_ISSUER: u64 = 1 << 5;
     const METADATA_DOCUMENTS: u64 = 1 << 6;
     const OFFLINE_ACCESS: u64 = 1 << 7;
 
-    fn read(metadata: &ServerMetadata<'_>) -> Self {
+    fn read(metadata: &ServerMetadata<'_>, setup: &Setup<'_>) -> Self {
         let methods = metadata.token_endpoint_auth_methods_supported();
+        let dpop = metadata.dpop_signing_algs();
         let mut bits = 0;
         for method in TokenEndpointAuth::ALL {
             if methods.contains(method.name()) {
@@ -301,6 +309,7 @@ impl ServerFlags {
             }
         }
         for (is_set, bit) in [
+            (setup.dpop.is_some_and(|key| dpop.contains(key.alg())), Self::DPOP),
             (metadata.sends_issuer(), Self::SENDS_ISSUER),
             (metadata.supports_client_id_metadata_document(), Self::METADATA_DOCUMENTS),
             (metadata.scopes_supported().contains(scope::OFFLINE_ACCESS), Self::OFFLINE_ACCESS),
@@ -314,6 +323,10 @@ impl ServerFlags {
 
     pub(super) const fn lists(self, method: TokenEndpointAuth) -> bool {
         self.0 & method.bit() != 0
+    }
+
+    pub(super) const fn takes_proofs(self) -> bool {
+        self.0 & Self::DPOP != 0
     }
 
     pub(super) const fn sends_issuer(self) -> bool {

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use super::arena::Tag;
+use super::arena::{Key, NoRoom, Tag};
+use super::dpop::{Proof, put_proof};
 use super::flow_token::DPOP;
 use super::scope;
 use super::state::{Authorization, Phase, StepUp};
@@ -27,8 +28,6 @@ impl Authorization<'_> {
         url: &str,
         put: &mut dyn FnMut(&str, &dyn fmt::Display),
     ) -> Result<(), NotReady> {
-        let _ = (now, random, method);
-        let issuer = self.flow.tokens;
         if !self.has_token() {
             return if self.flow.phase.is_running() { Err(NotReady::Authorizing) } else { Ok(()) };
         }
@@ -36,10 +35,35 @@ impl Authorization<'_> {
             (Ok(url), Ok(endpoint)) => url.is_same_origin(endpoint),
             _ => false,
         };
-        self.flow.is_unused = false;
-        if is_ours && let Some(token) = self.arena.get(Tag::AccessToken.of(issuer)) {
-            put("authorization", &format_args!("Bearer {token}"));
+        if !is_ours {
+            return Ok(());
         }
+        let issuer = self.flow.tokens;
+        let key = self.setup.dpop.filter(|_| self.arena.has(Tag::TokenType.of(issuer)));
+        if let Some(key) = key {
+            let now = now.ok_or(NotReady::NoClock)?;
+            let mut bytes = [0; 16];
+            random(&mut bytes);
+            self.arena.write(Tag::ResourceProof, |entries, out| {
+                let proof = Proof {
+                    method,
+                    url,
+                    now,
+                    random: bytes,
+                    access_token: entries.get(Tag::AccessToken.of(issuer)),
+                    nonce: entries.get(Tag::ResourceNonce),
+                };
+                put_proof(&proof, key, out).map_err(|_| NotReady::Signature)
+            })?;
+        }
+        self.flow.is_unused = false;
+        let token = self.arena.get(Tag::AccessToken.of(issuer)).unwrap_or_default();
+        let scheme = if key.is_some() { DPOP } else { "Bearer" };
+        put("authorization", &format_args!("{scheme} {token}"));
+        if let Some(proof) = self.arena.get(Tag::ResourceProof) {
+            put("dpop", &proof);
+        }
+        self.arena.remove(Tag::ResourceProof);
         Ok(())
     }
 
@@ -50,13 +74,16 @@ impl Authorization<'_> {
         if self.has_token() { self.flow.generation } else { 0 }
     }
 
+    /// Whether there is a token, and the key to which it may be bound.
     fn has_token(&self) -> bool {
-        self.arena.has(Tag::AccessToken.of(self.flow.tokens))
+        let issuer = self.flow.tokens;
+        let is_bound = self.arena.has(Tag::TokenType.of(issuer));
+        self.arena.has(Tag::AccessToken.of(issuer)) && (!is_bound || self.setup.dpop.is_some())
     }
 
     /// Takes the head of any response of the MCP server: it may have a nonce for proofs.
     pub fn observed(&mut self, head: &ResponseHead<'_>) {
-        self.keep_nonce_as(Tag::ResourceNonce, head);
+        self.keep_nonce_as(Tag::ResourceNonce.into(), head);
     }
 
     /// Takes a response with status 401 or 403 to a request that was sent with the fields of this
@@ -68,8 +95,7 @@ impl Authorization<'_> {
         attempts: &mut Attempts,
     ) -> Reaction {
         self.observed(head);
-        let challenge =
-            challenges(head).find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"));
+        let challenge = self.challenge_of(head);
         let error = challenge.and_then(|challenge| challenge.get("error"));
         let is_step_up = match (head.status, error) {
             (401, _) => false,
@@ -80,6 +106,14 @@ impl Authorization<'_> {
         if present > 0 && present != generation {
             return attempts.take_again();
         }
+        if error == Some("use_dpop_nonce") && !is_step_up {
+            let has_nonce = self.setup.dpop.is_some() && self.arena.has(Tag::ResourceNonce);
+            return if has_nonce && !core::mem::replace(&mut attempts.nonce, true) {
+                Reaction::SendAgain
+            } else {
+                Reaction::Report
+            };
+        }
         if self.flow.phase.is_running() {
             return attempts.take_again().and(Reaction::Authorize);
         }
@@ -89,6 +123,16 @@ impl Authorization<'_> {
         }
         *count += 1;
         if is_step_up { self.begin_step_up(challenge) } else { self.begin_challenged(challenge) }
+    }
+
+    /// Returns the challenge to be met: one for proofs if there is a key for it, else `Bearer`.
+    fn challenge_of<'h>(&self, head: &ResponseHead<'h>) -> Option<Challenge<'h>> {
+        let of = |scheme: &str| {
+            challenges(head).find(|challenge| challenge.scheme.eq_ignore_ascii_case(scheme))
+        };
+        let (first, second) =
+            if self.setup.dpop.is_some() { (DPOP, "Bearer") } else { ("Bearer", DPOP) };
+        of(first).or_else(|| of(second))
     }
 
     /// Begins the flow after a 401: the metadata is read anew, since the authorization server may
@@ -144,13 +188,17 @@ impl Authorization<'_> {
     /// Keeps the nonce of a server to which this phase sends a request.
     pub(super) fn keep_nonce(&mut self, head: &ResponseHead<'_>) {
         match self.flow.phase {
-            Phase::Provider => self.keep_nonce_as(Tag::ProviderNonce, head),
-            Phase::Token | Phase::Refresh => self.keep_nonce_as(Tag::ServerNonce, head),
+            Phase::Token | Phase::Refresh => {
+                self.keep_nonce_as(Tag::ServerNonce.of(self.flow.issuer), head);
+            }
             _ => {}
         }
     }
 
-    fn keep_nonce_as(&mut self, tag: Tag, head: &ResponseHead<'_>) {
+    fn keep_nonce_as(&mut self, key: Key, head: &ResponseHead<'_>) {
+        if self.setup.dpop.is_none() {
+            return;
+        }
         let nonce = head.fields.get("dpop-nonce").filter(|nonce| {
             // RFC 9449, 8.1.
             let is_valid = |byte| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
@@ -158,7 +206,7 @@ impl Authorization<'_> {
         });
         if let Some(nonce) = nonce {
             // Without room the server asks again.
-            let _ = self.arena.set(tag, nonce);
+            let _ = self.arena.set(key, nonce);
         }
     }
 }
@@ -167,7 +215,7 @@ impl Attempts {
     /// Creates the attempts of a request that was not sent yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { unauthorized: 0, forbidden: 0, again: 0 }
+        Self { unauthorized: 0, forbidden: 0, again: 0, nonce: false }
     }
 
     fn take_again(&mut self) -> Reaction {
@@ -217,6 +265,12 @@ fn scope_hash(wanted: &str) -> u32 {
             .fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         sum.wrapping_add(hash)
     })
+}
+
+impl From<NoRoom> for NotReady {
+    fn from(_: NoRoom) -> Self {
+        Self::ArenaFull
+    }
 }
 
 /// Authorizations for the same request, each for 401 and for 403.

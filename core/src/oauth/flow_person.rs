@@ -1,16 +1,16 @@
 //! The authorization request that a person answers in a browser.
 
 use super::arena::Tag;
+use super::base64::put_base64url;
 use super::failure::Reason;
 use super::flow_client::Client;
 use super::flow_discovery::write_to;
 use super::form::Form;
+use super::pkce::put_challenge;
 use super::redirect::{RedirectAnswer, RedirectOutcome};
 use super::scope;
 use super::state::{Authorization, Phase, Result};
 use super::writer::Writer;
-use crate::json::encode_base64;
-use crate::sha256::sha256;
 
 impl Authorization<'_> {
     /// Writes the URL for the person, with a verifier and a state of its own.
@@ -37,7 +37,7 @@ impl Authorization<'_> {
             let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
             let mut challenge = [0; 43];
             let mut challenge = Writer::new(&mut challenge);
-            put_base64url(&sha256(text(Tag::Verifier).as_bytes()), &mut challenge);
+            put_challenge(text(Tag::Verifier), &mut challenge);
             Form::query_of(out, endpoint)
                 .pair("response_type", "code")
                 .pair("client_id", client.id)
@@ -143,19 +143,3 @@ impl Authorization<'_> {
 
 /// Pages for a person in one flow.
 const MAX_PAGES: u8 = 3;
-
-/// Writes bytes as base64url without padding (RFC 4648, 5).
-fn put_base64url(bytes: &[u8], out: &mut Writer<'_>) {
-    for group in bytes.chunks(3) {
-        let mut text = [0; 4];
-        encode_base64(group, &mut text);
-        for digit in text {
-            match digit {
-                b'+' => out.put("-"),
-                b'/' => out.put("_"),
-                b'=' => {}
-                _ => write_to(out, char::from(digit)),
-            }
-        }
-    }
-}

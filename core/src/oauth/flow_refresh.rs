@@ -85,6 +85,7 @@ impl Authorization<'_> {
     ) -> Result<()> {
         match head.status {
             200 => self.keep_tokens(now, body),
+            400..=499 if self.takes_nonce(body) => Ok(()),
             400..=499 if !matches!(head.status, 408 | 429) => {
                 let error = OAuthError::parse(body);
                 let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);

@@ -1,25 +1,28 @@
 //! Token requests, and their answers.
 
-use super::arena::Tag;
+use super::arena::{Entries, Tag};
+use super::base64::Base64;
+use super::dpop::{Proof, put_proof};
 use super::failure::Reason;
 use super::flow_client::Client;
 use super::flow_discovery::ServerFlags;
 use super::form::{self, Form};
+use super::jws;
 use super::metadata::DocumentError;
 use super::scope;
-use super::setup::{Grant, TokenEndpointAuth};
+use super::setup::{Grant, IdentityProvider, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, decode, is_token};
 use super::token::{OAuthError, TokenResponse, TokenType};
 use super::unix_time::UnixTime;
+use super::writer::Writer;
 use crate::http::ResponseHead;
-use crate::json::encode_base64;
 
 impl Authorization<'_> {
     /// Writes the token request of this phase.
     pub(super) fn write_token_request(
         &mut self,
-        _now: Option<UnixTime>,
-        _random: &mut dyn FnMut(&mut [u8]),
+        now: Option<UnixTime>,
+        random: &mut dyn FnMut(&mut [u8]),
     ) -> Result<()> {
         let (setup, phase, issuer) = (self.setup, self.flow.phase, self.flow.issuer);
         let provider = match &setup.grant {
@@ -34,42 +37,49 @@ impl Authorization<'_> {
         if matches!(setup.grant, Grant::ClientCredentials) && phase == Phase::Token {
             self.write_asked_scope()?;
         }
-        let client = match provider {
-            Some(provider) => Some(Client::registered(&provider.client)),
-            None => Client::find(setup, self.arena.entries(), issuer),
+        let mut fresh = || -> Result<(UnixTime, [u8; 16])> {
+            let mut bytes = [0; 16];
+            random(&mut bytes);
+            Ok((now.ok_or(Reason::NoClock)?, bytes))
         };
-        let method = client.ok_or(Reason::Cancelled)?.method(flags);
-        if method == TokenEndpointAuth::Basic {
-            // Id and secret are form-encoded each (RFC 6749, 2.3.1).
-            self.arena.write(Tag::Decoded, |entries, out| {
-                let client = match provider {
-                    Some(provider) => Some(Client::registered(&provider.client)),
-                    None => Client::find(setup, entries, issuer),
+        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method(flags);
+        match method {
+            TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
+                let client = client_of(setup, provider, entries, issuer)?;
+                put_basic(client.id, client.secret.unwrap_or_default(), out);
+                Ok::<_, Reason>(())
+            })?,
+            TokenEndpointAuth::PrivateKeyJwt => {
+                let (now, bytes) = fresh()?;
+                self.arena.write(Tag::ClientAssertion, |entries, out| {
+                    let client = client_of(setup, provider, entries, issuer)?;
+                    let audience = match provider {
+                        Some(provider) => provider.issuer,
+                        None => entries.get(Tag::Issuer.of(issuer)).unwrap_or_default(),
+                    };
+                    let key = client.key.ok_or(Reason::Cancelled)?;
+                    jws::put_assertion(client.id, audience, now, &bytes, key, out)
+                        .map_err(|_| Reason::Signature)
+                })?;
+            }
+            TokenEndpointAuth::None | TokenEndpointAuth::Post => {}
+        }
+        if let Some(key) = setup.dpop.filter(|_| provider.is_none() && self.uses_proofs(flags)) {
+            let (now, random) = fresh()?;
+            self.arena.write(Tag::Proof, |entries, out| {
+                let proof = Proof {
+                    method: "POST",
+                    url: entries.get(Tag::Url).unwrap_or_default(),
+                    now,
+                    random,
+                    access_token: None,
+                    nonce: entries.get(Tag::ServerNonce.of(issuer)),
                 };
-                let client = client.ok_or(Reason::Cancelled)?;
-                form::encode(client.id, out);
-                out.put(":");
-                form::encode(client.secret.unwrap_or_default(), out);
-                Ok::<_, Reason>(())
+                put_proof(&proof, key, out).map_err(|_| Reason::Signature)
             })?;
-            self.arena.write(Tag::Credentials, |entries, out| {
-                out.put("Basic ");
-                let decoded = entries.get(Tag::Decoded).unwrap_or_default();
-                for group in decoded.as_bytes().chunks(3) {
-                    let mut text = [0; 4];
-                    encode_base64(group, &mut text);
-                    out.put(core::str::from_utf8(&text).unwrap_or_default());
-                }
-                Ok::<_, Reason>(())
-            })?;
-            self.arena.remove(Tag::Decoded);
         }
         self.arena.write(Tag::Body, |entries, out| {
-            let client = match provider {
-                Some(provider) => Some(Client::registered(&provider.client)),
-                None => Client::find(setup, entries, issuer),
-            };
-            let client = client.ok_or(Reason::Cancelled)?;
+            let client = client_of(setup, provider, entries, issuer)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let of_issuer = |tag: Tag| entries.get(tag.of(issuer));
             let mut form = Form::new(out);
@@ -109,12 +119,30 @@ impl Authorization<'_> {
                 TokenEndpointAuth::Post => {
                     form.pair("client_id", client.id).pair_if("client_secret", client.secret);
                 }
-                TokenEndpointAuth::None | TokenEndpointAuth::PrivateKeyJwt => {
+                TokenEndpointAuth::None => {
                     form.pair("client_id", client.id);
+                }
+                TokenEndpointAuth::PrivateKeyJwt => {
+                    form.pair("client_id", client.id)
+                        .pair("client_assertion_type", CLIENT_ASSERTION)
+                        .pair("client_assertion", text(Tag::ClientAssertion));
                 }
             }
             Ok(())
         })
+    }
+
+    /// Whether token requests carry a proof: the server takes them or has asked for one, or the
+    /// tokens are bound.
+    fn uses_proofs(&self, flags: ServerFlags) -> bool {
+        flags.takes_proofs() || self.flow.wants_proof || self.of_issuer(Tag::TokenType).is_some()
+    }
+
+    /// Whether the server wants the request again with the nonce that it has sent (RFC 9449, 8).
+    pub(super) fn takes_nonce(&mut self, body: &[u8]) -> bool {
+        let is_asked = OAuthError::parse(body).is_some_and(|e| e.code() == *"use_dpop_nonce");
+        let has_nonce = self.arena.has(Tag::Proof) && self.of_issuer(Tag::ServerNonce).is_some();
+        is_asked && has_nonce && !core::mem::replace(&mut self.flow.tried.nonce, true)
     }
 
     /// Takes the response to the last token request of a flow.
@@ -125,6 +153,9 @@ impl Authorization<'_> {
         body: &[u8],
     ) -> Result<()> {
         if head.status != 200 {
+            if self.takes_nonce(body) {
+                return Ok(());
+            }
             let error = OAuthError::parse(body);
             let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
             if is("invalid_client") && self.can_register_again() {
@@ -233,9 +264,33 @@ impl Authorization<'_> {
     }
 }
 
+/// Returns the client at the identity provider, or at an authorization server.
+fn client_of<'m>(
+    setup: &Setup<'m>,
+    provider: Option<&IdentityProvider<'m>>,
+    entries: Entries<'m>,
+    issuer: u8,
+) -> Result<Client<'m>> {
+    match provider {
+        Some(provider) => Ok(Client::registered(&provider.client)),
+        None => Client::find(setup, entries, issuer).ok_or(Reason::Cancelled),
+    }
+}
+
+/// Writes the credentials of HTTP Basic: id and secret are form-encoded each (RFC 6749, 2.3.1).
+fn put_basic(id: &str, secret: &str, out: &mut Writer<'_>) {
+    out.put("Basic ");
+    let mut base64 = Base64::standard(out);
+    form::encode(id, &mut base64);
+    base64.put(b":");
+    form::encode(secret, &mut base64);
+    base64.finish();
+}
+
 pub(super) const DPOP: &str = "DPoP";
 /// How long before its end a token is renewed, in seconds, or after half of a shorter life.
 const EARLY: u64 = 30;
+const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";

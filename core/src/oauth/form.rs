@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::base64::Base64;
 use super::writer::Writer;
 
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
@@ -58,28 +59,51 @@ impl<'w, 'b> Form<'w, 'b> {
 
 /// Writes a text percent-encoded; a space becomes `+`. Only letters, digits and `-._~` are kept, so
 /// the result is also good inside of a URL's query.
-pub fn encode(text: &str, out: &mut Writer<'_>) {
+pub fn encode(text: &str, out: &mut dyn fmt::Write) {
     const HEX: &str = "0123456789ABCDEF";
     let digit = |bits: u8| HEX.get(usize::from(bits)..usize::from(bits) + 1).unwrap_or_default();
+    // What does not fit is the affair of the sink.
+    let mut put = |text: &str| {
+        let _: fmt::Result = out.write_str(text);
+    };
     let mut rest = text;
     loop {
         let kept = rest.bytes().take_while(|byte| is_unreserved(*byte)).count();
         let (plain, behind) = rest.split_at_checked(kept).unwrap_or_default();
-        out.put(plain);
+        put(plain);
         let Some(c) = behind.chars().next() else { return };
         let (encoded, behind) = behind.split_at_checked(c.len_utf8()).unwrap_or_default();
         for byte in encoded.bytes() {
             match byte {
-                b' ' => out.put("+"),
+                b' ' => put("+"),
                 _ => {
-                    out.put("%");
-                    out.put(digit(byte >> 4));
-                    out.put(digit(byte & 15));
+                    put("%");
+                    put(digit(byte >> 4));
+                    put(digit(byte & 15));
                 }
             }
         }
         rest = behind;
     }
+}
+
+/// Writes the value of `Authorization` by which a client authenticates with its secret: both are
+/// encoded as in a form before they are joined (RFC 6749, 2.3.1).
+///
+/// ```
+/// # use mcp_sansio::oauth::{Writer, form};
+/// let mut memory = [0; 64];
+/// let mut out = Writer::new(&mut memory);
+/// form::put_basic("s6BhdRkqt3", "7Fjfp0ZBr1KtDRbnfVdmIw", &mut out);
+/// assert_eq!(out.finish(), Ok("Basic czZCaGRSa3F0Mzo3RmpmcDBaQnIxS3REUmJuZlZkbUl3"));
+/// ```
+pub fn put_basic(client_id: &str, secret: &str, out: &mut Writer<'_>) {
+    out.put("Basic ");
+    let mut base64 = Base64::standard(out);
+    encode(client_id, &mut base64);
+    base64.put(b":");
+    encode(secret, &mut base64);
+    base64.finish();
 }
 
 fn is_unreserved(byte: u8) -> bool {

@@ -367,6 +367,19 @@ impl<'j> Member<'j> {
     }
 }
 
+/// Reads seconds. Some servers write the number as a string, and some with a fraction.
+pub(super) fn seconds(member: Member<'_>) -> Result<Option<u64>, DocumentError> {
+    let Some(value) = member.value else { return Ok(None) };
+    let seconds = match value.as_string() {
+        Some(text) => text.inner().parse().ok(),
+        None => value.as_u64().or_else(|| {
+            let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0)?;
+            Some(seconds as u64)
+        }),
+    };
+    seconds.map(Some).ok_or(DocumentError::Invalid(member.name))
+}
+
 impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -17,6 +17,10 @@
 
 mod address;
 mod arena;
+mod base64;
+pub mod dpop;
+#[cfg(feature = "es256")]
+mod es256;
 mod failure;
 mod flow_client;
 mod flow_discovery;
@@ -26,11 +30,16 @@ mod flow_refresh;
 mod flow_steps;
 mod flow_token;
 pub mod form;
+pub mod jws;
 mod metadata;
+mod object;
+pub mod pkce;
 mod record;
 mod redirect;
+mod registration;
 pub mod scope;
 mod setup;
+mod signer;
 mod state;
 mod step;
 mod token;
@@ -39,12 +48,17 @@ mod url;
 mod writer;
 
 pub use address::AddressKind;
+pub use base64::{decode_base64url, put_base64url};
+#[cfg(feature = "es256")]
+pub use es256::Es256;
 pub use failure::{Failure, Lost, Reason};
 pub use form::{Encoded, Form};
 pub use metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 pub use record::RecordError;
 pub use redirect::{RedirectAnswer, RedirectError, RedirectOutcome};
+pub use registration::{ClientMetadata, RegistrationResponse};
 pub use setup::{Grant, IdentityProvider, Policy, RegisteredClient, Setup, TokenEndpointAuth};
+pub use signer::{KeyError, MAX_SIGNATURE, SignError, Signer};
 pub use state::{Authorization, AuthorizationState};
 pub use step::{Attempts, NotReady, Purpose, Reaction, Request, Step};
 pub use token::{OAuthError, TokenResponse, TokenType};

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::failure::Reason;
+use super::signer::Signer;
 use super::url::UrlRules;
 
 /// What a client brings: the server's URL, and how it gets tokens for it. Plain data of the caller;
@@ -23,6 +24,8 @@ pub struct Setup<'s> {
     pub(super) metadata_document: Option<&'s str>,
     pub(super) registers: bool,
     pub(super) scope: Option<&'s str>,
+    pub(super) document_key: Option<&'s dyn Signer>,
+    pub(super) dpop: Option<&'s dyn Signer>,
     pub(super) policy: Policy<'s>,
 }
 
@@ -59,6 +62,7 @@ pub struct RegisteredClient<'s> {
     pub(super) issuer: Option<&'s str>,
     pub(super) secret: Option<&'s str>,
     pub(super) method: Option<TokenEndpointAuth>,
+    pub(super) key: Option<&'s dyn Signer>,
 }
 
 /// How a client authenticates at a token endpoint (RFC 6749, 2.3; RFC 7523, 2.2).
@@ -98,6 +102,8 @@ impl<'s> Setup<'s> {
             metadata_document: None,
             registers: true,
             scope: None,
+            document_key: None,
+            dpop: None,
             policy: Policy::new(),
         }
     }
@@ -119,6 +125,20 @@ impl<'s> Setup<'s> {
     #[must_use]
     pub const fn metadata_document(self, url: &'s str) -> Self {
         Self { metadata_document: Some(url), ..self }
+    }
+
+    /// Sets the key that the metadata document names, for `private_key_jwt`.
+    #[must_use]
+    pub const fn document_key(self, key: &'s dyn Signer) -> Self {
+        Self { document_key: Some(key), ..self }
+    }
+
+    /// Sets the key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
+    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the tokens
+    /// are kept, and is kept as safely.
+    #[must_use]
+    pub const fn dpop(self, key: &'s dyn Signer) -> Self {
+        Self { dpop: Some(key), ..self }
     }
 
     /// Sets whether the client registers itself where it has no id (RFC 7591). It does by default.
@@ -164,7 +184,7 @@ impl<'s> RegisteredClient<'s> {
     /// Creates a client with this id.
     #[must_use]
     pub const fn new(id: &'s str) -> Self {
-        Self { id, issuer: None, secret: None, method: None }
+        Self { id, issuer: None, secret: None, method: None, key: None }
     }
 
     /// Sets the authorization server's issuer at which it is registered. Otherwise it is that of
@@ -178,6 +198,12 @@ impl<'s> RegisteredClient<'s> {
     #[must_use]
     pub const fn secret(self, secret: &'s str) -> Self {
         Self { secret: Some(secret), ..self }
+    }
+
+    /// Sets the key of `private_key_jwt`.
+    #[must_use]
+    pub const fn key(self, key: &'s dyn Signer) -> Self {
+        Self { key: Some(key), ..self }
     }
 
     /// Sets how it authenticates. Otherwise the server's metadata decides.

@@ -65,6 +65,7 @@ pub(super) struct Tried {
     pub(super) refresh: bool,
     pub(super) another_client: bool,
     pub(super) another_application_type: bool,
+    pub(super) nonce: bool,
     /// The flow is a step-up: a refresh cannot give more scope.
     pub(super) step_up: bool,
     /// The refresh was not asked for by the server: the access token may still be good.
@@ -136,6 +137,7 @@ impl Flow {
                 refresh: false,
                 another_client: false,
                 another_application_type: false,
+                nonce: false,
                 step_up: false,
                 early: false,
             },

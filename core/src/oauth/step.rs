@@ -166,6 +166,7 @@ pub struct Attempts {
     pub(super) unauthorized: u8,
     pub(super) forbidden: u8,
     pub(super) again: u8,
+    pub(super) nonce: bool,
 }
 
 /// Why there are no fields for a request.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::metadata::{Document, DocumentError, Member};
+use super::metadata::{Document, DocumentError, seconds};
 use crate::json::{JsonStr, RawJson};
 use crate::printable::Printable;
 
@@ -109,19 +109,6 @@ impl<'j> TokenResponse<'j> {
     pub const fn id_token(&self) -> Option<JsonStr<'j>> {
         self.id_token
     }
-}
-
-/// Reads seconds. Some servers write the number as a string, and some with a fraction.
-fn seconds(member: Member<'_>) -> Result<Option<u64>, DocumentError> {
-    let Some(value) = member.value else { return Ok(None) };
-    let text = match value.as_string() {
-        Some(text) => text.inner().parse().ok(),
-        None => value.as_u64().or_else(|| {
-            let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0)?;
-            Some(seconds as u64)
-        }),
-    };
-    text.map(Some).ok_or(DocumentError::Invalid(member.name))
 }
 
 impl fmt::Debug for TokenResponse<'_> {

@@ -4,6 +4,7 @@ mod attacks;
 mod discovery;
 mod flow;
 mod grants;
+mod keys;
 mod outcomes;
 mod person;
 mod program;

@@ -92,6 +92,7 @@ pub(crate) struct World {
     pub(crate) refresh: Option<String>,
     /// Whether tokens come with a refresh token.
     pub(crate) gives_refresh: bool,
+    pub(crate) token_type: &'static str,
     /// Whether assertions are taken, and given at the identity provider.
     pub(crate) gives_assertions: bool,
     pub(crate) expires_in: Option<u64>,
@@ -133,6 +134,7 @@ impl World {
             valid: Vec::new(),
             refresh: None,
             gives_refresh: true,
+            token_type: "bearer",
             gives_assertions: false,
             expires_in: Some(3600),
             iss: None,
@@ -280,7 +282,7 @@ impl World {
         self.tokens += 1;
         let access = format!("access-secret-{}", self.tokens);
         self.valid.push((access.clone(), scope.to_owned()));
-        let mut answer = json!({"access_token": access, "token_type": "bearer"});
+        let mut answer = json!({"access_token": access, "token_type": self.token_type});
         if let Some(expires_in) = self.expires_in {
             answer["expires_in"] = expires_in.into();
         }

@@ -1,0 +1,158 @@
+//! Proofs of possession (DPoP, RFC 9449; draft extension `io.modelcontextprotocol/auth/dpop`) of a
+//! client.
+
+use super::base64::put_base64url;
+use super::jws::{HeaderKey, id_of, put_jwk, put_signed};
+use super::signer::{SignError, Signer};
+use super::unix_time::UnixTime;
+use super::writer::Writer;
+use crate::sha256::{Sha256, sha256};
+
+/// What a proof is for.
+#[derive(Clone, Copy)]
+pub struct Proof<'p> {
+    /// The method of the HTTP request.
+    pub method: &'p str,
+    /// Its URL. Query and fragment are left out.
+    pub url: &'p str,
+    /// The time of the day.
+    pub now: UnixTime,
+    /// Fresh bytes, of which the id of the proof is made: each request has one of its own.
+    pub random: [u8; 16],
+    /// The access token, at a resource.
+    pub access_token: Option<&'p str>,
+    /// The last nonce of the server.
+    pub nonce: Option<&'p str>,
+}
+
+/// Writes the value of the header field `DPoP` (RFC 9449, 4.2).
+///
+/// # Errors
+/// [`SignError`] if the key does not sign. What does not fit is known from [`Writer::finish`].
+pub fn put_proof(
+    proof: &Proof<'_>,
+    key: &dyn Signer,
+    out: &mut Writer<'_>,
+) -> Result<(), SignError> {
+    let url = proof.url.split(['?', '#']).next().unwrap_or_default();
+    put_signed(key, "dpop+jwt", HeaderKey::Public, out, |claims| {
+        claims
+            .text("jti", id_of(&proof.random, &mut [0; 22]))
+            .text("htm", proof.method)
+            .text("htu", url)
+            .number("iat", proof.now.as_secs())
+            .text_if("nonce", proof.nonce);
+        if let Some(token) = proof.access_token {
+            let mut hash = [0; 43];
+            let mut hash = Writer::new(&mut hash);
+            put_base64url(&sha256(token.as_bytes()), &mut hash);
+            claims.text("ath", hash.as_str());
+        }
+    })
+}
+
+/// Writes the thumbprint of a public key (RFC 7638), 43 characters: `jkt` of a bound token.
+pub fn put_thumbprint(key: &dyn Signer, out: &mut Writer<'_>) {
+    let mut hash = Sha256::new();
+    put_jwk(key, &mut hash);
+    put_base64url(&hash.finish(), out);
+}
+
+impl core::fmt::Debug for Proof<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Proof")
+            .field("method", &self.method)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+
+    /// A key whose signature is the message's digest.
+    struct Fake;
+
+    impl Signer for Fake {
+        fn alg(&self) -> &str {
+            "ES256"
+        }
+
+        fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
+            let mut hash = Sha256::new();
+            message.iter().for_each(|part| hash.update(part));
+            crate::bytes::copy(&hash.finish(), out);
+            Ok(32)
+        }
+
+        fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
+            // RFC 9449, 4.1.
+            put("crv", "P-256");
+            put("kty", "EC");
+            put("x", "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs");
+            put("y", "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA");
+        }
+    }
+
+    /// Returns header and claims of a proof, and checks its signature.
+    fn parts(proof: &Proof<'_>) -> [std::string::String; 2] {
+        let mut memory = [0; 1024];
+        let mut out = Writer::new(&mut memory);
+        put_proof(proof, &Fake, &mut out).unwrap();
+        let text = out.finish().unwrap();
+        let (signed, signature) = text.rsplit_once('.').unwrap();
+        let mut decoded = [0; 32];
+        let decoded = super::super::decode_base64url(signature, &mut decoded).unwrap();
+        assert_eq!(decoded, sha256(signed.as_bytes()));
+        let (header, claims) = signed.split_once('.').unwrap();
+        [header, claims].map(|part| {
+            let mut decoded = [0; 512];
+            let decoded = super::super::decode_base64url(part, &mut decoded).unwrap();
+            core::str::from_utf8(decoded).unwrap().into()
+        })
+    }
+
+    #[test]
+    fn auth_136_a_proof_is_that_of_rfc_9449() {
+        let now = UnixTime::from_secs(1_562_262_618);
+        let token = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
+        let mut proof = Proof {
+            method: "GET",
+            url: "https://resource.example.org/protectedresource?a=b",
+            now,
+            random: [7; 16],
+            access_token: Some(token),
+            nonce: None,
+        };
+        let [header, claims] = parts(&proof);
+        assert_eq!(
+            header,
+            "{\"typ\":\"dpop+jwt\",\"alg\":\"ES256\",\"jwk\":{\"crv\":\"P-256\",\"kty\":\"EC\",\
+             \"x\":\"l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs\",\
+             \"y\":\"9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA\"}}"
+        );
+        // Section 7.1.
+        assert_eq!(
+            claims,
+            "{\"jti\":\"BwcHBwcHBwcHBwcHBwcHBw\",\"htm\":\"GET\",\
+             \"htu\":\"https://resource.example.org/protectedresource\",\"iat\":1562262618,\
+             \"ath\":\"fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo\"}"
+        );
+        (proof.access_token, proof.nonce) = (None, Some("n"));
+        let [_, claims] = parts(&proof);
+        assert!(claims.ends_with("\"iat\":1562262618,\"nonce\":\"n\"}"), "{claims}");
+        assert!(!std::format!("{proof:?}").contains("Kz"));
+    }
+
+    #[test]
+    fn auth_139_the_thumbprint_is_that_of_rfc_9449() {
+        let mut memory = [0; 43];
+        let mut out = Writer::new(&mut memory);
+        put_thumbprint(&Fake, &mut out);
+        // Section 6.1.
+        assert_eq!(out.finish(), Ok("0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"));
+    }
+}

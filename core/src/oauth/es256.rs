@@ -1,0 +1,207 @@
+//! ES256: ECDSA with P-256 and SHA-256 (RFC 7518, 3.4).
+
+use core::fmt;
+
+use p256::ecdsa::signature::hazmat::PrehashSigner as _;
+use p256::ecdsa::{Signature, SigningKey};
+use p256::pkcs8::DecodePrivateKey as _;
+use zeroize::Zeroizing;
+
+use super::base64::{decode_base64url, put_base64url};
+use super::signer::{KeyError, SignError, Signer};
+use super::writer::Writer;
+use crate::bytes::copy;
+use crate::sha256::Sha256;
+
+/// A private key for ES256 in memory, erased when it is dropped. Signatures need no randomness
+/// (RFC 6979). Its `Debug` output does not show the key.
+#[derive(Clone)]
+pub struct Es256<'i> {
+    key: SigningKey,
+    id: Option<&'i str>,
+}
+
+impl<'i> Es256<'i> {
+    /// Creates a key of the 32 bytes of its number, most significant first: fresh random bytes
+    /// make a new key.
+    ///
+    /// # Errors
+    /// [`KeyError::Value`] for zero, and for the few numbers that are too large.
+    pub fn from_bytes(number: &[u8; 32]) -> Result<Self, KeyError> {
+        let key = SigningKey::from_slice(number).map_err(|_| KeyError::Value)?;
+        Ok(Self { key, id: None })
+    }
+
+    /// Reads a key in PKCS#8, as `openssl genpkey -outform DER` writes it.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn from_pkcs8_der(der: &[u8]) -> Result<Self, KeyError> {
+        use p256::pkcs8::Error;
+        let key = SigningKey::from_pkcs8_der(der).map_err(|error| match error {
+            Error::PublicKey(_) => KeyError::OtherAlgorithm,
+            Error::KeyMalformed(_) => KeyError::Value,
+            _ => KeyError::Encoding,
+        })?;
+        Ok(Self { key, id: None })
+    }
+
+    /// Reads a key in PKCS#8 as PEM: `-----BEGIN PRIVATE KEY-----`.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn from_pkcs8_pem(pem: &str) -> Result<Self, KeyError> {
+        let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
+        let body = body.and_then(|body| body.strip_suffix("-----END PRIVATE KEY-----"));
+        let digits = body.ok_or(KeyError::Encoding)?.bytes();
+        let digits = digits.filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=');
+        let mut text = Zeroizing::new([0; MAX_PEM]);
+        let mut len = 0;
+        for digit in digits {
+            let place = text.get_mut(len).ok_or(KeyError::OtherAlgorithm)?;
+            *place = match digit {
+                b'+' => b'-',
+                b'/' => b'_',
+                b'-' | b'_' => return Err(KeyError::Encoding),
+                digit => digit,
+            };
+            len += 1;
+        }
+        let text = text.get(..len).and_then(|text| core::str::from_utf8(text).ok());
+        let mut der = Zeroizing::new([0; MAX_PEM]);
+        let der = text.and_then(|text| decode_base64url(text, &mut *der));
+        Self::from_pkcs8_der(der.ok_or(KeyError::Encoding)?)
+    }
+
+    /// Sets the id by which the authorization server knows the key.
+    #[must_use]
+    pub fn key_id(self, id: &'i str) -> Self {
+        Self { id: Some(id), ..self }
+    }
+}
+
+impl Signer for Es256<'_> {
+    fn alg(&self) -> &str {
+        "ES256"
+    }
+
+    fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
+        let mut hash = Sha256::new();
+        message.iter().for_each(|part| hash.update(part));
+        let signature: Signature =
+            self.key.sign_prehash(&hash.finish()).map_err(|_| SignError::Unavailable)?;
+        let bytes = signature.to_bytes();
+        copy(&bytes, out.get_mut(..bytes.len()).ok_or(SignError::Full)?);
+        Ok(bytes.len())
+    }
+
+    fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
+        let point = self.key.verifying_key().to_sec1_point(false);
+        put("crv", "P-256");
+        put("kty", "EC");
+        for (name, coordinate) in [("x", point.x()), ("y", point.y())] {
+            let mut text = [0; 43];
+            let mut text = Writer::new(&mut text);
+            put_base64url(coordinate.map_or(&[][..], |bytes| &bytes[..]), &mut text);
+            put(name, text.as_str());
+        }
+    }
+
+    fn key_id(&self) -> Option<&str> {
+        self.id
+    }
+}
+
+impl fmt::Debug for Es256<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Es256").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Maximum length of the Base64 text of a key; those of P-256 have 184 characters.
+const MAX_PEM: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{format, vec::Vec};
+
+    use p256::ecdsa::VerifyingKey;
+    use p256::ecdsa::signature::Verifier as _;
+
+    use super::*;
+    use crate::oauth::{UnixTime, jws};
+
+    /// RFC 7515, A.3.
+    const D: &str = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI";
+
+    const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRGGXCPQLZk3QXvTf\n\
+        bvGnTdAkZrw1H2CAGvgqyzoHYSqhRANCAAS1F3kw6eWx4uKrPXxhghpL5mKOtcue\n\
+        Sf9Kl+/OBbtd8z8VJa1HCIf6j2nsam6NNKiyMTjlNf2fql7givZUHr1C\n\
+        -----END PRIVATE KEY-----\n";
+
+    fn key() -> Es256<'static> {
+        let mut number = [0; 32];
+        assert!(decode_base64url(D, &mut number).is_some());
+        Es256::from_bytes(&number).unwrap()
+    }
+
+    #[test]
+    fn the_public_key_is_that_of_rfc_7515() {
+        let mut members = Vec::new();
+        key().jwk(&mut |name, value| members.push(format!("{name}={value}")));
+        assert_eq!(
+            members,
+            [
+                "crv=P-256",
+                "kty=EC",
+                "x=f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+                "y=x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+            ]
+        );
+        assert!(!format!("{:?}", key()).contains("jpsQ"));
+    }
+
+    #[test]
+    fn auth_117_an_assertion_is_signed() {
+        let key = key().key_id("k1");
+        let mut memory = [0; 1024];
+        let mut out = Writer::new(&mut memory);
+        let now = UnixTime::from_secs(1_800_000_000);
+        jws::put_assertion("id", "https://as.test", now, &[7; 16], &key, &mut out).unwrap();
+        let text = out.finish().unwrap();
+        let (signed, signature) = text.rsplit_once('.').unwrap();
+        let mut bytes = [0; 64];
+        let signature = decode_base64url(signature, &mut bytes).unwrap();
+        let signature = Signature::from_slice(signature).unwrap();
+        VerifyingKey::from(&key.key).verify(signed.as_bytes(), &signature).unwrap();
+        let parts = signed.split('.').map(|part| {
+            let mut bytes = [0; 512];
+            let bytes = decode_base64url(part, &mut bytes).unwrap();
+            Vec::from(bytes)
+        });
+        assert!(parts.eq([
+            &br#"{"typ":"JWT","alg":"ES256","kid":"k1"}"#[..],
+            concat!(
+                r#"{"iss":"id","sub":"id","aud":"https://as.test","jti":"BwcHBwcHBwcHBwcHBwcHBw","#,
+                r#""iat":1800000000,"exp":1800000240}"#
+            )
+            .as_bytes(),
+        ]));
+    }
+
+    #[test]
+    fn keys_are_read_from_pkcs8() {
+        // openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256
+        let key = Es256::from_pkcs8_pem(PEM).unwrap();
+        let windows = PEM.replace('\n', "\r\n");
+        assert!(Es256::from_pkcs8_pem(&windows).unwrap().key == key.key);
+        for bad in ["", "x", &PEM[1..], &PEM.replace("M", ""), &PEM.replace("PRIVATE", "PUBLIC")] {
+            assert_eq!(Es256::from_pkcs8_pem(bad).unwrap_err(), KeyError::Encoding, "{bad}");
+        }
+        assert_eq!(Es256::from_bytes(&[0; 32]).unwrap_err(), KeyError::Value);
+        assert_eq!(Es256::from_bytes(&[0xff; 32]).unwrap_err(), KeyError::Value);
+    }
+}

@@ -1,0 +1,230 @@
+//! Keys: assertions of the client, and tokens that are bound to a key.
+
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::oauth::{
+    Attempts, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, Signer, Step, UnixTime,
+    decode_base64url,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::program::Program;
+use super::world::{Answer, Asked, ENDPOINT, ISSUER, World};
+
+const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
+
+/// Returns header and claims of a signed text.
+fn parts(text: &str) -> [Value; 2] {
+    let (signed, _) = text.rsplit_once('.').unwrap();
+    let (header, claims) = signed.split_once('.').unwrap();
+    [header, claims].map(|part| {
+        let mut decoded = [0; 1024];
+        serde_json::from_slice(decode_base64url(part, &mut decoded).unwrap()).unwrap()
+    })
+}
+
+fn token_requests(world: &World) -> Vec<&Asked> {
+    world.asked.iter().filter(|asked| asked.url.ends_with("/token")).collect()
+}
+
+#[test]
+fn auth_117_auth_118_a_client_authenticates_with_a_key() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap().key_id("k1");
+    let clients = [RegisteredClient::new("service").key(&key)];
+    for listed in [json!(["private_key_jwt"]), json!(null)] {
+        let setup = SETUP.grant(Grant::ClientCredentials).clients(&clients);
+        let mut program = Program::new(setup);
+        program.world.gives_refresh = false;
+        program.world.server()["token_endpoint_auth_methods_supported"] = listed;
+        assert_eq!(program.request(), Ok(200));
+        program.world.valid.clear();
+        assert_eq!(program.request(), Ok(200));
+        let asked = token_requests(&program.world);
+        let assertions: Vec<[Value; 2]> =
+            asked.iter().map(|asked| parts(&asked.form("client_assertion").unwrap())).collect();
+        let [header, claims] = &assertions[0];
+        assert_eq!(header, &json!({"typ": "JWT", "alg": "ES256", "kid": "k1"}));
+        assert_eq!(
+            [&claims["iss"], &claims["sub"], &claims["aud"]],
+            ["service", "service", ISSUER]
+        );
+        let now = program.world.now;
+        assert!(claims["iat"] == now && claims["exp"].as_u64().unwrap() <= now + 300);
+        assert_ne!(claims["jti"], assertions[1][1]["jti"]);
+        for asked in asked {
+            assert_eq!(
+                asked.form("client_assertion_type").as_deref(),
+                Some("urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+            );
+            assert_eq!(asked.form("client_secret"), None);
+            assert_eq!(asked.field("authorization"), None);
+        }
+        assert_eq!(program.allocations, 0);
+    }
+}
+
+#[test]
+fn auth_39_a_client_with_a_metadata_document_authenticates_with_its_key() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    let setup = SETUP.metadata_document("https://client.test/metadata.json").document_key(&key);
+    let mut program = Program::new(setup);
+    program.world.server()["client_id_metadata_document_supported"] = true.into();
+    program.world.server()["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+    assert_eq!(program.request(), Ok(200));
+    let asked = token_requests(&program.world)[0];
+    let [_, claims] = parts(&asked.form("client_assertion").unwrap());
+    assert_eq!(claims["sub"], "https://client.test/metadata.json");
+}
+
+/// A program whose tokens are bound to its key.
+fn bound(key: &dyn Signer) -> Program<'_> {
+    let mut program = Program::new(SETUP.dpop(key));
+    program.world.challenge = "DPoP algs=\"ES256\"".to_owned();
+    program.world.token_type = "DPoP";
+    program
+}
+
+#[test]
+fn auth_134_auth_135_auth_136_each_request_with_a_bound_token_has_a_proof_of_its_own() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    let mut program = bound(&key);
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.request(), Ok(200));
+    let asked = program.world.asked.iter().filter(|asked| asked.field("dpop").is_some());
+    let mut ids = Vec::new();
+    for asked in asked {
+        let [header, claims] = parts(asked.field("dpop").unwrap());
+        assert_eq!([&header["typ"], &header["alg"]], ["dpop+jwt", "ES256"]);
+        assert_eq!(header["jwk"]["kty"], "EC");
+        assert_eq!(header["jwk"]["d"], Value::Null);
+        assert_eq!([&claims["htm"], &claims["htu"]], ["POST", &asked.url[..]]);
+        assert_eq!(claims["iat"], program.world.now);
+        if let Some(field) = asked.field("authorization") {
+            let token = field.strip_prefix("DPoP ").unwrap();
+            let mut hash = [0; 32];
+            decode_base64url(claims["ath"].as_str().unwrap(), &mut hash).unwrap();
+            assert_eq!(hash, Sha256::digest(token.as_bytes())[..]);
+        } else {
+            assert_eq!(claims["ath"], Value::Null);
+        }
+        ids.push(claims["jti"].clone());
+    }
+    assert_eq!(ids.len(), 3);
+    assert!(ids[0] != ids[1] && ids[1] != ids[2]);
+    assert_eq!(program.allocations, 0);
+    // AUTH-139: a refresh has a proof, after a restart, too; without the key there is no token.
+    program.restart();
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    assert!(token_requests(&program.world)[1].field("dpop").is_some());
+    program.setup = SETUP;
+    assert_eq!(program.state.open(&SETUP).generation(), 0);
+}
+
+#[test]
+fn auth_134_a_server_that_lists_proofs_gets_them_and_another_does_not() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    for (algs, resource, has_proof) in [
+        (json!(["RS256", "ES256"]), json!(null), true),
+        (json!(["RS256"]), json!(null), false),
+        (json!(null), json!(["ES256"]), true),
+        (json!(null), json!(null), false),
+    ] {
+        let mut program = Program::new(SETUP.dpop(&key));
+        program.world.server()["dpop_signing_alg_values_supported"] = algs.clone();
+        program.world.resource()["dpop_signing_alg_values_supported"] = resource;
+        if has_proof {
+            program.world.token_type = "dpop";
+        }
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(token_requests(&program.world)[0].field("dpop").is_some(), has_proof, "{algs}");
+    }
+    // AUTH-82: a bound token that nobody asked for.
+    let mut program = Program::new(SETUP);
+    program.world.token_type = "DPoP";
+    assert!(program.request().unwrap_err().starts_with("the token has a type"));
+}
+
+#[test]
+fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    let mut program = bound(&key);
+    let ask = |nonce: &str| Answer::error(400, "use_dpop_nonce").field("DPoP-Nonce", nonce);
+    program.world.answer_next("https://as.test/token", ask("server-1"));
+    assert_eq!(program.request(), Ok(200));
+    let asked = token_requests(&program.world);
+    assert_eq!(asked.len(), 2);
+    let claims = asked.iter().map(|asked| parts(asked.field("dpop").unwrap())[1].clone());
+    let nonces: Vec<Value> = claims.map(|claims| claims["nonce"].clone()).collect();
+    assert_eq!(nonces, [Value::Null, "server-1".into()]);
+    assert_eq!(asked[0].form("code"), asked[1].form("code"));
+
+    let refused = |nonce: &str| {
+        Answer::new(401, "")
+            .field("www-authenticate", "DPoP error=\"use_dpop_nonce\", algs=\"ES256\"")
+            .field("dpop-nonce", nonce)
+    };
+    program.trace();
+    program.world.answer_next(ENDPOINT, refused("resource-1"));
+    program.world.answer_next(ENDPOINT, Answer::new(200, "").field("dpop-nonce", "resource-2"));
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "mcp 401\nmcp 200\nmcp 200");
+    let last = program.world.asked.iter().rev().take(3);
+    let nonces: Vec<Value> =
+        last.map(|asked| parts(asked.field("dpop").unwrap())[1]["nonce"].clone()).collect();
+    assert_eq!(nonces, ["resource-2".into(), "resource-1".into(), Value::Null]);
+
+    // Neither end can ask without end.
+    for at in 0..9 {
+        program.world.answer_next(ENDPOINT, refused(&format!("resource-{at}")));
+    }
+    assert_eq!(program.request(), Ok(401));
+    assert_eq!(program.trace(), "mcp 401\nmcp 401");
+    program.world.queued.clear();
+    program.world.valid.clear();
+    program.world.refresh = None;
+    for at in 0..9 {
+        program.world.answer_next("https://as.test/token", ask(&format!("server-{at}")));
+    }
+    assert!(program.request().unwrap_err().contains("use_dpop_nonce"));
+    // A refresh that goes on as a flow shares the one repetition with it.
+    assert_eq!(program.trace().matches("POST https://as.test/token").count(), 3);
+}
+
+#[test]
+fn auth_114_a_nonce_is_checked_before_it_is_used() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    for nonce in ["a\"b", "a b", "a\\b", "", &"n".repeat(257)] {
+        let mut program = bound(&key);
+        assert_eq!(program.request(), Ok(200));
+        let refused = Answer::new(401, "")
+            .field("www-authenticate", "DPoP error=\"use_dpop_nonce\"")
+            .field("dpop-nonce", nonce);
+        program.world.answer_next(ENDPOINT, refused);
+        assert_eq!(program.request(), Ok(401), "{nonce}");
+    }
+}
+
+#[test]
+fn without_a_clock_nothing_is_signed_and_a_plain_login_works() {
+    let key = Es256::from_bytes(&[7; 32]).unwrap();
+    let mut program = bound(&key);
+    assert_eq!(program.request(), Ok(200));
+    let mut machine = program.state.open(&program.setup);
+    let put = &mut |_: &str, _: &dyn std::fmt::Display| panic!("nothing may be put");
+    assert_eq!(machine.fields(None, &mut |_| {}, "POST", ENDPOINT, put), Err(NotReady::NoClock));
+    let fields = [("www-authenticate", "DPoP")];
+    let head = ResponseHead::new(401, &fields);
+    let generation = machine.generation();
+    let reaction = machine.challenged(&head, generation, &mut Attempts::new());
+    assert_eq!(reaction, Reaction::Authorize);
+    let now = Some(UnixTime::from_secs(program.world.now));
+    assert!(matches!(machine.step(now, &mut |_| {}), Step::Send(_)));
+    let body = json!({"resource": ENDPOINT, "authorization_servers": [ISSUER]}).to_string();
+    machine.response(None, &ResponseHead::new(200, &[]), body.as_bytes());
+    assert!(matches!(machine.step(None, &mut |_| {}), Step::Lock));
+    machine.locked(None);
+    let Step::Failed(failure) = machine.step(None, &mut |_| {}) else { panic!() };
+    assert!(failure.to_string().starts_with("the time of the day is not known"), "{failure}");
+}
