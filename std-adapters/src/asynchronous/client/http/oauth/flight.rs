@@ -74,3 +74,71 @@ impl Wake for Waiting {
         wakers.into_iter().for_each(Waker::wake);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_lite::future::{block_on, poll_once, yield_now, zip};
+
+    use super::*;
+
+    /// A flight that takes some polls, and what counts those polls and its end.
+    fn flight(result: Result<(), &'static str>) -> (Flight, Arc<AtomicUsize>) {
+        struct Count(Arc<AtomicUsize>);
+        impl Drop for Count {
+            fn drop(&mut self) {
+                self.0.fetch_add(100, Ordering::Relaxed);
+            }
+        }
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Count(Arc::clone(&count));
+        let flight = Flight::new(async move {
+            for _ in 0..3 {
+                counted.0.fetch_add(1, Ordering::Relaxed);
+                yield_now().await;
+            }
+            result.map_err(io::Error::other)
+        });
+        (flight, count)
+    }
+
+    #[test]
+    fn auth_89_all_who_wait_get_the_result_of_one_flow() {
+        for result in [Ok(()), Err("denied")] {
+            let (flight, count) = flight(result);
+            let expected = result.map_err(str::to_owned);
+            let both = block_on(zip(flight.wait(), flight.wait()));
+            assert_eq!(both, (expected.clone(), expected.clone()));
+            assert!(flight.is_over());
+            assert_eq!(block_on(flight.wait()), expected);
+            assert_eq!(
+                count.load(Ordering::Relaxed),
+                103,
+                "it runs once, and is dropped at its end"
+            );
+        }
+    }
+
+    #[test]
+    fn a_flow_goes_on_when_who_began_it_is_gone_and_ends_with_the_last() {
+        let (flight, count) = flight(Ok(()));
+        let flight = Arc::new(flight);
+        {
+            let mut first = pin!(flight.wait());
+            assert!(block_on(poll_once(first.as_mut())).is_none());
+        }
+        assert_eq!(block_on(flight.wait()), Ok(()));
+        assert_eq!(count.load(Ordering::Relaxed), 103);
+
+        let (flight, count) = self::flight(Ok(()));
+        {
+            let mut only = pin!(flight.wait());
+            assert!(block_on(poll_once(only.as_mut())).is_none());
+        }
+        assert!(!flight.is_over());
+        drop(flight);
+        assert_eq!(count.load(Ordering::Relaxed), 101);
+    }
+}
