@@ -11,6 +11,7 @@ use mcp_sansio_adapters::blocking::client::{
     BlockingHttpTransport, Client, Connector, Direction, Error, Process, Stderr,
 };
 
+use super::login;
 use super::options::{Era, Options, Server};
 use super::table::plain;
 use super::terminal::Terminal;
@@ -61,7 +62,13 @@ pub(crate) fn connect<'c>(
                 io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
             };
             let http = HttpTransport::new(url).map_err(|error| start(url, wrong(&error)))?;
-            let http = if let Some(token) = token { http.bearer(token) } else { http };
+            let http = match token {
+                Some(token) => http.bearer(token),
+                None => match login::stored(url) {
+                    Ok((oauth, _)) if oauth.is_logged_in(url).unwrap_or(false) => http.oauth(oauth),
+                    _ => http,
+                },
+            };
             let http =
                 http.on_diagnostic(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
             connector.connect(BlockingHttpTransport::new(http))

@@ -4,6 +4,7 @@ mod arguments;
 mod bar;
 mod connect;
 mod form;
+mod login;
 mod offer;
 mod options;
 mod result;
@@ -38,16 +39,35 @@ fn main() -> ExitCode {
             eprintln!("inspect: {}", Printable::new(why));
             ExitCode::from(2)
         }
+        Err(Failure::Login(why)) => {
+            eprintln!("inspect: {}", Printable::new(why));
+            ExitCode::FAILURE
+        }
         Err(Failure::Output) => ExitCode::SUCCESS,
         Err(Failure::Server(error)) => {
             // The error may contain the last lines of the server's standard error.
-            eprintln!("inspect: {}", result::safe(error));
+            let error = error.to_string();
+            eprintln!("inspect: {}", result::safe(&error));
+            if let options::Server::Url { url, token: None } = &options.server
+                && ["HTTP status 401", "not authorized"].iter().any(|text| error.contains(text))
+            {
+                eprintln!("To log in: inspect login {}", Printable::new(url));
+            }
             ExitCode::FAILURE
         }
     }
 }
 
 fn inspect(options: &Options) -> Result<ExitCode, Failure> {
+    if let (Action::Login | Action::Logout, options::Server::Url { url, .. }) =
+        (&options.action, &options.server)
+    {
+        let done = match options.action {
+            Action::Login => login::log_in(url, options),
+            _ => login::log_out(url),
+        };
+        return done.map(|()| ExitCode::SUCCESS);
+    }
     let config = connect::config(options.timeout);
     let mut server = connect::connect(&config, options)?;
     let done = act(options, &mut server);
@@ -117,6 +137,8 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
             show(options, &server.get_prompt(name, &Json(arguments))?, out, result::prompt)?;
         }
         Action::Watch { uris } => watch(server, uris)?,
+        // They need no connection.
+        Action::Login | Action::Logout => {}
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -209,6 +231,8 @@ fn show(
 /// The reason why `inspect` fails.
 enum Failure {
     Usage(String),
+    /// There is no login, or the store of logins has failed.
+    Login(String),
     Server(Error),
     /// Standard output is closed, which is not an error.
     Output,

@@ -14,6 +14,19 @@ pub(crate) struct Options {
     /// Print results as JSON.
     pub(crate) json: bool,
     pub(crate) timeout: Duration,
+    pub(crate) login: Login,
+}
+
+/// How a person logs in.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Login {
+    /// Print the page's URL, and open nothing.
+    pub(crate) no_browser: bool,
+    /// The person pastes the address to which the browser has returned.
+    pub(crate) paste: bool,
+    /// The client as it is registered at the authorization server.
+    pub(crate) client_id: Option<String>,
+    pub(crate) scope: Option<String>,
 }
 
 /// The address of the server.
@@ -58,6 +71,8 @@ pub(crate) enum Action {
     Watch {
         uris: Vec<String>,
     },
+    Login,
+    Logout,
 }
 
 /// Whether a call is to be a task.
@@ -83,6 +98,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     let (mut server, mut era, mut trace, mut json, mut timeout) =
         (None, Era::Find, false, false, 30.0);
     let mut token = None;
+    let mut login = Login::default();
     let mut task = Task::AsTheServerLikes;
     let mut given: Vec<OsString> = arguments.into_iter().collect();
     // The words after the first `--` are the server's command line.
@@ -99,6 +115,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             }
             Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
             Long("bearer") => token = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
+            Long("no-browser") => login.no_browser = true,
+            Long("paste") => login.paste = true,
+            Long("client-id") => {
+                login.client_id = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
+            }
+            Long("scope") => {
+                login.scope = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?);
+            }
             Long("task") if task == Task::AsTheServerLikes => task = Task::Ask,
             Long("task") => {}
             Long("detach") => task = Task::Detach,
@@ -113,9 +137,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     }
     let timeout = Duration::try_from_secs_f64(timeout)
         .map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
+    // `login URL` reads better than `URL login`.
+    if let [verb, url, ..] = &mut *words
+        && matches!(verb.as_str(), "login" | "logout")
+        && is_url(url)
+    {
+        std::mem::swap(verb, url);
+    }
     // A resource's URI may be a URL too; that of the server comes first.
     let words = match words.split_first() {
-        Some((url, rest)) if url.starts_with("http://") || url.starts_with("https://") => {
+        Some((url, rest)) if is_url(url) => {
             server = Some(Server::Url { url: url.clone(), token: token.take() });
             rest
         }
@@ -128,13 +159,25 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     if task != Task::AsTheServerLikes && !matches!(action, Action::Call { .. }) {
         return Err(Stop::Wrong("--task and --detach are options of `call`".to_owned()));
     }
+    let is_login = matches!(action, Action::Login | Action::Logout);
+    if is_login && !matches!(server, Some(Server::Url { token: None, .. })) {
+        return Err(Stop::Wrong("login and logout take the URL of a server".to_owned()));
+    }
+    if action != Action::Login && login != Login::default() {
+        let options = "--no-browser, --paste, --client-id and --scope are options of `login`";
+        return Err(Stop::Wrong(options.to_owned()));
+    }
     let missing = || {
         Stop::Wrong("missing server: start with its URL, end with `-- COMMAND…`, or use --tcp ADDR or --unix PATH".to_owned())
     };
     let server = server
         .filter(|server| !matches!(server, Server::Command(words) if words.is_empty()))
         .ok_or_else(missing)?;
-    Ok(Options { action, server, era, trace, json, timeout })
+    Ok(Options { action, server, era, trace, json, timeout, login })
+}
+
+fn is_url(word: &str) -> bool {
+    word.starts_with("http://") || word.starts_with("https://")
 }
 
 fn action(words: &[String], task: Task) -> Result<Action, Stop> {
@@ -162,6 +205,8 @@ fn action(words: &[String], task: Task) -> Result<Action, Stop> {
         "read" => Action::Read { uri: one("the URI of a resource")? },
         "prompt" => Action::Prompt { name: one("the name of a prompt")?, arguments: arguments() },
         "watch" => Action::Watch { uris: rest.to_vec() },
+        "login" => Action::Login,
+        "logout" => Action::Logout,
         _ => return Err(Stop::Wrong(format!("unknown command `{verb}`"))),
     };
     match rest.get(taken) {
@@ -187,6 +232,8 @@ Shows what an MCP server offers, and the results of calls.
 usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect [OPTIONS] [COMMAND] --tcp HOST:PORT | --unix PATH
        inspect [OPTIONS] URL [COMMAND]
+       inspect [OPTIONS] login URL
+       inspect logout URL
 
 commands
   (none)                  list everything that the server offers
@@ -200,6 +247,8 @@ commands
   prompt NAME [KEY=VALUE…]
                           get a prompt
   watch [URI…]            print changes until the server ends or Ctrl-C
+  login URL               log in to a server, in a browser; later commands use that login
+  logout URL              forget that login
 
 options
   --legacy, --modern      use `initialize` (up to 2025-11-25), or no handshake (2026-07-28);
@@ -207,6 +256,12 @@ options
   --task                  ask for a task (2025-11-25; in 2026-07-28 the server decides)
   --detach                print a task as JSON and leave it to the server
   --bearer TOKEN          bearer token for a server behind a URL
+  --no-browser            login: print the address of the page, and open nothing. Without a
+                          terminal that is the default
+  --paste                 login: ask for the address to which the browser returns, which may
+                          run on another computer
+  --client-id ID          login: the client, where a server does not let clients register
+  --scope SCOPES          login: ask for no more than these permissions
   --timeout SECONDS       maximum time without a message of the server (default 30)
   --json                  print results as JSON
   --trace                 print every frame on standard error
@@ -217,6 +272,9 @@ examples
   inspect call echo text='hello there' -- target/debug/echo-server
   inspect --trace read test://hello --tcp 127.0.0.1:4000
   inspect http://127.0.0.1:8000/mcp tools
+  inspect login https://mcp.example.com/mcp
+  inspect https://mcp.example.com/mcp call echo text=hello
+  inspect login --paste https://mcp.example.com/mcp       (over ssh)
 ";
 
 #[cfg(test)]
@@ -254,6 +312,22 @@ mod tests {
     }
 
     #[test]
+    fn a_login_has_a_url_and_options() {
+        let url = || Server::Url { url: "https://a/mcp".into(), token: None };
+        for line in ["login https://a/mcp", "https://a/mcp login"] {
+            let options = parsed(line).unwrap();
+            assert_eq!((options.action, options.server), (Action::Login, url()));
+            assert_eq!(options.login, Login::default());
+        }
+        let options = parsed("login https://a/mcp --no-browser --paste --client-id i").unwrap();
+        let client_id = Some("i".to_owned());
+        let login = Login { no_browser: true, paste: true, client_id, scope: None };
+        assert_eq!(options.login, login);
+        let options = parsed("logout https://a/mcp").unwrap();
+        assert_eq!((options.action, options.server), (Action::Logout, url()));
+    }
+
+    #[test]
     fn a_call_may_be_a_task() {
         for (line, expected) in [
             ("call a --task", Task::Ask),
@@ -285,6 +359,12 @@ mod tests {
             ("--frob -- x", "--frob"),
             ("--bearer x -- y", "--bearer requires"),
             ("tools http://localhost/", "does not take `http://localhost/`"),
+            ("login", "take the URL"),
+            ("login --tcp x:1", "take the URL"),
+            ("login http://a/ b", "does not take `b`"),
+            ("logout http://a/ --bearer t", "take the URL"),
+            ("logout http://a/ --paste", "options of `login`"),
+            ("http://a/ tools --scope x", "options of `login`"),
         ] {
             match parsed(line) {
                 Err(Stop::Wrong(said)) => assert!(said.contains(why), "{line}: {said}"),
