@@ -54,9 +54,11 @@ pub struct OAuthClient {
 
 /// A [`Browser`] of any type.
 pub(super) struct AnyBrowser {
-    pub(super) redirect_uri: Box<dyn Fn(Option<&str>) -> io::Result<String> + Send + Sync>,
+    pub(super) redirect_uri: Box<RedirectUri>,
     pub(super) show: Box<dyn Fn(String) -> Answering + Send + Sync>,
 }
+
+type RedirectUri = dyn Fn(Option<&str>) -> io::Result<String> + Send + Sync;
 
 pub(super) type Assert = dyn Fn(String, String) -> Answering + Send + Sync;
 type Answering = Pin<Box<dyn Future<Output = io::Result<String>> + Send>>;
