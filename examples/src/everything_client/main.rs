@@ -2,6 +2,7 @@
 //! of a server.
 
 mod answers;
+mod authorization;
 mod scenario;
 mod tour;
 
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let era = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .ok()
         .map(|version| if version.as_str() < "2026-07-28" { Era::Legacy } else { Era::Modern });
-    let played = connect(&server, era).and_then(|mut client| {
+    let played = connect(&server, era, &scenario).and_then(|mut client| {
         let played = scenario::play(&scenario, &mut client);
         client.close()?;
         played
@@ -83,7 +84,7 @@ enum Server {
     Url(String),
 }
 
-fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> {
+fn connect(server: &Server, era: Option<Era>, scenario: &str) -> Result<Client<'static>, Error> {
     let connector = Connector::new(&CONFIG).handler(Answers);
     let connector = if let Some(era) = era { connector.era(era) } else { connector };
     match server {
@@ -98,6 +99,11 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
         Server::Url(url) => {
             let http = HttpTransport::new(url)
                 .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+            let http = if scenario.starts_with("auth/") {
+                http.oauth(authorization::oauth(scenario)?)
+            } else {
+                http
+            };
             connector.connect(BlockingHttpTransport::new(http.on_diagnostic(|notice| {
                 eprintln!("everything-client: {}", Printable::new(notice))
             })))
@@ -126,7 +132,7 @@ The scenario defaults to MCP_CONFORMANCE_SCENARIO, and that to tour: initialize,
 elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
 json-schema-ref-no-deref, json-schema-2020-12-preservation, sse-retry, http-standard-headers,
 http-custom-headers, http-invalid-tool-headers, sep-2640-client-no-prefetch,
-sep-2640-client-verify-digest, -size and -frontmatter, tour.
+sep-2640-client-verify-digest, -size and -frontmatter, tour, and all that begin with auth/.
 MCP_CONFORMANCE_PROTOCOL_VERSION selects the era; without it, the client detects it.
 
 example: everything-client tour -- target/debug/everything-server --stdio

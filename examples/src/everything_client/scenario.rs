@@ -1,4 +1,4 @@
-//! The client scenarios of the official conformance suite, except authorization.
+//! The client scenarios of the official conformance suite.
 
 use mcp_sansio::Json;
 use mcp_sansio::RawJson;
@@ -94,6 +94,11 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
                     client.read_skill_file(&skill, &file.uri.to_string())?;
                 }
             }
+        }
+        // The first request is refused, or a later one, or one that wants more scope.
+        auth if auth.starts_with("auth/") => {
+            client.list_tools()?;
+            client.call_tool("test-tool", &Json(json!({})))?;
         }
         unknown => {
             let message = format!("unknown scenario `{unknown}`");

@@ -1,0 +1,82 @@
+//! The scenarios of authorization: what a client brings to them, and a person without a browser.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+
+use mcp_sansio::http::client::Origin;
+use mcp_sansio::oauth::UrlRules;
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
+use serde_json::Value;
+
+/// Returns how the client logs in, in this scenario. The suite passes what it has agreed on with
+/// the authorization server.
+pub(crate) fn oauth(scenario: &str) -> io::Result<OAuth> {
+    let context: Value = match std::env::var("MCP_CONFORMANCE_CONTEXT") {
+        Ok(context) => serde_json::from_str(&context)?,
+        Err(_) => Value::Null,
+    };
+    let given = |name: &str| context[name].as_str().map(str::to_owned);
+    // The servers of the suite are on this machine.
+    let rules = UrlRules::new().loopback_http(true).inner_addresses(true);
+    let oauth = OAuth::new("everything-client").rules(rules).browser(Person);
+    let secret = |client: OAuthClient, secret| match given(secret) {
+        Some(secret) => client.secret(secret),
+        None => client,
+    };
+    let oauth = match given("client_id") {
+        Some(id) => oauth.client(secret(OAuthClient::new(id), "client_secret")),
+        None => oauth,
+    };
+    Ok(match scenario {
+        "auth/basic-cimd" => oauth.metadata_document(METADATA_DOCUMENT),
+        "auth/client-credentials-basic" | "auth/client-credentials-jwt" => {
+            oauth.client_credentials()
+        }
+        "auth/enterprise-managed-authorization" => {
+            let [id, issuer, token_endpoint, token] =
+                ["idp_client_id", "idp_issuer", "idp_token_endpoint", "idp_id_token"]
+                    .map(|name| given(name).unwrap_or_default());
+            let oauth = oauth.enterprise(issuer, token_endpoint, OAuthClient::new(id));
+            oauth.assertion(move |_, _| std::future::ready(Ok(token.clone())))
+        }
+        "auth/wif-jwt-bearer" => {
+            let token = given("valid_jwt").unwrap_or_default();
+            let oauth = oauth.workload_identity();
+            oauth.assertion(move |_, _| std::future::ready(Ok(token.clone())))
+        }
+        _ => oauth,
+    })
+}
+
+/// A person who permits everything: the authorization server of the suite redirects at once.
+struct Person;
+
+impl Browser for Person {
+    fn redirect_uri(&self, _: Option<&str>) -> io::Result<String> {
+        Ok("http://127.0.0.1:3000/callback".into())
+    }
+
+    async fn show(&self, url: String) -> io::Result<String> {
+        smol::unblock(move || redirected(&url)).await
+    }
+}
+
+/// Returns the query of the redirect, which is not followed.
+fn redirected(url: &str) -> io::Result<String> {
+    let (origin, target) = Origin::parse(url).map_err(io::Error::other)?;
+    let mut stream = TcpStream::connect((origin.host, origin.port))?;
+    let host = origin.authority;
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")?;
+    let mut response = String::new();
+    stream.take(MAX_RESPONSE).read_to_string(&mut response)?;
+    let location = response.lines().take_while(|line| !line.is_empty()).find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("location").then_some(value.trim())
+    });
+    let query = location.and_then(|location| location.split_once('?')).map(|(_, query)| query);
+    query.map(str::to_owned).ok_or_else(|| io::Error::other("the page did not redirect"))
+}
+
+/// The suite fixes it, and never fetches it.
+const METADATA_DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+const MAX_RESPONSE: u64 = 1 << 20;
