@@ -13,6 +13,7 @@ chapters! {
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";
+    authorization "authorization.md";
     firmware "firmware.md";
     deployment "deployment.md";
     limits "limits.md";

@@ -10,6 +10,7 @@ const DOCUMENTS: &[&str] = &[
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/README.md",
+    "docs/authorization.md",
     "docs/client.md",
     "docs/deployment.md",
     "docs/event-loop.md",

@@ -31,6 +31,16 @@ fn the_readme_shows_the_source_of_the_echo_server() {
 }
 
 #[test]
+fn the_guide_shows_the_source_of_the_protected_server() {
+    let source = include_str!("../../../examples/src/protected_server.rs");
+    let (_, code) = source.split_once("\n\n").expect("two lines of documentation, and the code");
+    assert!(
+        include_str!("../../../docs/authorization.md").contains(code.trim_end()),
+        "docs/authorization.md differs from examples/src/protected_server.rs"
+    );
+}
+
+#[test]
 fn the_readme_shows_the_source_of_the_smallest_client() {
     let source = include_str!("../../../examples/src/call_tool.rs");
     let (_, code) = source.split_once("\n\n").expect("a line of documentation, and the code");
