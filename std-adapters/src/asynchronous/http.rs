@@ -34,7 +34,7 @@
 //!
 //! [`HttpOptions::new`] accepts requests whose `Host` and `Origin` are loopback addresses, which
 //! prevents DNS rebinding by web pages. For other clients set [`HttpOptions::host_policy`].
-//! [`HttpOptions::authorize`] checks bearer tokens.
+//! [`HttpOptions::authorize`] checks tokens; with the feature `jwt`, `tokens` has such checks.
 //!
 //! # Any HTTP library
 //!

@@ -109,7 +109,12 @@ impl Jwks {
             None => false,
             Some((at, attempt)) => {
                 let passed = now.saturating_duration_since(*at);
-                passed < if *attempt == Attempt::Succeeded { self.max_age } else { PAUSE }
+                match attempt {
+                    Attempt::Succeeded => passed < self.max_age,
+                    Attempt::Failed => passed < PAUSE,
+                    // The old keys are good while newer ones are on their way.
+                    Attempt::Begun => passed < PAUSE_AFTER_BEGUN || !self.flights.is_empty(),
+                }
             }
         };
         keys.clone().filter(|_| is_fresh)
