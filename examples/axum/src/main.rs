@@ -1,6 +1,7 @@
 //! The everything server in an axum application: `cargo run -- --http 127.0.0.1:8080`
 //!
-//! With `--token TOKEN`, requests need this bearer token. Ctrl-C shuts it down.
+//! With `--token TOKEN`, requests need this bearer token, and with `--issuer URL` clients are told
+//! which authorization server has it. Ctrl-C shuts it down.
 
 use std::error::Error;
 use std::future::{IntoFuture as _, ready};
@@ -10,6 +11,7 @@ use axum::Router;
 use lexopt::{Arg, Parser, ValueExt as _};
 use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
+    ProtectedResource,
 };
 use mcp_sansio_examples::everything_server;
 use tokio::net::TcpListener;
@@ -18,6 +20,7 @@ use tokio::net::TcpListener;
 async fn main() -> Result<(), Box<dyn Error>> {
     let (mut address, mut options) =
         ("127.0.0.1:0".to_owned(), HttpOptions::new().sse_path("/sse"));
+    let (mut issuer, mut well_known) = (None, Vec::new());
     let mut arguments = Parser::from_env();
     while let Some(argument) = arguments.next()? {
         match argument {
@@ -25,13 +28,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Arg::Long("token") => {
                 options = options.authorize(one_user(arguments.value()?.parse()?))
             }
+            Arg::Long("issuer") => issuer = Some(arguments.value()?.string()?),
             other => return Err(other.unexpected().into()),
         }
     }
+    if let Some(issuer) = issuer {
+        // The URL by which clients know the endpoint.
+        let resource = ProtectedResource::new(format!("http://{address}/mcp"), issuer);
+        well_known = resource.paths();
+        options = options.protected_resource(resource);
+    }
     let app = everything_server::app().shutdown_timeout(Duration::from_secs(5));
     let server = HttpServer::new(&app, options)?;
+    let paths = ["/mcp", "/sse"].into_iter().chain(well_known.iter().map(String::as_str));
     let router =
-        Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());
+        paths.fold(Router::new(), |router, path| router.route_service(path, server.clone()));
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     eprintln!(

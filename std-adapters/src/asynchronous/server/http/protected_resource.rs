@@ -96,9 +96,10 @@ impl ProtectedResource {
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
 
-    /// Returns the paths of the metadata, with and without the path of the resource. The query is
-    /// ignored, because there is only one resource.
-    pub(super) fn paths(&self) -> Vec<String> {
+    /// Returns the paths of the metadata, with and without the path of the resource, for the
+    /// routes of a framework in front. The query is ignored, because there is only one resource.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
         let path = self.split().1;
         let mut paths = vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")];
         paths.dedup();
