@@ -142,7 +142,7 @@ impl Authorization<'_> {
             }
         }
         if problem != Reason::IssuerNotAllowed {
-            self.refuse_decoded();
+            self.show_url(Tag::Decoded);
         }
         Err(problem)
     }
@@ -242,7 +242,7 @@ impl Authorization<'_> {
             };
             self.decode(url)?;
             if let Err(reason) = self.check_url(Tag::Decoded.into()) {
-                self.refuse_decoded();
+                self.show_url(Tag::Decoded);
                 return Err(reason);
             }
             self.arena.copy(Tag::Decoded, tag.of(issuer))?;
@@ -274,12 +274,6 @@ impl Authorization<'_> {
         let number = self.number_of(Tag::Decoded)?;
         self.arena.remove(Tag::Decoded);
         Ok(number)
-    }
-
-    /// Shows the URL that was decoded last in the error.
-    fn refuse_decoded(&mut self) {
-        // Without room the error has no URL.
-        let _ = self.arena.copy(Tag::Decoded, Tag::FailureUrl);
     }
 
     /// Returns what the metadata of the flow's issuer lists.

@@ -4,6 +4,7 @@ use core::fmt::Write as _;
 
 use super::arena::{Key, Tag};
 use super::failure::{Failure, Lost, Reason};
+use super::flow_discovery::write_to;
 use super::setup::Grant;
 use super::state::{Authorization, Phase, Result};
 use super::step::{Purpose, Request, Step};
@@ -223,11 +224,23 @@ impl Authorization<'_> {
             return self.end_early_renewal();
         }
         if !self.arena.has(Tag::FailureUrl) {
-            // Without room the error has no URL.
-            let _ = self.arena.copy(Tag::Url, Tag::FailureUrl);
+            self.show_url(Tag::Url);
         }
         self.drop_flow();
         self.flow.phase = Phase::Failed(reason);
+    }
+
+    /// Keeps a URL for the error, without its query. Its text is bounded.
+    pub(super) fn show_url(&mut self, tag: Tag) {
+        if !self.arena.has(tag) {
+            return;
+        }
+        // Without room the error has no URL.
+        let _ = self.arena.write(Tag::FailureUrl, |entries, out| {
+            let url = entries.get(tag).and_then(|url| url.split('?').next()).unwrap_or_default();
+            url.chars().take(MAX_ANSWER).for_each(|c| write_to(out, c));
+            Ok::<_, Reason>(())
+        });
     }
 
     /// Keeps what a server answered for the error. Its text is bounded.
@@ -243,5 +256,5 @@ impl Authorization<'_> {
 
 /// Requests of a flow.
 const MAX_REQUESTS: u8 = 12;
-/// Maximum length of an answer in an error, in bytes.
+/// Maximum length of an answer or a URL in an error.
 const MAX_ANSWER: usize = 512;

@@ -8,7 +8,7 @@ use mcp_sansio::oauth::{
 };
 use serde_json::json;
 
-use super::program::{Outcome, Program};
+use super::program::{Memory, Outcome, Program};
 use super::world::{Answer, ENDPOINT};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
@@ -186,7 +186,7 @@ fn auth_113_memory_of_any_size_ends_the_flow_or_is_enough() {
     let mut smallest = None;
     for size in (0..4096).step_by(16) {
         let mut program = Program::new(SETUP);
-        program.state = AuthorizationState::new(vec![0; size].into());
+        program.state = AuthorizationState::new(Memory::new(size));
         match program.request() {
             Ok(status) => assert_eq!(status, 200),
             Err(failure) => {
@@ -212,6 +212,41 @@ fn auth_86_what_is_kept_is_erased_when_it_is_replaced_and_at_the_end() {
     assert_eq!(state.open(&SETUP).generation(), 1);
     drop(state);
     assert!(memory.iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn auth_93_nothing_of_a_flow_is_left_in_memory() {
+    for (name, mut program) in flows() {
+        let (memory, seen) = Memory::observed(16 << 10);
+        program.state = AuthorizationState::new(memory);
+        if let Some(record) = &program.store {
+            program.state.open(&program.setup).load(record).unwrap();
+        }
+        assert_eq!(program.request(), Ok(200), "{name}");
+        program.state.open(&program.setup);
+        let memory = seen.try_iter().last().unwrap();
+        let verifiers = program.world.asked.iter().filter_map(|asked| asked.form("code_verifier"));
+        let mut secrets: Vec<String> = verifiers.collect();
+        secrets.extend(
+            [
+                "code-",
+                "identity-",
+                "platform-",
+                "jag-",
+                "provider-",
+                "Basic ",
+                "grant_type",
+                "code=",
+            ]
+            .map(str::to_owned),
+        );
+        // A token that was replaced, too.
+        secrets.extend((program.world.valid.len() > 1).then(|| "access-secret-1".to_owned()));
+        for secret in secrets {
+            let found = memory.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!found, "{name}: {secret}");
+        }
+    }
 }
 
 #[test]

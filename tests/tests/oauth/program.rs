@@ -1,5 +1,7 @@
 //! A program that drives the machine, and writes down what it does.
 
+use std::sync::mpsc;
+
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::oauth::{
     Attempts, Authorization, AuthorizationState, Lost, Reaction, Setup, Step, UnixTime,
@@ -10,7 +12,7 @@ use super::world::{Answer, Asked, ENDPOINT, REDIRECT, World, form};
 /// A client with its store, and the trace of what it did.
 pub(crate) struct Program<'s> {
     pub(crate) setup: Setup<'s>,
-    pub(crate) state: AuthorizationState<Box<[u8]>>,
+    pub(crate) state: AuthorizationState<Memory>,
     pub(crate) world: World,
     pub(crate) store: Option<Vec<u8>>,
     pub(crate) trace: Vec<String>,
@@ -41,7 +43,7 @@ impl<'s> Program<'s> {
     pub(crate) fn new(setup: Setup<'s>) -> Self {
         Self {
             setup,
-            state: AuthorizationState::new(vec![0; 16 << 10].into()),
+            state: AuthorizationState::new(Memory::new(16 << 10)),
             world: World::new(),
             store: None,
             trace: Vec::new(),
@@ -58,7 +60,7 @@ impl<'s> Program<'s> {
 
     /// Starts the program again, with what is in its store.
     pub(crate) fn restart(&mut self) {
-        self.state = AuthorizationState::new(vec![0; 16 << 10].into());
+        self.state = AuthorizationState::new(Memory::new(16 << 10));
         if let Some(record) = &self.store {
             self.state.open(&self.setup).load(record).unwrap();
         }
@@ -254,6 +256,33 @@ impl<'s> Program<'s> {
                 self.machine(|machine| machine.failed(lost));
             }
         }
+    }
+}
+
+/// The machine's memory, whose content can be looked at whenever a view is opened.
+pub(crate) struct Memory {
+    bytes: Box<[u8]>,
+    seen: Option<mpsc::Sender<Vec<u8>>>,
+}
+
+impl Memory {
+    pub(crate) fn new(size: usize) -> Self {
+        Self { bytes: vec![0; size].into(), seen: None }
+    }
+
+    /// Creates memory that sends what it has.
+    pub(crate) fn observed(size: usize) -> (Self, mpsc::Receiver<Vec<u8>>) {
+        let (seen, receiver) = mpsc::channel();
+        (Self { seen: Some(seen), ..Self::new(size) }, receiver)
+    }
+}
+
+impl AsMut<[u8]> for Memory {
+    fn as_mut(&mut self) -> &mut [u8] {
+        if let Some(seen) = &self.seen {
+            let _ = seen.send(self.bytes.to_vec());
+        }
+        &mut self.bytes
     }
 }
 
