@@ -360,7 +360,7 @@ mod tests {
         for served in [None, Some(endless[..100].to_owned())] {
             let limits = Limits { time: Duration::from_millis(20), ..LIMITS };
             // What is not complete is lost, or late where the connection stays open.
-            let (answer, _) = run(&[served.clone()], &ask("GET", url), limits);
+            let (answer, _) = run(std::slice::from_ref(&served), &ask("GET", url), limits);
             match served {
                 None => assert!(matches!(answer, Err(FetchError::TimedOut)), "{answer:?}"),
                 Some(_) => assert!(matches!(answer, Err(FetchError::Network(_))), "{answer:?}"),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use mcp_sansio::Printable;
 use mcp_sansio::oauth::{Lost, Purpose as For, Step, UnixTime};
@@ -55,7 +55,10 @@ impl Login {
             match self.step() {
                 Taken::Ready => return Ok(()),
                 Taken::Failed(why) => return Err(io::Error::other(why)),
-                Taken::Send(message) => self.send(message).await,
+                Taken::Send(message) => {
+                    renew(lease).await?;
+                    self.send(message).await;
+                }
                 Taken::Lock => {
                     *lease = self.acquire().await?;
                     let record = self.stored().await?;
@@ -196,7 +199,7 @@ impl Login {
         loop {
             let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
             if let Some(lease) = self.on_store(acquire).await? {
-                return Ok(Some(Held(Some(lease))));
+                return Ok(Some(Held { lease: Some(lease), since: Instant::now() }));
             }
             Timer::after(POLL).await;
         }
@@ -204,15 +207,33 @@ impl Login {
 }
 
 /// The lock of this program. Released also if the flow is dropped.
-struct Held(Option<Lease<Arc<dyn Store>>>);
+struct Held {
+    lease: Option<Lease<Arc<dyn Store>>>,
+    since: Instant,
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(lease) = self.0.take() {
+        if let Some(lease) = self.lease.take() {
             // It ends by itself otherwise.
             let _ = lease.release();
         }
     }
+}
+
+/// Extends the lock before a request that may take longer than what is left of it.
+async fn renew(held: &mut Option<Held>) -> io::Result<()> {
+    if let Some(mut old) = held.take_if(|held| held.since.elapsed() > LEASE - TIME_LIMIT) {
+        let renewed = unblock(move || {
+            let is_ours = old.lease.as_ref().is_some_and(|it| it.renew(LEASE).unwrap_or(false));
+            old.since = Instant::now();
+            is_ours.then_some(old)
+        });
+        // A refresh token that two programs send is taken for stolen.
+        let lost = || io::Error::other("another program renews the tokens: try again");
+        *held = Some(renewed.await.ok_or_else(lost)?);
+    }
+    Ok(())
 }
 
 async fn release(held: &mut Option<Held>) {

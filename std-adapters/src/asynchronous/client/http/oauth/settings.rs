@@ -6,6 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mcp_sansio::http::client::Origin;
 use mcp_sansio::oauth::{
     Grant, IdentityProvider, Policy, RegisteredClient, Setup, TokenEndpointAuth, UrlRules,
 };
@@ -315,7 +316,43 @@ impl fmt::Debug for OAuthClient {
     }
 }
 
-/// The key of the login for a server.
+/// The key of the login for a server, the same for all spellings of its URL that an
+/// [`HttpTransport`](super::super::HttpTransport) does not tell apart.
 pub(super) fn key(url: &str) -> String {
-    format!("oauth/{url}")
+    match Origin::parse(url) {
+        Ok((origin, target)) => {
+            let scheme = if origin.is_secure { "https" } else { "http" };
+            format!("oauth/{scheme}://{}{target}", origin.authority.to_ascii_lowercase())
+        }
+        Err(_) => format!("oauth/{url}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asynchronous::client::http::HttpTransport;
+
+    #[test]
+    fn a_login_is_found_by_the_url_that_was_typed() {
+        for (typed, same) in [
+            ("https://a.example", "https://a.example/"),
+            ("https://A.Example/mcp", "https://a.example/mcp"),
+            ("http://[::1]:80/mcp", "http://[::1]:80/mcp"),
+        ] {
+            let kept = HttpTransport::new(typed).unwrap().url();
+            assert_eq!([key(&kept), key(typed)], [key(same), key(same)]);
+        }
+        let keys =
+            ["https://a/mcp", "http://a/mcp", "https://a/MCP", "https://a/mcp/", "https://b/mcp"];
+        let keys: std::collections::HashSet<_> = keys.map(key).into();
+        assert_eq!(keys.len(), 5);
+    }
+
+    #[test]
+    fn secrets_are_not_in_debug_output() {
+        let client = OAuthClient::new("id").secret("hidden");
+        let oauth = OAuth::new("name").client(client.clone());
+        assert!(!format!("{client:?}{oauth:?}").contains("hidden"));
+    }
 }
