@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio::oauth::UrlRules;
+use mcp_sansio::oauth::{Es256, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
 use serde_json::Value;
 
@@ -24,13 +24,22 @@ pub(crate) fn oauth(scenario: &str) -> io::Result<OAuth> {
         None => client,
     };
     let oauth = match given("client_id") {
-        Some(id) => oauth.client(secret(OAuthClient::new(id), "client_secret")),
+        Some(id) => {
+            let client = secret(OAuthClient::new(id), "client_secret");
+            oauth.client(match given("private_key_pem") {
+                Some(pem) => client.key(Es256::from_pkcs8_pem(&pem).map_err(io::Error::other)?),
+                None => client,
+            })
+        }
         None => oauth,
     };
     Ok(match scenario {
         "auth/basic-cimd" => oauth.metadata_document(METADATA_DOCUMENT),
         "auth/client-credentials-basic" | "auth/client-credentials-jwt" => {
             oauth.client_credentials()
+        }
+        "auth/dpop" | "auth/dpop-nonce" => {
+            oauth.dpop(Es256::from_bytes(&[7; 32]).map_err(io::Error::other)?)
         }
         "auth/enterprise-managed-authorization" => {
             let [id, issuer, token_endpoint, token] =

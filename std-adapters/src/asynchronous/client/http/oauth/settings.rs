@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mcp_sansio::http::client::Origin;
 use mcp_sansio::oauth::{
-    Grant, IdentityProvider, Policy, RegisteredClient, Setup, TokenEndpointAuth, UrlRules,
+    Grant, IdentityProvider, Policy, RegisteredClient, Setup, Signer, TokenEndpointAuth, UrlRules,
 };
 
 use super::browser::Browser;
@@ -25,6 +25,8 @@ pub struct OAuth {
     grant: OwnedGrant,
     clients: Vec<OAuthClient>,
     metadata_document: Option<String>,
+    document_key: Option<Key>,
+    dpop: Option<Key>,
     registers: bool,
     scope: Option<String>,
     rules: UrlRules,
@@ -50,8 +52,11 @@ pub struct OAuthClient {
     id: String,
     secret: Option<String>,
     issuer: Option<String>,
+    key: Option<Key>,
     method: Option<TokenEndpointAuth>,
 }
+
+type Key = Arc<dyn Signer + Send + Sync>;
 
 /// A [`Browser`] of any type.
 pub(super) struct AnyBrowser {
@@ -75,6 +80,8 @@ impl OAuth {
             grant: OwnedGrant::Code,
             clients: Vec::new(),
             metadata_document: None,
+            document_key: None,
+            dpop: None,
             registers: true,
             scope: None,
             rules: UrlRules::new(),
@@ -123,6 +130,21 @@ impl OAuth {
     #[must_use]
     pub fn metadata_document(self, url: impl Into<String>) -> Self {
         Self { metadata_document: Some(url.into()), ..self }
+    }
+
+    /// Sets the key that the metadata document names, with which the client authenticates
+    /// (`private_key_jwt`), for example an `Es256` (feature `es256` of `mcp-sansio`).
+    #[must_use]
+    pub fn document_key(self, key: impl Signer + Send + Sync + 'static) -> Self {
+        Self { document_key: Some(Arc::new(key)), ..self }
+    }
+
+    /// Sets the key to which tokens are bound where the server supports it (DPoP, RFC 9449; draft
+    /// extension `io.modelcontextprotocol/auth/dpop`). It must be the same as long as the store has
+    /// the tokens, and is kept as safely.
+    #[must_use]
+    pub fn dpop(self, key: impl Signer + Send + Sync + 'static) -> Self {
+        Self { dpop: Some(Arc::new(key)), ..self }
     }
 
     /// Sets whether the client registers itself where it has no id (RFC 7591). It does by default.
@@ -255,6 +277,12 @@ impl OAuth {
         if let Some(document) = &self.metadata_document {
             setup = setup.metadata_document(document);
         }
+        if let Some(key) = &self.document_key {
+            setup = setup.document_key(&**key);
+        }
+        if let Some(key) = &self.dpop {
+            setup = setup.dpop(&**key);
+        }
         if let Some(scope) = &self.scope {
             setup = setup.scope(scope);
         }
@@ -266,7 +294,7 @@ impl OAuthClient {
     /// Creates a client with this id.
     #[must_use]
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), secret: None, issuer: None, method: None }
+        Self { id: id.into(), secret: None, issuer: None, key: None, method: None }
     }
 
     /// Sets the secret.
@@ -282,6 +310,12 @@ impl OAuthClient {
         Self { issuer: Some(issuer.into()), ..self }
     }
 
+    /// Sets the key with which it signs assertions (`private_key_jwt`), in place of a secret.
+    #[must_use]
+    pub fn key(self, key: impl Signer + Send + Sync + 'static) -> Self {
+        Self { key: Some(Arc::new(key)), ..self }
+    }
+
     /// Sets how it authenticates. Otherwise the server's metadata decides.
     #[must_use]
     pub fn method(self, method: TokenEndpointAuth) -> Self {
@@ -295,6 +329,9 @@ impl OAuthClient {
         }
         if let Some(issuer) = &self.issuer {
             client = client.issuer(issuer);
+        }
+        if let Some(key) = &self.key {
+            client = client.key(&**key);
         }
         match self.method {
             Some(method) => client.method(method),
