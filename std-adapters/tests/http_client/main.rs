@@ -1,6 +1,7 @@
 //! Tests of the asynchronous HTTP client against scripted servers: its requests, their order, and
 //! its handling of responses. Over streams in memory, in pieces of several sizes.
 
+mod authorization;
 mod cancelling;
 mod heads;
 mod hostile;

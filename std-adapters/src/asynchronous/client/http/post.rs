@@ -194,7 +194,7 @@ async fn exchange_messages(
                 return Ok(failed(HttpError::Status(404)));
             }
             tried.another_session = true;
-            within(shared.http.accept_timeout, reconnect::renew(shared, generation)).await?;
+            reconnect::renew(shared, generation, post.id()).await?;
             Ok(Next::Again)
         }
         ResponseKind::Unauthorized(_) => {

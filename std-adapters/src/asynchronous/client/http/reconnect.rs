@@ -8,12 +8,18 @@ use std::task::{Poll, Waker};
 use mcp_sansio::http::client::{Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
+use super::authorize::{Refused, Tried};
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
-use super::transport_state::{Diagnostic, TransportState};
+use super::transport_state::{Diagnostic, TransportState, within};
 
-/// Opens another session, unless that was done since the session of this generation.
-pub(super) async fn renew(shared: &TransportState, generation: u32) -> io::Result<()> {
+/// Opens another session, unless that was done since the session of this generation. `id` is that
+/// of the call that waits for it.
+pub(super) async fn renew(
+    shared: &TransportState,
+    generation: u32,
+    id: Option<&str>,
+) -> io::Result<()> {
     let is_ours = poll_fn(|cx| {
         shared.with(|state| {
             if state.generation != generation {
@@ -35,7 +41,7 @@ pub(super) async fn renew(shared: &TransportState, generation: u32) -> io::Resul
         return Ok(());
     }
     let turn = Turn(shared);
-    begin(shared).await?;
+    begin(shared, id).await?;
     shared.with(|state| {
         state.generation += 1;
         state.jobs.push(Job::Listen);
@@ -45,11 +51,11 @@ pub(super) async fn renew(shared: &TransportState, generation: u32) -> io::Resul
     Ok(())
 }
 
-async fn begin(shared: &TransportState) -> io::Result<()> {
+async fn begin(shared: &TransportState, id: Option<&str>) -> io::Result<()> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
-    let has_response = exchange(shared, &initialize).await?;
-    let accepted = exchange(shared, &initialized).await?;
+    let has_response = exchange(shared, &initialize, id).await?;
+    let accepted = exchange(shared, &initialized, id).await?;
     if has_response && accepted && shared.with(|state| state.session.revision()) == before {
         Ok(())
     } else {
@@ -58,35 +64,57 @@ async fn begin(shared: &TransportState) -> io::Result<()> {
 }
 
 /// Returns whether this message got a response, or was accepted.
-async fn exchange(shared: &TransportState, sent: &Post) -> io::Result<bool> {
+async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io::Result<bool> {
     let (post, message) = (sent.message(), sent.body());
-    let target = shared.with(|state| state.target.clone());
-    let credentials = shared.credentials("POST", &target, None).await.map_err(io::Error::other)?;
-    let (mut exchange, head) = shared.with(|state| {
-        let exchange = state.session.begin_post(&post);
-        let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head("POST", &target, length, &credentials, &mut |put| {
-            state.session.post_fields(&post, None, put).is_ok()
+    let limit = shared.http.accept_timeout;
+    let mut tried = Tried::default();
+    loop {
+        let target = shared.with(|state| state.target.clone());
+        let credentials =
+            shared.credentials("POST", &target, id).await.map_err(io::Error::other)?;
+        let (mut exchange, head) = shared.with(|state| {
+            let exchange = state.session.begin_post(&post);
+            let length = BodyLength::Known(message.len() as u64);
+            let head = shared.head("POST", &target, length, &credentials, &mut |put| {
+                state.session.post_fields(&post, None, put).is_ok()
+            });
+            (exchange, head)
         });
-        (exchange, head)
-    });
-    let mut wire = shared.send("POST", &head.map_err(io::Error::other)?, message).await?;
-    let got = match wire
-        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
-        .await?
-    {
-        ResponseKind::Message => read(shared, wire, &mut exchange, To::Us).await?,
-        ResponseKind::EventStream => follow(shared, wire, &mut exchange, To::Us).await?,
-        ResponseKind::Accepted => {
+        let head = head.map_err(io::Error::other)?;
+        let answered = async {
+            let mut wire = shared.send("POST", &head, message).await?;
+            let response = wire.head(|head| {
+                shared.observed(head);
+                let kind =
+                    shared.with(|state| state.session.classify_response(&mut exchange, head));
+                (kind, Refused::of(head, &credentials))
+            });
+            let response = response.await?;
+            Ok((wire, response))
+        };
+        let (wire, (kind, refused)) = within(limit, answered).await?;
+        let got = match kind {
+            ResponseKind::Message => {
+                within(limit, read(shared, wire, &mut exchange, To::Us)).await?
+            }
+            ResponseKind::EventStream => {
+                within(limit, follow(shared, wire, &mut exchange, To::Us)).await?
+            }
+            kind => {
+                shared.drain(wire).await;
+                let Some(refused) = refused else { return Ok(kind == ResponseKind::Accepted) };
+                let again = shared.reauthorize(&refused, &mut tried, id).await;
+                if again.map_err(io::Error::other)? {
+                    continue;
+                }
+                return Ok(false);
+            }
+        };
+        if let Some(wire) = got.wire {
             shared.drain(wire).await;
-            return Ok(true);
         }
-        _ => return Ok(false),
-    };
-    if let Some(wire) = got.wire {
-        shared.drain(wire).await;
+        return Ok(got.is_over);
     }
-    Ok(got.is_over)
 }
 
 fn ended() -> io::Error {

@@ -1,0 +1,177 @@
+//! Credentials of requests: each has them, one that is refused gets others, and time stands still
+//! until then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::future;
+use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
+use serde_json::json;
+
+use crate::scene::{Response, Seen, call, initialized, legacy, modern, play_with};
+use crate::{CHUNKS, LEGACY, MODERN};
+
+fn unauthorized() -> Response {
+    Response::status(401).field("WWW-Authenticate", "Bearer")
+}
+
+#[test]
+fn auth_92_auth_102_each_request_has_the_token_and_a_refused_stream_gets_another() {
+    for chunk in CHUNKS {
+        let answer = |seen: &Seen| match (seen.method.as_str(), seen.field("authorization")) {
+            (_, None) => unauthorized(),
+            // The stream wants a newer one.
+            ("GET", Some("Bearer t-1")) => unauthorized(),
+            ("GET", _) => Response::events("").hold(),
+            _ if seen.message() == "initialize" => {
+                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+            }
+            _ => legacy(seen),
+        };
+        let tokens = AtomicU32::new(0);
+        let played = play_with(
+            Connector::new(&LEGACY),
+            |http| {
+                http.authorize(move |_| {
+                    let token = tokens.fetch_add(1, Ordering::Relaxed) + 1;
+                    async move { Some(format!("t-{token}")) }
+                })
+            },
+            chunk,
+            answer,
+            async |client| {
+                call(&client, "a", &json!({})).await?;
+                Timer::after(Duration::from_millis(20)).await;
+                call(&client, "b", &json!({})).await
+            },
+        );
+        assert_eq!(played.result.unwrap(), "called");
+        let tokens = |method: &str| -> Vec<_> {
+            let all = played.seen.iter().filter(|seen| seen.method == method);
+            all.map(|seen| seen.field("authorization").unwrap_or("none")).collect()
+        };
+        assert_eq!(tokens("GET"), ["Bearer t-1", "Bearer t-2"]);
+        assert_eq!(tokens("DELETE"), ["Bearer t-2"]);
+        assert_eq!(tokens("POST").iter().filter(|token| **token == "none").count(), 1);
+        assert_eq!(tokens("POST").last(), Some(&"Bearer t-2"));
+    }
+}
+
+#[test]
+fn auth_89_calls_that_are_refused_at_once_ask_for_one_token() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let played = play_with(
+        Connector::new(&MODERN),
+        |http| {
+            http.bearer("old").authorize(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+                async { Some("new".to_owned()) }
+            })
+        },
+        1 << 16,
+        |seen| match (seen.message(), seen.field("authorization")) {
+            ("tools/call", Some("Bearer old")) => unauthorized(),
+            _ => modern(seen),
+        },
+        async |client| {
+            let arguments = json!({});
+            let one = call(&client, "a", &arguments);
+            let two = call(&client, "b", &arguments);
+            future::zip(one, two).await
+        },
+    );
+    assert!(played.result.0.is_ok() && played.result.1.is_ok());
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    let refused = |seen: &&Seen| {
+        seen.message() == "tools/call" && seen.field("authorization") == Some("Bearer old")
+    };
+    assert_eq!(played.seen.iter().filter(refused).count(), 2);
+}
+
+#[test]
+fn a_call_does_not_time_out_while_a_person_logs_in_and_does_afterwards() {
+    for (is_silent, takes) in [(false, 300), (true, 300)] {
+        let played = play_with(
+            Connector::new(&MODERN),
+            |http| {
+                http.bearer("old").authorize(move |_| async move {
+                    Timer::after(Duration::from_millis(takes)).await;
+                    Some("new".to_owned())
+                })
+            },
+            1 << 16,
+            move |seen| match (seen.message(), seen.field("authorization")) {
+                ("x", Some("Bearer old")) => unauthorized(),
+                ("x", _) if is_silent => Response::silence(),
+                _ => modern(seen),
+            },
+            async |client| {
+                let options = CallOptions::new().timeout(Duration::from_millis(100));
+                let begun = std::time::Instant::now();
+                let called = client.request("x", &RawJson::EMPTY, options).await;
+                (called, begun.elapsed())
+            },
+        );
+        let (called, took) = played.result;
+        assert!(took >= Duration::from_millis(takes), "{took:?}");
+        assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
+        assert_eq!(called.is_ok(), !is_silent, "{called:?}");
+        // What is left of its time after the login is what it had before.
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    }
+}
+
+#[test]
+fn auth_20_auth_100_a_second_refusal_is_reported_with_all_challenges() {
+    let played = play_with(
+        Connector::new(&MODERN),
+        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
+        1 << 16,
+        |seen| match seen.message() {
+            "tools/call" => unauthorized().field("WWW-Authenticate", "DPoP algs=\"ES256\""),
+            _ => modern(seen),
+        },
+        async |client| call(&client, "a", &json!({})).await,
+    );
+    let Err(CallError::Http(HttpError::Unauthorized { status: 401, challenge })) = played.result
+    else {
+        panic!("{:?}", played.result)
+    };
+    assert_eq!(challenge, "Bearer, DPoP algs=\"ES256\"");
+    assert_eq!(played.seen.iter().filter(|seen| seen.message() == "tools/call").count(), 2);
+}
+
+#[test]
+fn auth_102_a_session_that_is_opened_again_may_want_another_token() {
+    let mut sessions = 0;
+    let answer = move |seen: &Seen| {
+        let session = seen.field("mcp-session-id").map(str::to_owned);
+        match (seen.message(), seen.field("authorization"), session.as_deref()) {
+            // The server starts anew before the second session, and knows no token of the first.
+            ("initialize", Some("Bearer old"), _) if sessions == 1 => unauthorized(),
+            ("initialize", ..) => {
+                sessions += 1;
+                let id = format!("s-{sessions}");
+                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &id)
+            }
+            ("tools/call", _, Some("s-1")) => Response::status(404),
+            _ => legacy(seen),
+        }
+    };
+    let played = play_with(
+        Connector::new(&LEGACY),
+        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
+        1 << 16,
+        answer,
+        async |client| call(&client, "a", &json!({})).await,
+    );
+    assert_eq!(played.result.unwrap(), "called");
+    let calls = played.seen.iter().filter(|seen| seen.message() == "tools/call");
+    let calls: Vec<_> =
+        calls.map(|seen| (seen.field("mcp-session-id"), seen.field("authorization"))).collect();
+    assert_eq!(calls, [(Some("s-1"), Some("Bearer old")), (Some("s-2"), Some("Bearer new"))]);
+}
