@@ -7,6 +7,8 @@ mod heads;
 mod hostile;
 #[path = "../asynchronous/hostile_stream.rs"]
 mod hostile_stream;
+#[cfg(feature = "oauth")]
+mod logins;
 mod older;
 mod opening;
 #[path = "../asynchronous/pipe.rs"]

@@ -204,7 +204,8 @@ impl Connect for World {
     type Stream = Pipe;
 
     async fn connect(&self, dial: Dial) -> std::io::Result<Pipe> {
-        assert_eq!((dial.host.as_str(), dial.port, dial.is_secure), ("server", 80, false));
+        let port = if dial.is_secure { 443 } else { 80 };
+        assert_eq!((dial.host.as_str(), dial.port), ("server", port));
         self.dials.lock().unwrap().push(format!("{:?} {}", dial.purpose, dial.url));
         let (ours, theirs) = pipe(1 << 16, self.chunk);
         self.executor.spawn(serve(theirs, self.clone())).detach();
@@ -230,7 +231,9 @@ async fn serve(mut pipe: Pipe, world: World) {
             Some(Part::End) => {
                 let mut seen = seen.take().unwrap();
                 assert_eq!(seen.field("host"), Some("server"));
-                if !body.is_empty() {
+                if seen.field("content-type") == Some("application/x-www-form-urlencoded") {
+                    seen.body = Value::String(String::from_utf8(body.clone()).unwrap());
+                } else if !body.is_empty() {
                     seen.body = serde_json::from_slice(&body).expect("a body is a message");
                     assert!(seen.body.is_object(), "the body must be one message, not a batch");
                 }
@@ -316,6 +319,18 @@ pub(crate) fn play_with<R>(
     answer: impl FnMut(&Seen) -> Response + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
+    play_at("http://server/mcp", connector, set, chunk, answer, work)
+}
+
+/// Does the same at this URL. There is no TLS.
+pub(crate) fn play_at<R>(
+    url: &str,
+    connector: Connector,
+    set: impl FnOnce(HttpTransport) -> HttpTransport,
+    chunk: usize,
+    answer: impl FnMut(&Seen) -> Response + Send + 'static,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> Played<R> {
     let world = World {
         executor: Arc::new(Executor::new()),
         log: Arc::default(),
@@ -325,7 +340,7 @@ pub(crate) fn play_with<R>(
     };
     let notices = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&notices);
-    let http = HttpTransport::with_connector("http://server/mcp", world.clone()).unwrap();
+    let http = HttpTransport::with_connector(url, world.clone()).unwrap();
     let http = http.on_diagnostic(move |notice| kept.lock().unwrap().push(notice.to_string()));
     let stream = set(http);
     let executor = Arc::clone(&world.executor);

@@ -1,0 +1,200 @@
+//! Logins of the client: one for all requests that wait for it, in the time of the person.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::future;
+use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
+use serde_json::json;
+
+use crate::scene::{Response, Seen, call, modern, play_at};
+use crate::{CHUNKS, MODERN};
+
+const URL: &str = "https://server/mcp";
+
+/// A person who permits everything, or what else is `said`, after some time.
+#[derive(Clone)]
+struct Person {
+    takes: Duration,
+    said: &'static str,
+    pages: Arc<AtomicU32>,
+    closed: Arc<AtomicU32>,
+}
+
+/// A page that is open.
+struct Page(Arc<AtomicU32>);
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Person {
+    fn new(takes: u64, said: &'static str) -> Self {
+        let takes = Duration::from_millis(takes);
+        Self { takes, said, pages: Arc::default(), closed: Arc::default() }
+    }
+
+    fn pages(&self) -> u32 {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    fn at(&self) -> impl FnOnce(HttpTransport) -> HttpTransport + use<> {
+        let oauth = OAuth::new("client").browser(self.clone());
+        |http| http.oauth(oauth)
+    }
+}
+
+impl Browser for Person {
+    fn redirect_uri(&self, _: Option<&str>) -> io::Result<String> {
+        Ok("http://127.0.0.1:4000/callback".into())
+    }
+
+    async fn show(&self, url: String) -> io::Result<String> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        let _page = Page(Arc::clone(&self.closed));
+        Timer::after(self.takes).await;
+        let state = url.split(['?', '&']).find(|part| part.starts_with("state="));
+        Ok(format!("{}&{}", self.said, state.expect("a state")))
+    }
+}
+
+/// A server whose tokens are `t-1`, `t-2`, ..., and its authorization server.
+fn protected(
+    mut mcp: impl FnMut(&Seen) -> Response + Send,
+) -> impl FnMut(&Seen) -> Response + Send {
+    let mut tokens = 0;
+    move |seen| match seen.target.as_str() {
+        "/.well-known/oauth-protected-resource/mcp" => {
+            Response::json(&json!({"resource": URL, "authorization_servers": ["https://server"]}))
+        }
+        "/.well-known/oauth-authorization-server" => Response::json(&json!({
+            "issuer": "https://server",
+            "authorization_endpoint": "https://server/authorize",
+            "token_endpoint": "https://server/token",
+            "registration_endpoint": "https://server/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+        })),
+        "/register" => Response::json(&json!({"client_id": "client-1"})),
+        "/token" => {
+            tokens += 1;
+            let token = format!("t-{tokens}");
+            Response::json(&json!({"access_token": token, "token_type": "Bearer"}))
+        }
+        _ => mcp(seen),
+    }
+}
+
+/// Calls need a token, the rest does not.
+fn calls(seen: &Seen) -> Response {
+    match (seen.message(), seen.field("authorization")) {
+        ("tools/call", None) => Response::status(401).field("WWW-Authenticate", "Bearer"),
+        _ => modern(seen),
+    }
+}
+
+#[test]
+fn auth_94_auth_100_calls_that_are_refused_at_once_lead_to_one_login() {
+    for chunk in CHUNKS {
+        let person = Person::new(20, "code=c-1");
+        let connector = Connector::new(&MODERN);
+        let played =
+            play_at(URL, connector, person.at(), chunk, protected(calls), async |client| {
+                let arguments = json!({});
+                let one = call(&client, "a", &arguments);
+                let two = call(&client, "b", &arguments);
+                let both = future::zip(one, two).await;
+                (both, call(&client, "c", &arguments).await)
+            });
+        let ((one, two), three) = played.result;
+        assert!(one.is_ok() && two.is_ok() && three.is_ok());
+        assert_eq!(person.pages(), 1);
+        let to = |target: &str| played.seen.iter().filter(|seen| seen.target == target).count();
+        assert_eq!((to("/register"), to("/token")), (1, 1));
+        // Tokens go to the server alone.
+        let (theirs, others): (Vec<_>, Vec<_>) =
+            played.seen.iter().partition(|seen| seen.target == "/mcp");
+        assert!(others.iter().all(|seen| seen.field("authorization").is_none()));
+        assert_eq!(theirs.last().unwrap().field("authorization"), Some("Bearer t-1"));
+    }
+}
+
+#[test]
+fn auth_95_calls_that_want_more_scope_at_once_lead_to_one_more_page() {
+    let person = Person::new(20, "code=c-1");
+    let mcp = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        (_, None) => Response::status(401).field("WWW-Authenticate", "Bearer scope=\"read\""),
+        ("tools/call", Some("Bearer t-1")) => Response::status(403)
+            .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"write\""),
+        _ => modern(seen),
+    };
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
+        let arguments = json!({});
+        let one = call(&client, "a", &arguments);
+        let two = call(&client, "b", &arguments);
+        future::zip(one, two).await
+    });
+    assert!(played.result.0.is_ok() && played.result.1.is_ok(), "{:?}", played.result);
+    assert_eq!(person.pages(), 2);
+}
+
+#[test]
+fn a_login_takes_its_time_and_a_call_has_its_own_afterwards() {
+    let person = Person::new(300, "code=c-1");
+    let mcp = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        ("x", None) => Response::status(401),
+        _ => modern(seen),
+    };
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
+        let options = CallOptions::new().timeout(Duration::from_millis(150));
+        client.request("x", &RawJson::EMPTY, options).await.is_ok()
+    });
+    assert!(played.result);
+    assert_eq!(person.pages(), 1);
+}
+
+#[test]
+fn a_login_ends_with_the_last_call_that_waits_for_it_and_another_begins_anew() {
+    let person = Person::new(200, "code=c-1");
+    let connector = Connector::new(&MODERN);
+    let watched = person.clone();
+    let played =
+        play_at(URL, connector, person.at(), 1 << 16, protected(calls), async move |client| {
+            let arguments = json!({});
+            let one = call(&client, "a", &arguments);
+            let impatient = async {
+                Timer::after(Duration::from_millis(100)).await;
+                Err(CallError::Closed)
+            };
+            assert!(future::or(one, impatient).await.is_err());
+            Timer::after(Duration::from_millis(20)).await;
+            let counts = (watched.pages(), watched.closed.load(Ordering::Relaxed));
+            (counts, call(&client, "b", &arguments).await)
+        });
+    assert_eq!(played.result.0, (1, 1));
+    assert_eq!(played.result.1.unwrap(), "called");
+    assert_eq!(person.pages(), 2);
+}
+
+#[test]
+fn auth_79_auth_93_a_call_says_why_the_login_failed_and_nothing_secret() {
+    let person = Person::new(0, "error=access_denied");
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, person.at(), 1 << 16, protected(calls), async |client| {
+        call(&client, "a", &json!({})).await
+    });
+    let Err(CallError::Http(HttpError::NotAuthorized(why))) = played.result else {
+        panic!("{:?}", played.result)
+    };
+    assert!(why.contains("denied") && !why.contains("state="), "{why}");
+}
