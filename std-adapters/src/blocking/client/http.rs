@@ -28,6 +28,15 @@ impl BlockingHttpTransport {
         Self { http, engine: None }
     }
 
+    /// Logs in now, before connecting, also if there is a login already.
+    ///
+    /// # Errors
+    /// As [`HttpTransport::login`].
+    #[cfg(feature = "oauth")]
+    pub fn login(&self) -> io::Result<()> {
+        async_io::block_on(self.http.login())
+    }
+
     /// Returns how many sessions have begun in place of others.
     #[cfg(feature = "tasks")]
     pub(super) fn sessions(&self) -> u32 {
