@@ -29,7 +29,7 @@ const PROVIDERS = {
     jwt: { alg: 'RS256' },
     lenient: { alg: 'RS256', anyScope: true }, // clients may ask for more scopes than they registered with
     opaque: { accessTokenFormat: 'opaque' },
-    short: { alg: 'EdDSA', seconds: 20 }, // due for a refresh as soon as it is there
+    short: { alg: 'EdDSA', seconds: 4 }, // clients renew such a token after two
     nonce: { alg: 'ES256', requireNonce: true },
 };
 
@@ -99,6 +99,7 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
         oidc.on(event, ({ oidc: { client, params, entities } }) => report(name, event, {
             client: client?.clientId,
             grant: params?.grant_type,
+            renewable: entities?.RefreshToken !== undefined,
             scope: entities?.AccessToken?.scope ?? entities?.ClientCredentials?.scope,
             bound: (entities?.AccessToken ?? entities?.ClientCredentials)?.jkt !== undefined,
         }));

@@ -182,8 +182,9 @@ impl Authorization<'_> {
     pub(super) fn write_registration(&mut self) -> Result<()> {
         let (issuer, flags) = (self.flow.issuer, self.server_flags());
         let name = self.setup.client_name;
-        // A client that people have on their machines keeps no secret.
-        let method = [TokenEndpointAuth::None, TokenEndpointAuth::Basic, TokenEndpointAuth::Post]
+        // A client that people have on their machines keeps no secret. `client_secret_basic` comes
+        // last: servers on the official Python SDK want the id in the body beside it.
+        let method = [TokenEndpointAuth::None, TokenEndpointAuth::Post, TokenEndpointAuth::Basic]
             .into_iter()
             .find(|method| flags.lists(*method))
             .unwrap_or(TokenEndpointAuth::None);

@@ -3,7 +3,7 @@
     protected_python.py --http PORT
 
 `whoami` says whose token the call came with. There is no consent page: each authorization is granted at once. An access
-token of the client name `brief` ends after 20 seconds.
+token of the client name `brief` ends after 4 seconds.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Authorization:
         return self.issue(client, scopes, refresh_token.resource)
 
     def issue(self, client: Any, scopes: list[str], resource: str | None) -> OAuthToken:
-        seconds = 20 if client.client_name == "brief" else 600
+        seconds = 4 if client.client_name == "brief" else 600
         common = {"client_id": client.client_id, "scopes": scopes, "resource": resource, "subject": "alice"}
         access = AccessToken(token=secrets.token_urlsafe(32), expires_at=int(time.time()) + seconds, **common)
         refresh = RefreshToken(token=secrets.token_urlsafe(32), **common)

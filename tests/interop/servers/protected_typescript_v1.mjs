@@ -3,7 +3,7 @@
 //   node protected_typescript_v1.mjs --http PORT
 //
 // `whoami` says whose token the call came with. There is no consent page: each authorization is granted at once. An
-// access token of the client name `brief` ends after 20 seconds.
+// access token of the client name `brief` ends after 4 seconds.
 import { randomUUID } from 'node:crypto';
 
 import { InvalidGrantError, InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
@@ -63,7 +63,7 @@ class Authorization {
 
     #issue(client, { scopes, resource }) {
         const [token, refreshToken] = [randomUUID(), randomUUID()];
-        const seconds = client.client_name === 'brief' ? 20 : 600;
+        const seconds = client.client_name === 'brief' ? 4 : 600;
         const expiresAt = Math.floor(Date.now() / 1000) + seconds;
         this.access.set(token, { token, clientId: client.client_id, scopes, resource, expiresAt, extra: { subject: 'alice' } });
         this.refresh.set(refreshToken, { scopes, resource });

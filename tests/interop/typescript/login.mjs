@@ -132,4 +132,14 @@ await trial('refreshes when its token is refused', async () => {
     same(login.asked, asked);
     if (login.kept.tokens.refresh_token === before) throw new Error('the refresh token was not replaced');
 });
+await trial('proves that it has the key of its tokens', async () => {
+    const metadata = await (await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))).json();
+    if (!metadata.dpop_signing_alg_values_supported) throw new NotOffered('the server takes no proofs');
+    if (DpopSession === undefined) throw new NotOffered('this SDK makes no proofs');
+    const bound = new Login(true);
+    isAlice(await bound.call('whoami'));
+    same(bound.kept.tokens.token_type, 'DPoP');
+    isAlice(await bound.call('whoami'));
+    same(bound.asked, 1);
+});
 process.exit(failed ? 1 : 0);
