@@ -266,7 +266,7 @@ fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
 }
 
 #[test]
-fn auth_110_keys_come_over_tls_or_from_this_machine() {
+fn auth_108_keys_come_over_tls_or_from_this_machine() {
     let plain = "http://auth.example.com";
     let jwt = Jwt::new(plain, AUDIENCE).connector(Server::default().connector());
     assert!(block_on(jwt.fetch_keys()).is_err());
