@@ -392,3 +392,86 @@ impl fmt::Display for DocumentError {
 }
 
 impl core::error::Error for DocumentError {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn auth_24_documents_of_both_kinds_are_read() {
+        let metadata = ServerMetadata::parse(
+            br#" {"issuer":"https:\/\/as.test","token_endpoint":"https://as.test/t",
+            "code_challenge_methods_supported":["plain","S256"],"scopes_supported":["a",1,"b c","d"],
+            "authorization_response_iss_parameter_supported":true,"registration_endpoint":null,
+            "x":{"issuer":"https://evil.test"}} "#,
+        )
+        .unwrap();
+        assert!(metadata.is_of_issuer("https://as.test"));
+        assert_eq!(metadata.token_endpoint().unwrap(), "https://as.test/t");
+        assert!(metadata.registration_endpoint().is_none());
+        assert!(metadata.authorization_endpoint().is_none());
+        assert!(metadata.code_challenge_methods_supported().contains("S256"));
+        assert!(!metadata.code_challenge_methods_supported().contains("s256"));
+        assert!(metadata.sends_issuer() && !metadata.supports_client_id_metadata_document());
+        assert!(!metadata.grant_types_supported().is_present());
+        assert_eq!(metadata.scopes_supported().to_string(), "a d");
+        let resource = ResourceMetadata::parse(
+            br#"{"resource":"https://rs.test/mcp","authorization_servers":[],"resource_name":"R",
+            "dpop_bound_access_tokens_required":true,"dpop_signing_alg_values_supported":["ES256"]}"#,
+        )
+        .unwrap();
+        assert_eq!(resource.resource(), "https://rs.test/mcp");
+        let servers = resource.authorization_servers();
+        assert!(servers.is_present() && servers.iter().next().is_none());
+        assert!(!resource.scopes_supported().is_present());
+        assert!(resource.requires_dpop() && resource.dpop_signing_algs().contains("ES256"));
+        assert_eq!(resource.resource_name().unwrap(), "R");
+    }
+
+    #[test]
+    fn auth_29_auth_30_an_issuer_is_compared_byte_for_byte() {
+        let metadata = ServerMetadata::parse(br#"{"issuer":"https://as.test/a"}"#).unwrap();
+        for other in [
+            "https://as.test/a/",
+            "https://AS.test/a",
+            "https://as.test:443/a",
+            "https://as.test",
+            "https://as.test/%61",
+            "",
+            "http://as.test/a",
+        ] {
+            assert!(!metadata.is_of_issuer(other), "{other}");
+        }
+        assert!(metadata.is_of_issuer("https://as.test/a"));
+    }
+
+    #[test]
+    fn auth_28_a_page_is_no_document_and_a_bad_document_is_an_error() {
+        for page in [&b"<!doctype html>"[..], b"", b"[]", b"\"x\"", b"{} {}", b"{\"a\":", b"\xff{}"]
+        {
+            assert_eq!(ServerMetadata::parse(page).unwrap_err(), DocumentError::NotAnObject);
+            assert_eq!(ResourceMetadata::parse(page).unwrap_err(), DocumentError::NotAnObject);
+        }
+        for (document, error) in [
+            (r#"{}"#, DocumentError::Missing("issuer")),
+            (r#"{"issuer":null}"#, DocumentError::Missing("issuer")),
+            (r#"{"issuer":1}"#, DocumentError::Invalid("issuer")),
+            (r#"{"issuer":["a"]}"#, DocumentError::Invalid("issuer")),
+            (r#"{"issuer":"a","issuer":"b"}"#, DocumentError::Doubled("issuer")),
+            (r#"{"issuer":"a","\u0069ssuer":null}"#, DocumentError::Doubled("issuer")),
+            (r#"{"issuer":"a","jwks_uri":{}}"#, DocumentError::Invalid("jwks_uri")),
+            (
+                r#"{"issuer":"a","scopes_supported":"b"}"#,
+                DocumentError::Invalid("scopes_supported"),
+            ),
+        ] {
+            let read = ServerMetadata::parse(document.as_bytes());
+            assert_eq!(read.unwrap_err(), error, "{document}");
+        }
+        assert_eq!(ResourceMetadata::parse(b"{}").unwrap_err(), DocumentError::Missing("resource"));
+    }
+}

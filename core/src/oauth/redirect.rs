@@ -116,3 +116,75 @@ impl fmt::Display for RedirectError {
 }
 
 impl core::error::Error for RedirectError {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::{String, ToString as _};
+
+    use super::*;
+
+    fn check(query: &str, sends_issuer: bool) -> Result<String, RedirectError> {
+        let answer = RedirectAnswer::parse(query)?;
+        answer.check("st", "https://as.test/a", sends_issuer).map(|outcome| match outcome {
+            RedirectOutcome::Code(code) => code.to_string(),
+            RedirectOutcome::Error { error, description } => {
+                std::format!("{error}: {}", description.unwrap_or(Encoded::new("")))
+            }
+        })
+    }
+
+    #[test]
+    fn auth_72_auth_73_auth_74_auth_75_the_issuer_is_compared_byte_for_byte() {
+        use RedirectError::{NoIssuer, OtherIssuer};
+        let rows: [(&str, [Result<&str, RedirectError>; 2]); 9] = [
+            // Advertised, and not.
+            ("iss=https%3A%2F%2Fas.test%2Fa", [Ok("c"), Ok("c")]),
+            ("iss=https://as.test/a", [Ok("c"), Ok("c")]),
+            ("x=y", [Err(NoIssuer), Ok("c")]),
+            ("iss=https://as.test/a/", [Err(OtherIssuer); 2]),
+            ("iss=https://AS.test/a", [Err(OtherIssuer); 2]),
+            ("iss=https://as.test:443/a", [Err(OtherIssuer); 2]),
+            ("iss=https://as.test/%2561", [Err(OtherIssuer); 2]),
+            ("iss=https://evil.test/a", [Err(OtherIssuer); 2]),
+            ("iss=", [Err(OtherIssuer); 2]),
+        ];
+        for (parameter, expected) in rows {
+            let query = std::format!("code=c&state=st&{parameter}");
+            for (sends_issuer, expected) in [true, false].into_iter().zip(expected) {
+                assert_eq!(check(&query, sends_issuer), expected.map(String::from), "{query}");
+            }
+        }
+    }
+
+    #[test]
+    fn auth_61_auth_77_auth_78_state_comes_first_then_the_issuer_then_the_rest() {
+        for (query, expected) in [
+            ("code=c&state=other&iss=https://evil.test", RedirectError::State),
+            ("code=c", RedirectError::State),
+            ("code=c&state=", RedirectError::State),
+            ("code=c&state=st+", RedirectError::State),
+            ("error=e&state=other", RedirectError::State),
+            ("error=e&state=st&iss=https://evil.test", RedirectError::OtherIssuer),
+            ("state=st", RedirectError::Incomplete),
+            ("state=st&code=", RedirectError::Incomplete),
+            ("state=st&code=c&error=e", RedirectError::Incomplete),
+            ("state=st&code=c&code=d", RedirectError::Doubled("code")),
+            ("state=st&%63ode=c&code=c", RedirectError::Doubled("code")),
+            ("state=st&state=st&code=c", RedirectError::Doubled("state")),
+            ("state=st&code=c&iss=a&iss=b", RedirectError::Doubled("iss")),
+            ("", RedirectError::State),
+        ] {
+            assert_eq!(check(query, false), Err(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn auth_79_an_error_is_told_with_its_code() {
+        assert_eq!(
+            check("error=access_denied&error_description=no+thanks&state=st", false).as_deref(),
+            Ok("access_denied: no thanks")
+        );
+    }
+}

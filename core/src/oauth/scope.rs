@@ -90,3 +90,57 @@ pub(super) fn write_tokens<'t>(
         f.write_str(token)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::{String, ToString as _};
+
+    use super::*;
+
+    #[test]
+    fn auth_96_a_step_up_asks_for_the_union() {
+        for (asked, challenge, expected) in [
+            ("a b", "c", "a b c"),
+            ("a b", "b a", "a b"),
+            ("", "a", "a"),
+            ("a", "", "a"),
+            ("a", "ab A", "a ab A"),
+            ("", "", ""),
+        ] {
+            assert_eq!(union(asked, challenge).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn auth_65_auth_66_offline_access_is_asked_for_where_it_is_offered() {
+        for (scope, is_offered, expected) in [
+            ("a", true, "a offline_access"),
+            ("offline_access a", true, "a offline_access"),
+            ("a offline_access", false, "a"),
+            ("a", false, "a"),
+            ("", true, "offline_access"),
+        ] {
+            assert_eq!(with_offline_access(scope, is_offered).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn scopes_are_compared_as_sets() {
+        assert!(contains_all("a b c", "c a") && contains_all("a", "") && contains_all("", ""));
+        assert!(!contains_all("a b", "a c") && !contains_all("ab", "a") && !contains_all("", "a"));
+    }
+
+    #[test]
+    fn auth_114_a_scope_has_only_what_can_stand_in_a_challenge() {
+        for scope in ["a", "files:read https://a/b#c", "!#[]~"] {
+            assert!(is_valid(scope), "{scope}");
+        }
+        for scope in ["", " ", "a  b", " a", "a ", "a\tb", "a\r\nb", "\"", "\\", "\u{e9}", "\0"] {
+            assert!(!is_valid(scope), "{scope:?}");
+        }
+        let long: String = (0..MAX_SCOPE).map(|_| 'a').collect();
+        assert!(is_valid(&long) && !is_valid(&(long + "a")));
+    }
+}

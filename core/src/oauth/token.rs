@@ -187,3 +187,83 @@ impl<I: Iterator<Item = char>> Bounded<I> {
         if self.0.next().is_some() { f.write_str("...") } else { Ok(()) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn auth_82_auth_83_auth_84_a_token_response_is_read() {
+        for (members, token_type, expires_in, scope) in [
+            (r#""token_type":"bearer""#, Some(TokenType::Bearer), None, None),
+            (
+                r#""token_type":"DPOP","expires_in":3600,"scope":"a b""#,
+                Some(TokenType::Dpop),
+                Some(3600),
+                Some("a b"),
+            ),
+            (r#""token_type":"MAC","expires_in":"60""#, None, Some(60), None),
+            (r#""token_type":"N_A","expires_in":null,"scope":"""#, None, None, Some("")),
+        ] {
+            let body = format!(r#"{{"access_token":"t","refresh_token":"",{members}}}"#);
+            let token = TokenResponse::parse(body.as_bytes()).unwrap();
+            assert_eq!(token.token_type(), token_type, "{body}");
+            assert_eq!(token.expires_in(), expires_in, "{body}");
+            assert_eq!(token.scope().map(|scope| scope.to_string()).as_deref(), scope);
+            assert!(token.refresh_token().is_none());
+        }
+    }
+
+    #[test]
+    fn auth_114_a_token_that_cannot_stand_in_a_field_is_refused() {
+        for token in ["", "a b", r"a\r\nX: y", r"a\u0000", "\u{e9}", r"\u007f"] {
+            let body = format!(r#"{{"access_token":"{token}","token_type":"Bearer"}}"#);
+            assert_eq!(
+                TokenResponse::parse(body.as_bytes()).unwrap_err(),
+                DocumentError::Invalid("access_token"),
+                "{token}"
+            );
+        }
+        for (body, error) in [
+            (r#"{"token_type":"Bearer"}"#, DocumentError::Missing("access_token")),
+            (r#"{"access_token":"a"}"#, DocumentError::Missing("token_type")),
+            (
+                r#"{"access_token":"a","access_token":"b","token_type":"Bearer"}"#,
+                DocumentError::Doubled("access_token"),
+            ),
+        ] {
+            assert_eq!(TokenResponse::parse(body.as_bytes()).unwrap_err(), error);
+        }
+    }
+
+    #[test]
+    fn auth_93_tokens_are_not_shown() {
+        let body = br#"{"access_token":"s3","refresh_token":"s3","id_token":"s3",
+            "token_type":"Bearer"}"#;
+        let shown = format!("{:?}", TokenResponse::parse(body).unwrap());
+        assert!(shown.contains("Bearer") && !shown.contains("s3"), "{shown}");
+    }
+
+    #[test]
+    fn auth_43_an_error_is_told_in_bounds_and_is_harmless() {
+        let long: std::string::String = (0..1000).map(|_| 'x').collect();
+        let body =
+            format!(r#"{{"error":"bad\u001b[2J","error_description":"a\r\nb{long}","x":1}}"#);
+        let error = OAuthError::parse(body.as_bytes()).unwrap();
+        let shown = error.to_string();
+        assert!(
+            shown.starts_with(r"bad\u001b[2J: a\r\nbxxx") && shown.ends_with("x..."),
+            "{shown}"
+        );
+        assert!(shown.len() < 350);
+        assert_eq!(error.code(), "bad\u{1b}[2J");
+        for body in [&b"oops"[..], b"{}", br#"{"error":1}"#, br#"{"error":"a","error":"b"}"#] {
+            assert!(OAuthError::parse(body).is_none());
+        }
+    }
+}

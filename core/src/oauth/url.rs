@@ -267,3 +267,176 @@ pub fn resource_matches(resource: &str, endpoint: &str) -> bool {
 fn without_slash(path: &str) -> &str {
     path.strip_suffix('/').unwrap_or(path)
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn auth_111_only_plain_http_urls_are_taken() {
+        for (text, origin, path, query) in [
+            ("https://a.example", "https://a.example", "", None),
+            ("https://a.example/", "https://a.example", "/", None),
+            ("HTTPS://A.example:8443/x?y=z&w", "HTTPS://A.example:8443", "/x", Some("y=z&w")),
+            ("http://[::1]:80/m?", "http://[::1]:80", "/m", Some("")),
+            ("https://a//b%2f..;c=d,e/@:", "https://a", "//b%2f..;c=d,e/@:", None),
+        ] {
+            let url = Url::parse(text).unwrap();
+            assert_eq!((url.origin_text(), url.path(), url.query()), (origin, path, query));
+            assert_eq!(url.as_str(), text);
+        }
+        for (text, error) in [
+            ("https://a/#f", UrlError::Fragment),
+            ("https://a#", UrlError::Fragment),
+            ("https://user@a/", UrlError::Authority),
+            ("https://user:pass@a/", UrlError::Authority),
+            ("https://a:b@c", UrlError::Authority),
+            ("https:///a", UrlError::Authority),
+            ("https://1.2.3.4.5/", UrlError::Authority),
+            ("https://256.1/", UrlError::Authority),
+            ("https://[::1::]/", UrlError::Authority),
+            ("https://[1.2.3.4]/", UrlError::Authority),
+            ("https://[::1]a/", UrlError::Authority),
+            ("https://a%2eb/", UrlError::Authority),
+            ("javascript:alert(1)", UrlError::Scheme),
+            ("file:///etc/passwd", UrlError::Scheme),
+            ("data:text/html,x", UrlError::Scheme),
+            ("//a/", UrlError::Scheme),
+            ("/a", UrlError::Scheme),
+            ("", UrlError::Scheme),
+            ("https://a/b c", UrlError::Characters),
+            (" https://a/", UrlError::Characters),
+            ("https://a/\r\nX: y", UrlError::Characters),
+            ("https://a\\@b/", UrlError::Characters),
+            ("https://a/\"><script>", UrlError::Characters),
+            ("https://a/`id`", UrlError::Characters),
+            ("https://\u{e9}/", UrlError::Characters),
+        ] {
+            assert_eq!(Url::parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn auth_108_auth_111_urls_are_https_or_lead_to_this_machine() {
+        let closed = UrlRules::new();
+        let (loopback, inner) = (closed.loopback_http(true), closed.inner_addresses(true));
+        let (not_secure, is_inner) = (Err(UrlError::NotSecure), Err(UrlError::InnerAddress));
+        for (text, expected) in [
+            // Without more, with http to this machine, with https to inner networks.
+            ("https://as.example", [Ok(()), Ok(()), Ok(())]),
+            ("http://as.example", [not_secure; 3]),
+            ("http://localhost.example", [not_secure; 3]),
+            ("http://10.0.0.1", [not_secure; 3]),
+            ("http://127.0.0.1:80", [not_secure, Ok(()), not_secure]),
+            ("http://127.1", [not_secure, Ok(()), not_secure]),
+            ("http://[::1]", [not_secure, Ok(()), not_secure]),
+            ("http://LOCALHOST", [not_secure, Ok(()), not_secure]),
+            ("http://a.localhost.", [not_secure, Ok(()), not_secure]),
+            ("http://[::ffff:127.0.0.1]", [not_secure; 3]),
+            ("http://0.0.0.0", [not_secure; 3]),
+            ("https://localhost", [is_inner, Ok(()), Ok(())]),
+            ("https://127.0.0.1", [is_inner, Ok(()), Ok(())]),
+        ] {
+            let url = Url::parse(text).unwrap();
+            assert_eq!([closed, loopback, inner].map(|rules| url.check(rules)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn auth_109_inner_addresses_are_refused_in_each_spelling() {
+        for host in [
+            "10.0.0.1",
+            "0x0a000001",
+            "012.1",
+            "167772161",
+            "169.254.169.254",
+            "0xa9fea9fe",
+            "2852039166",
+            "169.254.43518",
+            "192.168.1",
+            "100.64.0.1",
+            "0",
+            "0.0.0.0",
+            "255.255.255.255",
+            "[::]",
+            "[fe80::1]",
+            "[fc00::1]",
+            "[fd00::1]",
+            "[::ffff:10.0.0.1]",
+            "[::ffff:a00:1]",
+            "[64:ff9b::a9fe:a9fe]",
+            "[2002:a00:1::]",
+            "[ff02::1]",
+        ] {
+            let text = std::format!("https://{host}:8443/latest?a=b");
+            let url = Url::parse(&text).unwrap();
+            assert_eq!(url.address_kind(), Some(AddressKind::Inner), "{host}");
+            assert_eq!(url.check(UrlRules::new().loopback_http(true)), Err(UrlError::InnerAddress));
+            assert_eq!(url.check(UrlRules::new().inner_addresses(true)), Ok(()));
+        }
+        for host in ["8.8.8.8", "[2606:4700::1]", "0x08.8.8.8"] {
+            let text = std::format!("https://{host}");
+            let url = Url::parse(&text).unwrap();
+            assert_eq!(url.address_kind(), Some(AddressKind::Public), "{host}");
+        }
+        assert_eq!(Url::parse("https://10.example").unwrap().address_kind(), None);
+    }
+
+    #[test]
+    fn auth_19_auth_25_auth_26_auth_31_documents_have_their_well_known_places() {
+        for (of, inserted, appended, root) in [
+            ("https://a", "https://a/W", "https://a/W", "https://a/W"),
+            ("https://a/", "https://a/W", "https://a/W", "https://a/W"),
+            ("https://a:1/mcp", "https://a:1/W/mcp", "https://a:1/mcp/W", "https://a:1/W"),
+            ("https://A/x/y/", "https://A/W/x/y", "https://A/x/y/W", "https://A/W"),
+            ("https://a/x?y=z", "https://a/W/x?y=z", "https://a/x/W", "https://a/W"),
+        ] {
+            let url = Url::parse(of).unwrap();
+            let all = [Place::Inserted, Place::Appended, Place::Root]
+                .map(|place| url.well_known("oauth-protected-resource", place).to_string());
+            let expected = [inserted, appended, root]
+                .map(|text| text.replace('W', ".well-known/oauth-protected-resource"));
+            assert_eq!(all, expected, "{of}");
+        }
+    }
+
+    #[test]
+    fn auth_21_a_resource_leads_to_its_endpoint_in_whole_segments() {
+        for (resource, endpoint) in [
+            ("https://a", "https://a/mcp"),
+            ("https://a/", "https://a/mcp"),
+            ("https://a/mcp", "https://a/mcp"),
+            ("https://a/mcp/", "https://a/mcp"),
+            ("https://a/mcp", "https://a/mcp/"),
+            ("https://a/x", "https://a/x/mcp?y"),
+            ("https://A:443/mcp", "https://a/mcp"),
+            ("https://a/mcp?tenant=1", "https://a/mcp?tenant=1"),
+        ] {
+            assert!(resource_matches(resource, endpoint), "{resource} {endpoint}");
+        }
+        for (resource, endpoint) in [
+            ("https://a/mcp", "https://a/mcp-evil"),
+            ("https://a/mcp-evil", "https://a/mcp"),
+            ("https://a/mcp/x", "https://a/mcp"),
+            ("https://a/MCP", "https://a/mcp"),
+            ("https://a/m%63p", "https://a/mcp"),
+            ("https://b/mcp", "https://a/mcp"),
+            ("https://a.b/mcp", "https://a/mcp"),
+            ("https://a@b/mcp", "https://b/mcp"),
+            ("http://a/mcp", "https://a/mcp"),
+            ("https://a:8443/mcp", "https://a/mcp"),
+            ("https://a/mcp?tenant=2", "https://a/mcp?tenant=1"),
+            ("https://a/?tenant=1", "https://a/mcp?tenant=1"),
+            ("https://a/mcp#x", "https://a/mcp"),
+            ("https://a//", "https://a/mcp"),
+            ("a/mcp", "https://a/mcp"),
+            ("", "https://a/mcp"),
+        ] {
+            assert!(!resource_matches(resource, endpoint), "{resource} {endpoint}");
+        }
+    }
+}

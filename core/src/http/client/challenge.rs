@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn challenges_are_read_with_their_parameters() {
+    fn auth_20_challenges_are_read_with_their_parameters() {
         for (value, expected) in [
             ("Bearer", &[("Bearer", &[][..])][..]),
             (
