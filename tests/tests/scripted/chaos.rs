@@ -4,7 +4,9 @@
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use mcp_sansio_tests::chaos::{client_survives, pair_survives, server_survives, tasks_survive};
+use mcp_sansio_tests::chaos::{
+    client_survives, login_survives, pair_survives, server_survives, tasks_survive,
+};
 
 #[test]
 fn the_server_survives() {
@@ -32,6 +34,12 @@ fn the_pair_survives() {
 fn tasks_of_the_pair_survive() {
     let lines = survives(tasks_survive);
     println!("{lines} lines");
+}
+
+#[test]
+fn auth_98_auth_113_auth_93_a_login_survives() {
+    let steps = survives(login_survives);
+    println!("{steps} steps");
 }
 
 /// Plays many scripts, or the one in `CHAOS_DATA`; returns the sum of the results.
