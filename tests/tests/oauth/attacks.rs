@@ -483,3 +483,43 @@ fn auth_21_auth_29_members_that_occur_twice_are_refused() {
         assert!(!failure.contains("evil"), "{failure}");
     }
 }
+
+#[test]
+fn auth_83_a_life_is_read_in_each_spelling_and_never_overflows() {
+    for (expires_in, renewed_after) in [
+        ("3600", Some(3570)),
+        ("\"3600\"", Some(3570)),
+        ("3600.9", Some(3570)),
+        ("10", Some(5)),
+        ("0", None),
+        ("null", None),
+        ("18446744073709551615", None),
+    ] {
+        let body = format!(
+            "{{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"refresh_token\":\"r\",\
+             \"expires_in\":{expires_in}}}"
+        );
+        let mut program = Program::new(SETUP);
+        program.world.valid.push(("a".to_owned(), String::new()));
+        program.world.answer_next(TOKEN, Answer::new(200, body));
+        assert_eq!(program.request(), Ok(200), "{expires_in}");
+        let is_due = |program: &mut Program<'_>, after| {
+            let now = UnixTime::from_secs(program.world.now + after);
+            program.machine(|machine| machine.is_due(Some(now)))
+        };
+        match renewed_after {
+            Some(secs) => {
+                assert!(!is_due(&mut program, secs - 1), "{expires_in}");
+                assert!(is_due(&mut program, secs), "{expires_in}");
+            }
+            None => assert!(!is_due(&mut program, 1 << 40), "{expires_in}"),
+        }
+    }
+    for expires_in in ["-1", "true", "\"soon\"", "[]", "\"\"", "18446744073709551616"] {
+        let body = format!(
+            "{{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"expires_in\":{expires_in}}}"
+        );
+        let failure = failure(|program| program.world.answer_next(TOKEN, Answer::new(200, body)));
+        assert!(failure.contains("expires_in"), "{failure}");
+    }
+}

@@ -59,7 +59,9 @@ impl<'u> Origin<'u> {
         if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlError::Characters);
         }
-        let (scheme, rest) = url.split_once("://").ok_or(UrlError::Scheme)?;
+        // Not by "://", whose search can panic as far as the compiler sees.
+        let (scheme, rest) = url.split_once(':').ok_or(UrlError::Scheme)?;
+        let rest = rest.strip_prefix("//").ok_or(UrlError::Scheme)?;
         let is_secure = if scheme.eq_ignore_ascii_case("https") {
             true
         } else if scheme.eq_ignore_ascii_case("http") {
