@@ -8,6 +8,7 @@ pub mod endpoint;
 #[cfg(doctest)]
 mod guide;
 pub mod memory;
+pub mod oauth;
 pub mod pair;
 pub mod stored;
 pub mod transcript;

@@ -1,6 +1,7 @@
 //! JSON and payload types.
 
 mod foreign_values;
+mod oauth;
 mod oracle;
 mod rendered;
 mod stored;
