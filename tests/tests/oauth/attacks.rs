@@ -296,7 +296,7 @@ fn auth_114_text_of_a_peer_forges_no_field_url_or_form() {
 }
 
 #[test]
-fn auth_98_auth_100_endless_401_and_403_end() {
+fn auth_13_auth_98_auth_100_endless_401_and_403_end() {
     let unauthorized = Answer::new(401, "").field("www-authenticate", "Bearer");
     let forbidden = |scope: &str| {
         let challenge = format!("Bearer error=insufficient_scope, scope=\"{scope}\"");

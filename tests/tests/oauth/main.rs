@@ -9,5 +9,6 @@ mod outcomes;
 mod person;
 mod program;
 mod refresh;
+mod rules;
 mod step_up;
 mod world;

@@ -20,7 +20,7 @@ fn shown(program: &Program<'_>, name: &str) -> Option<String> {
 }
 
 #[test]
-fn auth_34_auth_35_a_client_id_is_configured_or_a_document_or_registered_or_asked_for() {
+fn auth_34_auth_35_auth_37_a_client_id_is_configured_or_a_document_or_registered_or_asked_for() {
     let clients = [RegisteredClient::new("configured").issuer(ISSUER)];
     let with_document = SETUP.metadata_document(DOCUMENT);
     for (setup, expected) in [
