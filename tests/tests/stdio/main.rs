@@ -4,6 +4,7 @@ mod asking;
 mod client;
 mod memory;
 mod observer;
+mod scopes;
 mod server;
 mod shared_catalog;
 mod skills;
