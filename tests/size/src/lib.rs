@@ -10,6 +10,8 @@ use riscv_rt as _;
 
 pub mod board;
 mod link;
+#[cfg(feature = "oauth")]
+pub mod login;
 mod machine;
 pub mod uart;
 
