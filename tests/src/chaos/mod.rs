@@ -1,5 +1,5 @@
-//! Random scripts against a server, a client, both together, both with tasks, and a client that logs
-//! in.
+//! Random scripts against a server, a client, both together, both with tasks, and a client that
+//! logs in.
 //!
 //! The seeded test (`tests/tests/scripted/chaos.rs`) and the fuzzer (`tests/fuzz`) call the same
 //! functions.
