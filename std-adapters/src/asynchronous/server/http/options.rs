@@ -177,9 +177,9 @@ impl HttpOptions {
     /// [catalog](mcp_sansio::types::Tool::scopes); an empty text for operations that take none.
     ///
     /// With [`authorize`](Self::authorize) each request is compared with the scopes of its
-    /// [`Principal`](super::Principal) before anything of it is handled. If one is missing, the
-    /// response is 403 `insufficient_scope` with all scopes that the operation takes, or all
-    /// requests of a batch. Streams other than HTTP have no scopes.
+    /// [`Principal`](mcp_sansio::http::site::Principal) before anything of it is handled. If one is
+    /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
+    /// or all requests of a batch. Streams other than HTTP have no scopes.
     ///
     /// ```
     /// # use mcp_sansio::Method;
