@@ -72,6 +72,9 @@ pub(crate) fn form(body: &str, name: &str) -> Option<String> {
     value
 }
 
+/// Makes another query of one.
+type ChangeQuery = Box<dyn Fn(&str) -> String>;
+
 /// Both servers. What they answer is changed by tests: the documents, and answers put in front.
 pub(crate) struct World {
     pub(crate) now: u64,
@@ -99,7 +102,7 @@ pub(crate) struct World {
     /// Added to the query with which the browser returns.
     pub(crate) iss: Option<&'static str>,
     /// Makes another query of the one with which the browser returns.
-    pub(crate) redirect: Option<Box<dyn Fn(&str) -> String>>,
+    pub(crate) redirect: Option<ChangeQuery>,
     /// What registration answers beside the id.
     pub(crate) registration: Value,
     /// Clients that were registered.
