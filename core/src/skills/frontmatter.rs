@@ -7,6 +7,7 @@
 
 mod scalar;
 
+use self::scalar::is_bracket;
 use crate::json::byte;
 use crate::types::rendered::Renderer;
 
@@ -370,16 +371,6 @@ impl<'y> Yaml<'y, '_> {
         self.end_line();
     }
 
-    /// Whether a value without quotes may begin with this byte, which is the one here.
-    const fn begins_plain(&self, first: u8) -> bool {
-        match first {
-            b'-' | b'?' | b':' => !self.separates(self.at + 1),
-            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
-            | b'"' | b'%' | b'@' | b'`' => false,
-            _ => true,
-        }
-    }
-
     /// Reads values in brackets.
     const fn flow(&mut self, indent: usize) {
         let is_object = self.byte(self.at) == b'{';
@@ -475,17 +466,15 @@ impl<'y> Yaml<'y, '_> {
     const fn flow_text(&mut self) -> &'y [u8] {
         let start = self.at;
         let mut end = start;
-        if !self.begins_plain(self.byte(start)) {
+        let first = self.byte(start);
+        let is_alone = matches!(first, b'-' | b'?' | b':') && is_bracket(self.byte(start + 1));
+        if is_alone || !self.begins_plain(first) {
             self.fail("a value in brackets may not begin like this");
         }
         while !self.ends(self.at) && !self.is_comment(self.at) {
             match self.byte(self.at) {
-                b',' | b'[' | b']' | b'{' | b'}' => break,
-                b':' if self.separates(self.at + 1)
-                    || matches!(self.byte(self.at + 1), b',' | b'[' | b']' | b'{' | b'}') =>
-                {
-                    break;
-                }
+                byte if is_bracket(byte) => break,
+                b':' if self.separates(self.at + 1) || is_bracket(self.byte(self.at + 1)) => break,
                 b' ' | b'\t' => {}
                 _ => end = self.at + 1,
             }

@@ -272,6 +272,16 @@ impl Yaml<'_, '_> {
         self.to.put(b"\"");
     }
 
+    /// Whether a value without quotes may begin with this byte, which is the one here.
+    pub(super) const fn begins_plain(&self, first: u8) -> bool {
+        match first {
+            b'-' | b'?' | b':' => !self.separates(self.at + 1),
+            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
+            | b'"' | b'%' | b'@' | b'`' => false,
+            _ => true,
+        }
+    }
+
     /// Returns the indentation of a block of text: that of its first line with text, if it is more
     /// than `outer`.
     const fn block_indent(&mut self, outer: usize) -> usize {
@@ -343,6 +353,11 @@ enum Number {
     /// In another way.
     Other,
     No,
+}
+
+/// Whether the byte ends text without quotes in brackets.
+pub(super) const fn is_bracket(byte: u8) -> bool {
+    matches!(byte, b',' | b'[' | b']' | b'{' | b'}')
 }
 
 const fn number(text: &[u8]) -> Number {

@@ -130,6 +130,9 @@ fn skl_18_frontmatter_that_readers_may_read_differently_is_refused() {
         "a: - b",
         "- a: b\nc: d",
         "a: [- b]",
+        "a: [-]",
+        "a: [?, b]",
+        "a: {-}",
         "a: ]",
         "\u{0}: b",
     ] {
