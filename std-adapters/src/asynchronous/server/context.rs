@@ -49,7 +49,6 @@ pub(super) struct ActiveRequest {
     pub(super) is_valid: AtomicBool,
     pub(super) round: Round,
     pub(super) kept: Kept,
-    #[cfg_attr(not(feature = "http"), expect(dead_code))] // only HTTP requests have one
     pub(super) origin: Origin,
     pub(super) observed: Option<Box<ObservedRequest<'static>>>,
     /// Of a call that may become a task.

@@ -42,7 +42,7 @@ struct Message {
 impl Login {
     /// Takes steps until there is a token.
     pub(super) async fn run(&self) -> io::Result<()> {
-        // The flow ends also when nobody waits for it any more.
+        // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let mut lease = None;
         let done = self.steps(&mut lease).await;
