@@ -1,6 +1,6 @@
 //! A protected server, for tests with authorization servers and clients that are not ours.
 //!
-//!     protected-server ISSUER [ID SECRET]
+//!     resource-server ISSUER [ID SECRET]
 //!
 //! Prints its URL first. It accepts the JWTs of `ISSUER`, or with `ID` and `SECRET` what `ISSUER`
 //! says about a token. `whoami` takes the scope `mcp:tools`, `write` `mcp:write` too; both say
@@ -18,7 +18,7 @@ use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use smol::Async;
 
 static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("protected-server", "1"), ServerFeatures::TOOLS);
+    ServerConfig::new(Implementation::new("resource-server", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     Tool::new("whoami", SCHEMA).scopes("mcp:tools"),
     Tool::new("write", SCHEMA).scopes("mcp:tools mcp:write"),
@@ -35,7 +35,7 @@ fn main() -> io::Result<()> {
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
     let url = format!("http://{}/mcp", listener.get_ref().local_addr()?);
     let [issuer, credentials @ ..] = &arguments[..] else {
-        return Err(io::Error::other("usage: protected-server ISSUER [ID SECRET]"));
+        return Err(io::Error::other("usage: resource-server ISSUER [ID SECRET]"));
     };
     let resource = ProtectedResource::new(&url, issuer)
         .scopes(["mcp:tools", "mcp:write"])
