@@ -86,7 +86,23 @@ const SNIPPETS: &[(&str, &str)] = &[
     ("#[derive(Prompts)] struct «A»;", "`Prompts` is for enums: a variant is a prompt"),
     (
         "#[derive(Prompts)] enum A { #[prompt(«read_only»)] B }",
-        "unknown option; known are `name = \"..\"`, `title = \"..\"`, `flatten`",
+        "unknown option; known are `name = \"..\"`, `title = \"..\"`, `scopes(\"..\")`, `flatten`",
+    ),
+    (
+        "#[derive(Prompts)] enum A { #[prompt(scopes(\"read\", «\"with space\"»))] B }",
+        "a scope has visible letters of ASCII, without `\"` and `\\`",
+    ),
+    (
+        "#[derive(Tools)] enum A { /** B */ #[tool(scopes(«\"\"»))] B }",
+        "a scope has visible letters of ASCII",
+    ),
+    (
+        "#[derive(Tools)] enum A { /** B */ #[tool(«scopes()»)] B }",
+        "expected scopes: `scopes(\"files:read\", \"files:write\")`",
+    ),
+    (
+        "#[derive(Tools)] enum A { /** B */ #[tool(scopes «=» \"files:read\")] B }",
+        "expected parentheses",
     ),
     (
         "#[derive(Prompts)] enum A { B, #[prompt(name = \"b\")] «C» }",
