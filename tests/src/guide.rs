@@ -1,7 +1,8 @@
 //! The code of the guide in `docs/`, as documentation tests.
 
 macro_rules! chapters {
-    ($($name:ident $file:literal;)*) => {$(
+    ($($(#[$cfg:meta])? $name:ident $file:literal;)*) => {$(
+        $(#[$cfg])?
         #[doc = include_str!(concat!("../../docs/", $file))]
         mod $name {}
     )*};
@@ -13,6 +14,7 @@ chapters! {
     client "client.md";
     event_loop "event-loop.md";
     http "http.md";
+    #[cfg(feature = "jwt")]
     authorization "authorization.md";
     firmware "firmware.md";
     deployment "deployment.md";
