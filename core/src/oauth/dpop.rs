@@ -73,8 +73,30 @@ mod tests {
 
     use super::*;
 
-    /// A key whose signature is the message's digest.
-    struct Fake;
+    /// A key with these members, whose signature is the message's digest.
+    struct Fake(&'static [(&'static str, &'static str)]);
+
+    /// RFC 9449, 4.1.
+    const EC: Fake = Fake(&[
+        ("crv", "P-256"),
+        ("kty", "EC"),
+        ("x", "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"),
+        ("y", "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"),
+    ]);
+
+    /// RFC 7638, 3.1.
+    const RSA: Fake = Fake(&[
+        ("e", "AQAB"),
+        ("kty", "RSA"),
+        (
+            "n",
+            "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tS\
+             oc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65\
+             YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyr\
+             dkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzK\
+             nqDKgw",
+        ),
+    ]);
 
     impl Signer for Fake {
         fn alg(&self) -> &str {
@@ -89,11 +111,7 @@ mod tests {
         }
 
         fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
-            // RFC 9449, 4.1.
-            put("crv", "P-256");
-            put("kty", "EC");
-            put("x", "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs");
-            put("y", "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA");
+            self.0.iter().for_each(|(name, value)| put(name, value));
         }
     }
 
@@ -101,7 +119,7 @@ mod tests {
     fn parts(proof: &Proof<'_>) -> [std::string::String; 2] {
         let mut memory = [0; 1024];
         let mut out = Writer::new(&mut memory);
-        put_proof(proof, &Fake, &mut out).unwrap();
+        put_proof(proof, &EC, &mut out).unwrap();
         let text = out.finish().unwrap();
         let (signed, signature) = text.rsplit_once('.').unwrap();
         let mut decoded = [0; 32];
@@ -148,11 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn auth_139_the_thumbprint_is_that_of_rfc_9449() {
-        let mut memory = [0; 43];
-        let mut out = Writer::new(&mut memory);
-        put_thumbprint(&Fake, &mut out);
-        // Section 6.1.
-        assert_eq!(out.finish(), Ok("0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"));
+    fn auth_139_the_thumbprint_is_that_of_rfc_9449_and_rfc_7638() {
+        for (key, expected) in [
+            (EC, "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"),
+            (RSA, "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"),
+        ] {
+            let mut memory = [0; 43];
+            let mut out = Writer::new(&mut memory);
+            put_thumbprint(&key, &mut out);
+            assert_eq!(out.finish(), Ok(expected));
+        }
     }
 }

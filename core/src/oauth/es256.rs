@@ -5,9 +5,9 @@ use core::fmt;
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::DecodePrivateKey as _;
-use zeroize::Zeroizing;
 
-use super::base64::{decode_base64url, put_base64url};
+use super::base64::put_base64url;
+use super::pkcs8::from_pem;
 use super::signer::{KeyError, SignError, Signer};
 use super::writer::Writer;
 use crate::bytes::copy;
@@ -51,26 +51,7 @@ impl<'i> Es256<'i> {
     /// # Errors
     /// [`KeyError`].
     pub fn from_pkcs8_pem(pem: &str) -> Result<Self, KeyError> {
-        let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
-        let body = body.and_then(|body| body.strip_suffix("-----END PRIVATE KEY-----"));
-        let digits = body.ok_or(KeyError::Encoding)?.bytes();
-        let digits = digits.filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=');
-        let mut text = Zeroizing::new([0; MAX_PEM]);
-        let mut len = 0;
-        for digit in digits {
-            let place = text.get_mut(len).ok_or(KeyError::OtherAlgorithm)?;
-            *place = match digit {
-                b'+' => b'-',
-                b'/' => b'_',
-                b'-' | b'_' => return Err(KeyError::Encoding),
-                digit => digit,
-            };
-            len += 1;
-        }
-        let text = text.get(..len).and_then(|text| core::str::from_utf8(text).ok());
-        let mut der = Zeroizing::new([0; MAX_PEM]);
-        let der = text.and_then(|text| decode_base64url(text, &mut *der));
-        Self::from_pkcs8_der(der.ok_or(KeyError::Encoding)?)
+        from_pem(pem, Self::from_pkcs8_der)
     }
 
     /// Sets the id by which the authorization server knows the key.
@@ -118,9 +99,6 @@ impl fmt::Debug for Es256<'_> {
     }
 }
 
-/// Maximum length of the Base64 text of a key; those of P-256 have 184 characters.
-const MAX_PEM: usize = 512;
-
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -131,7 +109,7 @@ mod tests {
     use p256::ecdsa::signature::Verifier as _;
 
     use super::*;
-    use crate::oauth::{UnixTime, jws};
+    use crate::oauth::{UnixTime, decode_base64url, jws};
 
     /// RFC 7515, A.3.
     const D: &str = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI";

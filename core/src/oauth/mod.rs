@@ -19,6 +19,8 @@ mod address;
 mod arena;
 mod base64;
 pub mod dpop;
+#[cfg(feature = "eddsa")]
+mod eddsa;
 #[cfg(feature = "es256")]
 mod es256;
 mod failure;
@@ -34,6 +36,8 @@ pub mod jws;
 mod metadata;
 mod object;
 pub mod pkce;
+#[cfg(any(feature = "eddsa", feature = "es256"))]
+mod pkcs8;
 mod record;
 mod redirect;
 mod registration;
@@ -49,6 +53,8 @@ mod writer;
 
 pub use address::AddressKind;
 pub use base64::{decode_base64url, put_base64url};
+#[cfg(feature = "eddsa")]
+pub use eddsa::Ed25519;
 #[cfg(feature = "es256")]
 pub use es256::Es256;
 pub use failure::{Failure, Lost, Reason};

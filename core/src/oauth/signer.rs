@@ -18,7 +18,7 @@ pub trait Signer {
 
     /// Passes the members of the public key to `put`: those that RFC 7638, 3.2 requires of the type
     /// of key, and no other, in the order of their names. For ES256 these are `crv`, `kty`, `x` and
-    /// `y`.
+    /// `y`, for EdDSA all but `y`.
     fn jwk(&self, put: &mut dyn FnMut(&str, &str));
 
     /// Returns the id by which the authorization server knows the key.
@@ -59,7 +59,7 @@ pub enum KeyError {
     Encoding,
     /// It is a key of another algorithm.
     OtherAlgorithm,
-    /// The number is no private key of the curve.
+    /// The number is no private key of the curve, or not that of the public key beside it.
     Value,
 }
 
@@ -67,8 +67,12 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Encoding => "not a private key in PKCS#8, or PEM of it (BEGIN PRIVATE KEY)",
-            Self::OtherAlgorithm => "a private key of another algorithm",
-            Self::Value => "the number is no private key of the curve",
+            Self::OtherAlgorithm => {
+                "a private key of another algorithm: ES256 takes one of P-256, EdDSA one of Ed25519"
+            }
+            Self::Value => {
+                "the number is no private key of the curve, or not that of its public key"
+            }
         })
     }
 }

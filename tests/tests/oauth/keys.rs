@@ -2,8 +2,8 @@
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::oauth::{
-    Attempts, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, Signer, Step, UnixTime,
-    decode_base64url,
+    Attempts, Ed25519, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, Signer, Step,
+    UnixTime, decode_base64url,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -119,6 +119,34 @@ fn auth_134_auth_135_auth_136_each_request_with_a_bound_token_has_a_proof_of_its
     assert!(token_requests(&program.world)[1].field("dpop").is_some());
     program.setup = SETUP;
     assert_eq!(program.state.open(&SETUP).generation(), 0);
+}
+
+#[test]
+fn auth_117_auth_136_a_key_for_eddsa_signs_assertions_and_proofs() {
+    let key = Ed25519::from_bytes(&[7; 32]).key_id("k2");
+    let clients = [RegisteredClient::new("service").key(&key)];
+    let setup = SETUP.grant(Grant::ClientCredentials).clients(&clients).dpop(&key);
+    for (algs, has_proof) in [(json!(["ES256", "EdDSA"]), true), (json!(["ES256"]), false)] {
+        let mut program = Program::new(setup);
+        let server = program.world.server();
+        server["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+        server["dpop_signing_alg_values_supported"] = algs;
+        if has_proof {
+            program.world.token_type = "DPoP";
+        }
+        assert_eq!(program.request(), Ok(200));
+        let asked = token_requests(&program.world)[0];
+        let [header, _] = parts(&asked.form("client_assertion").unwrap());
+        assert_eq!(header, json!({"typ": "JWT", "alg": "EdDSA", "kid": "k2"}));
+        assert_eq!(asked.field("dpop").is_some(), has_proof);
+        if let Some(proof) = asked.field("dpop") {
+            let [header, _] = parts(proof);
+            assert_eq!(header["alg"], "EdDSA");
+            assert_eq!(header["jwk"]["kty"], "OKP");
+            assert_eq!(header["jwk"].as_object().unwrap().len(), 3);
+        }
+        assert_eq!(program.allocations, 0);
+    }
 }
 
 #[test]

@@ -133,7 +133,8 @@ impl OAuth {
     }
 
     /// Sets the key that the metadata document names, with which the client authenticates
-    /// (`private_key_jwt`), for example an `Es256` (feature `es256` of `mcp-sansio`).
+    /// (`private_key_jwt`), for example an `Es256` (feature `es256` of `mcp-sansio`) or an
+    /// `Ed25519` (feature `eddsa`).
     #[must_use]
     pub fn document_key(self, key: impl Signer + Send + Sync + 'static) -> Self {
         Self { document_key: Some(Arc::new(key)), ..self }
