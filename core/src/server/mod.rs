@@ -4,6 +4,7 @@ mod capability_hooks;
 #[cfg(feature = "alloc")]
 mod changes;
 mod check_request;
+mod client_request;
 mod config;
 mod event;
 mod extensions;
@@ -27,13 +28,13 @@ mod subscriptions;
 #[cfg(feature = "tasks")]
 mod tasks;
 
+pub use client_request::ClientRequest;
 pub use config::{MAX_EXTENSIONS, ServerConfig};
 pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
 pub use owned::RequestMemory;
-pub use requests::ClientRequest;
 #[cfg(feature = "alloc")]
 pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;

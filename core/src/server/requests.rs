@@ -1,10 +1,10 @@
 //! Requests to the client: sampling, elicitation, roots and ping as calls (legacy), input requests
 //! as a result (2026-07-28).
 
-use core::fmt;
 use core::time::Duration;
 
 use super::capability_hooks::CallHooks;
+use super::client_request::{ClientRequest, Params, require};
 use super::inflight::{CallKind, InflightCall};
 #[cfg(feature = "tasks")]
 use super::tasks::related_task;
@@ -27,156 +27,6 @@ use crate::time::Instant;
 use crate::tx::{Tx, WriterId};
 #[cfg(feature = "tasks")]
 use crate::types::meta::RELATED_TASK;
-use crate::types::{
-    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
-};
-
-/// A request to the client: a call to a legacy client ([`Server::request`]), or an input request in
-/// a result for a modern one ([`Server::input_required`]). Made of the parameters of an elicitation
-/// or of sampling with [`From`], so that a program links only the types that it uses.
-#[derive(Clone, Copy)]
-pub struct ClientRequest<'a> {
-    method: &'static str,
-    params: Params<'a>,
-    needs: ClientFeatures,
-    parent: Option<RequestHandle>,
-    timeout: Option<Duration>,
-    #[cfg(feature = "tasks")]
-    task: Option<TaskId>,
-}
-
-#[derive(Clone, Copy)]
-enum Params<'a> {
-    /// Of a method that a result can carry as an input request.
-    Input(Option<&'a dyn InputParams>),
-    /// Of any other method.
-    Other(Option<&'a dyn Encode>),
-}
-
-/// Parameters that are validated before they are sent.
-trait InputParams: Encode {
-    /// Checks what is not checked while the parameters are written.
-    fn validate(&self, _: Revision) -> Result<(), InvalidPayload> {
-        Ok(())
-    }
-}
-
-impl<'a> ClientRequest<'a> {
-    /// `roots/list`. Deprecated since 2026-07-28.
-    #[must_use]
-    pub const fn roots() -> Self {
-        Self::with("roots/list", Params::Input(None), ClientFeatures::ROOTS)
-    }
-
-    /// `ping`. For legacy clients only.
-    #[must_use]
-    pub const fn ping() -> Self {
-        Self::new("ping", None, ClientFeatures::NONE)
-    }
-
-    /// Creates a request with any method, for legacy clients only. `needs` are the capabilities
-    /// that the client must have declared.
-    #[must_use]
-    pub const fn new(
-        method: &'static str,
-        params: Option<&'a dyn Encode>,
-        needs: ClientFeatures,
-    ) -> Self {
-        Self::with(method, Params::Other(params), needs)
-    }
-
-    const fn with(method: &'static str, params: Params<'a>, needs: ClientFeatures) -> Self {
-        Self {
-            method,
-            params,
-            needs,
-            parent: None,
-            timeout: None,
-            #[cfg(feature = "tasks")]
-            task: None,
-        }
-    }
-
-    /// Says which task asks (`_meta` of 2025-11-25). An input request has no use for it.
-    #[cfg(feature = "tasks")]
-    #[must_use]
-    pub const fn related_task(self, task: TaskId) -> Self {
-        Self { task: Some(task), ..self }
-    }
-
-    /// Makes the call part of this request: the request's timeout pauses until the call ends, and
-    /// the call is cancelled when the request ends. An input request has no use for it.
-    #[must_use]
-    pub const fn parent(self, parent: RequestHandle) -> Self {
-        Self { parent: Some(parent), ..self }
-    }
-
-    /// Sets the timeout of the call, instead of the configured
-    /// [`call_timeout`](super::ServerConfig::call_timeout). An input request has no use for it.
-    #[must_use]
-    pub const fn timeout(self, timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), ..self }
-    }
-
-    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
-        match self.params {
-            // The method of `InputRequest::Other` is unknown.
-            _ if self.method.is_empty() => Err(InvalidPayload::Method),
-            Params::Input(Some(params)) => params.validate(revision),
-            Params::Input(None) | Params::Other(_) => Ok(()),
-        }
-    }
-}
-
-impl fmt::Debug for ClientRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientRequest").field("method", &self.method).finish_non_exhaustive()
-    }
-}
-
-/// `elicitation/create`
-impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
-    fn from(params: &'a ElicitParams<'_>) -> Self {
-        let needs = params.required_capabilities();
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
-    }
-}
-
-/// `elicitation/create` in form mode
-impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
-    fn from(params: &'a ElicitFormParams<'_>) -> Self {
-        let needs = ClientFeatures::ELICITATION_FORM;
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
-    }
-}
-
-/// `elicitation/create` in URL mode
-impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
-    fn from(params: &'a ElicitUrlParams<'_>) -> Self {
-        let needs = ClientFeatures::ELICITATION_URL;
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
-    }
-}
-
-/// `sampling/createMessage`. Deprecated since 2026-07-28.
-impl<'a> From<&'a CreateMessageParams<'_>> for ClientRequest<'a> {
-    fn from(params: &'a CreateMessageParams<'_>) -> Self {
-        let needs = params.required_capabilities();
-        Self::with("sampling/createMessage", Params::Input(Some(params)), needs)
-    }
-}
-
-/// Any of them; links all of them. [`InputRequest::Other`] cannot be sent.
-impl<'a> From<&'a InputRequest<'_>> for ClientRequest<'a> {
-    fn from(request: &'a InputRequest<'_>) -> Self {
-        match request {
-            InputRequest::Elicit(params) => params.into(),
-            InputRequest::CreateMessage(params) => params.into(),
-            InputRequest::ListRoots => Self::roots(),
-            InputRequest::Other(_) => Self::new("", None, ClientFeatures::NONE),
-        }
-    }
-}
 
 impl Server<'_> {
     /// Sends a request to a legacy client. Its result or error arrives as a
@@ -458,17 +308,6 @@ impl Server<'_> {
     }
 }
 
-/// An input request, as [`InputRequest`] writes it.
-impl Encode for ClientRequest<'_> {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        let params = match self.params {
-            Params::Input(params) => params,
-            Params::Other(_) => None,
-        };
-        object!(to, { "method": self.method, "params"?: params });
-    }
-}
-
 struct InputRequests<'x>(&'x [(&'x str, ClientRequest<'x>)]);
 
 impl Encode for InputRequests<'_> {
@@ -481,39 +320,9 @@ impl Encode for InputRequests<'_> {
     }
 }
 
-/// Forms may not be nested; URL mode needs a URL (client/elicitation).
-impl InputParams for ElicitParams<'_> {
-    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
-        match self {
-            Self::Form(form) => form.validate(revision),
-            Self::Url(page) => page.validate(revision),
-        }
-    }
-}
-
-impl InputParams for ElicitFormParams<'_> {
-    fn validate(&self, revision: Revision) -> Result<(), InvalidPayload> {
-        require(self.requested_schema.is_valid_for(revision), InvalidPayload::Form)
-    }
-}
-
-impl InputParams for ElicitUrlParams<'_> {}
-
-/// Every `tool_use` must be followed by a message that holds only its `tool_result`s
-/// (client/sampling).
-impl InputParams for CreateMessageParams<'_> {
-    fn validate(&self, _: Revision) -> Result<(), InvalidPayload> {
-        self.validate_tool_results().map_err(|_| InvalidPayload::ToolResults)
-    }
-}
-
 /// Writer of a call.
 fn key(method: &str, parent: Option<Slot>) -> WriterId {
     WriterId::application(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
-}
-
-fn require(holds: bool, rule: InvalidPayload) -> Result<(), InvalidPayload> {
-    if holds { Ok(()) } else { Err(rule) }
 }
 
 #[cfg(test)]
@@ -524,7 +333,8 @@ mod tests {
 
     use super::*;
     use crate::types::{
-        CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage,
+        CreateMessageParams, ElicitParams, Implementation, InputRequest, RequestedSchema,
+        SamplingMessage,
     };
     use crate::{
         Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, ServerState, TxBuffer,

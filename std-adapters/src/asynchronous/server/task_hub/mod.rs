@@ -5,20 +5,19 @@ mod listen;
 mod mailbox;
 mod options;
 mod response;
+mod state;
 #[cfg(feature = "store")]
 mod stored;
 mod work;
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
-use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Poll};
 use std::time::{self, Duration, SystemTime};
 
 use mcp_sansio::tasks::{
-    GrowingTasksState, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskReply,
-    TaskStep, TaskTime, TaskTimeout,
+    GrowingTasksState, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskStep, TaskTime,
 };
 use mcp_sansio::{
     Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
@@ -26,14 +25,15 @@ use mcp_sansio::{
 };
 
 use super::broadcast::{Broadcaster, OwnedChange};
-use super::context::{ActiveRequest, Origin};
+use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
-use response::{Content, OpenInput};
+use response::OpenInput;
 pub(super) use response::{TaskOutcome, TaskResponse};
+use state::{Input, Kept, State, Waiting, Woken};
 #[cfg(feature = "store")]
 pub(super) use stored::record;
 pub(super) use work::TaskWork;
@@ -48,70 +48,11 @@ pub(super) struct TaskHub {
     state: Mutex<State>,
 }
 
-struct State {
-    tasks: GrowingTasksState,
-    /// What is kept of each task, by [`TaskKey::index`].
-    kept: Vec<Option<Kept>>,
-    /// Bytes of all results.
-    result_bytes: usize,
-    /// Number of `tasks/result` that wait, and the number of the last one.
-    waiting: usize,
-    last_waiting: u64,
-}
-
-/// What is kept of a task.
-struct Kept {
-    /// Where its handler runs.
-    runner: Arc<Mailbox>,
-    outcome: Option<Arc<TaskOutcome>>,
-    inputs: Vec<Input>,
-    /// Capabilities of the client that made the call.
-    client: ClientFeatures,
-    /// The connection that the call came on, if it is told of changes (2025-11-25).
-    session: Option<Weak<dyn RequestSource>>,
-    /// Whether there was a subscription to it (2026-07-28).
-    is_listened: bool,
-    /// The `tasks/result` that wait for its end.
-    waiting: Vec<Waiting>,
-    /// Whether its runner knows of a change that it has not published yet.
-    is_changed: bool,
-}
-
-/// An input request, until the handler has the response.
-struct Input {
-    request: OpenInput,
-    response: Option<OwnedJson>,
-    waker: Option<Waker>,
-    /// The request that was sent for it (2025-11-25).
-    sent: Option<asking::Sent>,
-}
-
-/// A `tasks/result` that waits. The requests of its task are sent as part of it.
-#[derive(Clone)]
-struct Waiting {
-    number: u64,
-    runner: Arc<Mailbox>,
-    request: Arc<ActiveRequest>,
-    source: Arc<dyn RequestSource>,
-    /// Whether requests can be sent as part of it.
-    is_open: bool,
-}
-
 /// What a client gets that asks about tasks.
 pub(super) enum TaskAnswer {
     Response(PendingResponse),
     /// The response when this task has ended.
     Wait((TaskKey, TaskId)),
-}
-
-/// Wakers to be called when the mutex is unlocked.
-#[derive(Default)]
-struct Woken(Vec<Waker>);
-
-impl Woken {
-    fn wake(self) {
-        self.0.into_iter().for_each(Waker::wake);
-    }
 }
 
 impl TaskHub {
@@ -442,99 +383,6 @@ impl TaskHub {
         drop(state);
         if let Some(sent) = sent {
             sent.leave();
-        }
-    }
-}
-
-impl Input {
-    fn has_number(&self, number: u64) -> bool {
-        u64::from(self.request.number) == number
-    }
-}
-
-impl State {
-    fn kept(&mut self, task: TaskKey) -> Option<&mut Kept> {
-        self.kept.get_mut(task.index())?.as_mut()
-    }
-
-    fn keep(&mut self, task: TaskKey, kept: Kept) {
-        if self.kept.len() <= task.index() {
-            self.kept.resize_with(task.index() + 1, || None);
-        }
-        if let Some(place) = self.kept.get_mut(task.index()) {
-            *place = Some(kept);
-        }
-    }
-
-    fn response(&mut self, reply: TaskReply) -> PendingResponse {
-        let kept = reply.content_of().and_then(|task| self.kept(task));
-        let content = kept.map_or_else(Content::default, |kept| kept.content());
-        PendingResponse::Task(Box::new(TaskResponse { reply, content }))
-    }
-
-    /// Clients are to be told of a change.
-    fn changed(&mut self, task: TaskKey) {
-        if let Some(kept) = self.kept(task)
-            && (kept.is_listened || kept.session.is_some())
-            && !replace(&mut kept.is_changed, true)
-        {
-            kept.runner.post(Message::Changed(task));
-        }
-    }
-
-    /// The handler is not needed any more, and the result can be told.
-    fn ended(&mut self, task: TaskKey) -> Woken {
-        let Some(kept) = self.kept(task) else { return Woken::default() };
-        kept.runner.post(Message::Over(task));
-        let waiting = take(&mut kept.waiting);
-        let wakers = take(&mut kept.inputs).into_iter().filter_map(|input| input.waker).collect();
-        waiting.iter().for_each(|waiting| waiting.runner.post(Message::Respond(waiting.number)));
-        self.waiting -= waiting.len();
-        Woken(wakers)
-    }
-
-    /// Keeps the responses to input requests. Returns who waits for them.
-    fn update(&mut self, task: TaskKey, responses: Vec<(u32, OwnedJson)>) -> Woken {
-        let mut wakers = Vec::new();
-        let is_changed = !responses.is_empty();
-        for (number, response) in responses {
-            let inputs = self.kept(task).map(|kept| &mut kept.inputs);
-            let input = inputs
-                .and_then(|inputs| inputs.iter_mut().find(|input| input.request.number == number));
-            if let Some(input) = input {
-                input.response = Some(response);
-                wakers.extend(input.waker.take());
-            }
-        }
-        if is_changed {
-            self.changed(task);
-        }
-        Woken(wakers)
-    }
-
-    fn expire(&mut self, options: &TaskOptions, time: TaskTime) -> Woken {
-        let mut woken = Woken::default();
-        while let Some(timeout) = self.tasks.tasks(&options.config).handle_timeout(time) {
-            match timeout {
-                TaskTimeout::Expired(task) => woken.0.extend(self.ended(task).0),
-                TaskTimeout::Gone(task) => {
-                    let kept = self.kept.get_mut(task.index()).and_then(Option::take);
-                    if let Some(Ok(result)) = kept.and_then(|kept| kept.outcome).as_deref() {
-                        self.result_bytes -= result.as_raw().as_str().len();
-                    }
-                }
-            }
-        }
-        woken
-    }
-}
-
-impl Kept {
-    fn content(&self) -> Content {
-        let open = self.inputs.iter().filter(|input| input.response.is_none());
-        Content {
-            outcome: self.outcome.clone(),
-            inputs: open.map(|input| input.request.clone()).collect(),
         }
     }
 }

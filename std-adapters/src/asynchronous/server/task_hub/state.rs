@@ -1,0 +1,168 @@
+//! What the hub keeps of its tasks.
+
+use std::mem::{replace, take};
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+
+use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskReply, TaskTime, TaskTimeout};
+use mcp_sansio::{ClientFeatures, OwnedJson};
+
+use super::super::context::ActiveRequest;
+use super::super::pending_responses::PendingResponse;
+use super::super::source::RequestSource;
+use super::asking;
+use super::mailbox::{Mailbox, Message};
+use super::options::TaskOptions;
+use super::response::{Content, OpenInput, TaskOutcome, TaskResponse};
+
+pub(super) struct State {
+    pub(super) tasks: GrowingTasksState,
+    /// What is kept of each task, by [`TaskKey::index`].
+    pub(super) kept: Vec<Option<Kept>>,
+    /// Bytes of all results.
+    pub(super) result_bytes: usize,
+    /// Number of `tasks/result` that wait, and the number of the last one.
+    pub(super) waiting: usize,
+    pub(super) last_waiting: u64,
+}
+
+/// What is kept of a task.
+pub(super) struct Kept {
+    /// Where its handler runs.
+    pub(super) runner: Arc<Mailbox>,
+    pub(super) outcome: Option<Arc<TaskOutcome>>,
+    pub(super) inputs: Vec<Input>,
+    /// Capabilities of the client that made the call.
+    pub(super) client: ClientFeatures,
+    /// The connection that the call came on, if it is told of changes (2025-11-25).
+    pub(super) session: Option<Weak<dyn RequestSource>>,
+    /// Whether there was a subscription to it (2026-07-28).
+    pub(super) is_listened: bool,
+    /// The `tasks/result` that wait for its end.
+    pub(super) waiting: Vec<Waiting>,
+    /// Whether its runner knows of a change that it has not published yet.
+    pub(super) is_changed: bool,
+}
+
+/// An input request, until the handler has the response.
+pub(super) struct Input {
+    pub(super) request: OpenInput,
+    pub(super) response: Option<OwnedJson>,
+    pub(super) waker: Option<Waker>,
+    /// The request that was sent for it (2025-11-25).
+    pub(super) sent: Option<asking::Sent>,
+}
+
+/// A `tasks/result` that waits. The requests of its task are sent as part of it.
+#[derive(Clone)]
+pub(super) struct Waiting {
+    pub(super) number: u64,
+    pub(super) runner: Arc<Mailbox>,
+    pub(super) request: Arc<ActiveRequest>,
+    pub(super) source: Arc<dyn RequestSource>,
+    /// Whether requests can be sent as part of it.
+    pub(super) is_open: bool,
+}
+
+/// Wakers to be called when the mutex is unlocked.
+#[derive(Default)]
+pub(super) struct Woken(pub(super) Vec<Waker>);
+
+impl Woken {
+    pub(super) fn wake(self) {
+        self.0.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Input {
+    pub(super) fn has_number(&self, number: u64) -> bool {
+        u64::from(self.request.number) == number
+    }
+}
+
+impl State {
+    pub(super) fn kept(&mut self, task: TaskKey) -> Option<&mut Kept> {
+        self.kept.get_mut(task.index())?.as_mut()
+    }
+
+    pub(super) fn keep(&mut self, task: TaskKey, kept: Kept) {
+        if self.kept.len() <= task.index() {
+            self.kept.resize_with(task.index() + 1, || None);
+        }
+        if let Some(place) = self.kept.get_mut(task.index()) {
+            *place = Some(kept);
+        }
+    }
+
+    pub(super) fn response(&mut self, reply: TaskReply) -> PendingResponse {
+        let kept = reply.content_of().and_then(|task| self.kept(task));
+        let content = kept.map_or_else(Content::default, |kept| kept.content());
+        PendingResponse::Task(Box::new(TaskResponse { reply, content }))
+    }
+
+    /// Clients are to be told of a change.
+    pub(super) fn changed(&mut self, task: TaskKey) {
+        if let Some(kept) = self.kept(task)
+            && (kept.is_listened || kept.session.is_some())
+            && !replace(&mut kept.is_changed, true)
+        {
+            kept.runner.post(Message::Changed(task));
+        }
+    }
+
+    /// The handler is not needed any more, and the result can be told.
+    pub(super) fn ended(&mut self, task: TaskKey) -> Woken {
+        let Some(kept) = self.kept(task) else { return Woken::default() };
+        kept.runner.post(Message::Over(task));
+        let waiting = take(&mut kept.waiting);
+        let wakers = take(&mut kept.inputs).into_iter().filter_map(|input| input.waker).collect();
+        waiting.iter().for_each(|waiting| waiting.runner.post(Message::Respond(waiting.number)));
+        self.waiting -= waiting.len();
+        Woken(wakers)
+    }
+
+    /// Keeps the responses to input requests. Returns who waits for them.
+    pub(super) fn update(&mut self, task: TaskKey, responses: Vec<(u32, OwnedJson)>) -> Woken {
+        let mut wakers = Vec::new();
+        let is_changed = !responses.is_empty();
+        for (number, response) in responses {
+            let inputs = self.kept(task).map(|kept| &mut kept.inputs);
+            let input = inputs
+                .and_then(|inputs| inputs.iter_mut().find(|input| input.request.number == number));
+            if let Some(input) = input {
+                input.response = Some(response);
+                wakers.extend(input.waker.take());
+            }
+        }
+        if is_changed {
+            self.changed(task);
+        }
+        Woken(wakers)
+    }
+
+    pub(super) fn expire(&mut self, options: &TaskOptions, time: TaskTime) -> Woken {
+        let mut woken = Woken::default();
+        while let Some(timeout) = self.tasks.tasks(&options.config).handle_timeout(time) {
+            match timeout {
+                TaskTimeout::Expired(task) => woken.0.extend(self.ended(task).0),
+                TaskTimeout::Gone(task) => {
+                    let kept = self.kept.get_mut(task.index()).and_then(Option::take);
+                    if let Some(Ok(result)) = kept.and_then(|kept| kept.outcome).as_deref() {
+                        self.result_bytes -= result.as_raw().as_str().len();
+                    }
+                }
+            }
+        }
+        woken
+    }
+}
+
+impl Kept {
+    pub(super) fn content(&self) -> Content {
+        let open = self.inputs.iter().filter(|input| input.response.is_none());
+        Content {
+            outcome: self.outcome.clone(),
+            inputs: open.map(|input| input.request.clone()).collect(),
+        }
+    }
+}
