@@ -11,6 +11,7 @@ use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
+use mcp_sansio_adapters::store::MemoryStore;
 use serde_json::json;
 
 use crate::scene::{Response, Seen, call, modern, play_at};
@@ -197,4 +198,27 @@ fn auth_79_auth_93_a_call_says_why_the_login_failed_and_nothing_secret() {
         panic!("{:?}", played.result)
     };
     assert!(why.contains("denied") && !why.contains("state="), "{why}");
+}
+
+#[test]
+fn only_a_person_who_permits_it_is_logged_in() {
+    let store = Arc::new(MemoryStore::new(1 << 16));
+    let settings = || OAuth::new("client").store(Arc::clone(&store));
+    assert!(!settings().is_logged_in(URL).unwrap());
+    let mut registrations = 0;
+    for (said, is_permitted) in [("error=access_denied", false), ("code=c-1", true)] {
+        let oauth = settings().browser(Person::new(0, said));
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
+            call(&client, "a", &json!({})).await.is_ok()
+        });
+        assert_eq!(played.result, is_permitted);
+        // The registration is kept, but is no login.
+        assert_eq!(settings().is_logged_in("https://SERVER/mcp").unwrap(), is_permitted);
+        registrations += played.seen.iter().filter(|seen| seen.target == "/register").count();
+    }
+    assert_eq!(registrations, 1);
+    assert!(settings().log_out(URL).unwrap());
+    assert!(!settings().log_out(URL).unwrap() && !settings().is_logged_in(URL).unwrap());
 }

@@ -10,7 +10,7 @@ use super::super::builder::HttpTransport;
 use super::super::connector::Connector;
 use super::flight::Flight;
 use super::flow::{now, random};
-use super::settings::OAuth;
+use super::settings::{OAuth, endpoint};
 use crate::panics::caught_future;
 
 /// The authorization at one server.
@@ -28,7 +28,7 @@ impl HttpTransport {
     /// Logs in by `oauth` when the server asks for it (2025-03-26 and later, basic/authorization).
     #[must_use]
     pub fn oauth(self, oauth: OAuth) -> Self {
-        let login = Arc::new(Login::new(oauth, self.url(), Arc::clone(&self.connector)));
+        let login = Arc::new(Login::new(oauth, &self.url(), Arc::clone(&self.connector)));
         Self { authorize: Some(Arc::new(Arc::clone(&login))), login: Some(login), ..self }
     }
 
@@ -45,10 +45,10 @@ impl HttpTransport {
 }
 
 impl Login {
-    pub(crate) fn new(oauth: OAuth, url: String, connector: Connector) -> Self {
+    pub(crate) fn new(oauth: OAuth, url: &str, connector: Connector) -> Self {
         Self {
             oauth,
-            url,
+            url: endpoint(url),
             connector,
             machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
             flight: Mutex::default(),

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use mcp_sansio::http::client::Origin;
 use mcp_sansio::oauth::{
-    Grant, IdentityProvider, Policy, RegisteredClient, Setup, Signer, TokenEndpointAuth, UrlRules,
+    AuthorizationState, Grant, IdentityProvider, Policy, RegisteredClient, Setup, Signer,
+    TokenEndpointAuth, UrlRules,
 };
 
 use super::browser::Browser;
+use super::login::MEMORY;
 use crate::store::{Store, StoreError};
 
 /// How a client gets its tokens:
@@ -230,16 +232,23 @@ impl OAuth {
         Self { assertion: Some(assertion), ..self }
     }
 
-    /// Returns whether the store has a login for the server at this URL.
+    /// Returns whether the store has tokens for the server at this URL. A registration alone, as of
+    /// a person who did not permit the access, is no login.
     ///
     /// # Errors
     /// Those of the store.
     pub fn is_logged_in(&self, url: &str) -> Result<bool, StoreError> {
-        self.store.as_ref().map_or(Ok(false), |store| Ok(store.get(&key(url))?.is_some()))
+        let Some(store) = &self.store else { return Ok(false) };
+        let Some(record) = store.get(&key(url))? else { return Ok(false) };
+        let mut memory = AuthorizationState::new(vec![0; MEMORY]);
+        Ok(self.with_setup(&endpoint(url), |setup| {
+            let mut machine = memory.open(setup);
+            machine.load(&record).is_ok() && machine.generation() > 0
+        }))
     }
 
-    /// Removes the login for the server at this URL from the store. Returns whether there was one.
-    /// Its tokens are not revoked.
+    /// Removes tokens and registration for the server at this URL from the store. Returns whether
+    /// there was a login. Its tokens are not revoked.
     ///
     /// # Errors
     /// Those of the store.
@@ -354,15 +363,20 @@ impl fmt::Debug for OAuthClient {
     }
 }
 
-/// The key of the login for a server, the same for all spellings of its URL that an
-/// [`HttpTransport`](super::super::HttpTransport) does not tell apart.
+/// The key of the login for a server.
 pub(super) fn key(url: &str) -> String {
+    format!("oauth/{}", endpoint(url))
+}
+
+/// Returns one spelling for all of a server's URL that an
+/// [`HttpTransport`](super::super::HttpTransport) does not tell apart.
+pub(super) fn endpoint(url: &str) -> String {
     match Origin::parse(url) {
         Ok((origin, target)) => {
             let scheme = if origin.is_secure { "https" } else { "http" };
-            format!("oauth/{scheme}://{}{target}", origin.authority.to_ascii_lowercase())
+            format!("{scheme}://{}{target}", origin.authority.to_ascii_lowercase())
         }
-        Err(_) => format!("oauth/{url}"),
+        Err(_) => url.to_owned(),
     }
 }
 

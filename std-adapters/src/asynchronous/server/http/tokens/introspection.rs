@@ -12,7 +12,7 @@ use mcp_sansio::http::site::Principal;
 use mcp_sansio::oauth::{Form, Writer};
 
 use super::cache::{CACHE, TokenCache, TokenHash, hash};
-use super::claims::{Expected, Verified, check_times, text};
+use super::claims::{Expected, Verified, check_times, text, time};
 use super::dpop::Dpop;
 use super::flight::Flights;
 use super::gate::{Gate, Moment};
@@ -196,7 +196,9 @@ impl Introspection {
         let until = check_times(answer, now)?.unwrap_or(u64::MAX);
         let client = text(answer, "client_id")?.map(|id| format!("client:{id}"));
         let verified = self.expected.verified(answer, client, until, credentials)?;
-        Ok((verified, until.min(now.saturating_add(self.max_age.as_secs()))))
+        // Not a second longer (RFC 7662, 2.2), whatever the difference of the clocks.
+        let expires = time(answer, "exp")?.unwrap_or(u64::MAX);
+        Ok((verified, expires.min(now.saturating_add(self.max_age.as_secs()))))
     }
 }
 

@@ -36,7 +36,7 @@ fn auth_155_the_server_is_asked_about_a_token_once() {
     let verified = ask(&asking, "opaque&x=y", now).unwrap();
     assert_eq!((&*verified.principal.issuer, &*verified.principal.subject), (ISSUER, "ada"));
     assert!(verified.principal.has_scope("b") && verified.principal.expires.is_some());
-    assert!(ask(&asking, "opaque&x=y", now.plus(59)).is_ok());
+    assert!(ask(&asking, "opaque&x=y", now.plus(29)).is_ok());
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
     let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
@@ -45,9 +45,13 @@ fn auth_155_the_server_is_asked_about_a_token_once() {
     // mcp+server:s%3A%3D%25
     assert!(head.contains("authorization: Basic bWNwK3NlcnZlcjpzJTNBJTNEJTI1"), "{head}");
     assert_eq!(body, "token=opaque%26x%3Dy&token_type_hint=access_token");
-    // The end of the token ends the answer, too.
+    // The end of the token ends the answer, too (RFC 7662, 2.2).
+    server.set(INTROSPECT, says(r#"{"active":false}"#));
+    assert_eq!(ask(&asking, "opaque&x=y", now.plus(30)).unwrap_err(), Refusal::Inactive);
+    server.set(INTROSPECT, active(&others));
+    assert!(ask(&asking, "opaque&x=y", now.plus(89)).is_ok(), "clocks differ");
     assert_eq!(ask(&asking, "opaque&x=y", now.plus(90)).unwrap_err(), Refusal::Expired);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.asked().len(), 3);
 }
 
 #[test]
