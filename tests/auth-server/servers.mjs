@@ -3,8 +3,9 @@
 //   node servers.mjs DIRECTORY
 //
 // Prints a line for each, `NAME ISSUER`, once all of them listen, and ends with its standard input. What they granted
-// and refused goes to DIRECTORY/events.jsonl; the key of the client `machine` is DIRECTORY/machine.pem. Client
-// metadata documents are not fetched: https://client.example/NAME is DIRECTORY/NAME.
+// and refused goes to DIRECTORY/events.jsonl. DIRECTORY/machine.pem is the key of the client `machine`, and of the client
+// whose metadata document is `keyed`; holder.pem is for bound tokens. Client metadata documents are not fetched:
+// https://client.example/NAME is DIRECTORY/NAME.
 import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -18,11 +19,31 @@ const report = (server, event, details) =>
     appendFileSync(join(directory, 'events.jsonl'), `${JSON.stringify({ server, event, ...details })}\n`);
 
 const elliptic = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const { publicKey, privateKey } = elliptic();
-writeFileSync(join(directory, 'machine.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+const [machine, holder] = ['machine', 'holder'].map((name) => {
+    const { publicKey, privateKey } = elliptic();
+    writeFileSync(join(directory, `${name}.pem`), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    return publicKey;
+});
 
 const SCOPE = 'mcp:tools mcp:write';
 const NO_REDIRECT = { redirect_uris: [], response_types: [] };
+const PROGRAM = { ...NO_REDIRECT, client_secret: 'not-a-secret-of-a-test', grant_types: ['client_credentials'] };
+const KEYED = {
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_signing_alg: 'ES256',
+    jwks: { keys: [{ ...machine.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },
+};
+
+for (const [name, authentication] of [['public', { token_endpoint_auth_method: 'none' }], ['keyed', KEYED]]) {
+    writeFileSync(join(directory, name), JSON.stringify({
+        client_id: `https://client.example/${name}`,
+        client_name: 'a client with a metadata document',
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback'],
+        grant_types: ['authorization_code', 'refresh_token'],
+        ...authentication,
+    }));
+}
 
 // The servers by oidc-provider. `seconds` is the life of an access token.
 const PROVIDERS = {
@@ -30,6 +51,7 @@ const PROVIDERS = {
     lenient: { alg: 'RS256', anyScope: true }, // clients may ask for more scopes than they registered with
     opaque: { accessTokenFormat: 'opaque' },
     short: { alg: 'EdDSA', seconds: 4 }, // clients renew such a token after two
+    brief: { accessTokenFormat: 'opaque', seconds: 4 },
     nonce: { alg: 'ES256', requireNonce: true },
 };
 
@@ -37,28 +59,10 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
     const { server, url } = await listening();
     const oidc = new Provider(url, {
         clients: [
-            {
-                client_id: 'machine',
-                ...NO_REDIRECT,
-                grant_types: ['client_credentials'],
-                token_endpoint_auth_method: 'private_key_jwt',
-                token_endpoint_auth_signing_alg: 'ES256',
-                jwks: { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },
-            },
-            {
-                client_id: 'program',
-                client_secret: 'not-a-secret-of-a-test',
-                ...NO_REDIRECT,
-                grant_types: ['client_credentials'],
-                token_endpoint_auth_method: 'client_secret_basic',
-            },
-            {
-                client_id: 'resource-server',
-                client_secret: 'not-a-secret-of-a-test',
-                ...NO_REDIRECT,
-                grant_types: [],
-                token_endpoint_auth_method: 'client_secret_basic',
-            },
+            { client_id: 'machine', ...NO_REDIRECT, grant_types: ['client_credentials'], ...KEYED },
+            { client_id: 'program', ...PROGRAM, token_endpoint_auth_method: 'client_secret_basic' },
+            { client_id: 'poster', ...PROGRAM, token_endpoint_auth_method: 'client_secret_post' },
+            { client_id: 'resource-server', ...PROGRAM, grant_types: [], token_endpoint_auth_method: 'client_secret_basic' },
         ],
         clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
         cookies: { keys: ['of a test'] },
@@ -96,8 +100,9 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
         },
     });
     for (const event of ['authorization.success', 'grant.success', 'registration_create.success']) {
-        oidc.on(event, ({ oidc: { client, params, entities } }) => report(name, event, {
+        oidc.on(event, ({ oidc: { client, params, entities, body }, headers }) => report(name, event, {
             client: client?.clientId,
+            method: methodOf(headers, body ?? {}),
             grant: params?.grant_type,
             renewable: entities?.RefreshToken !== undefined,
             scope: entities?.AccessToken?.scope ?? entities?.ClientCredentials?.scope,
@@ -105,11 +110,18 @@ async function provider(name, { accessTokenFormat = 'jwt', alg, seconds = 600, .
         }));
     }
     for (const event of ['authorization.error', 'grant.error', 'introspection.error', 'registration_create.error', 'server_error']) {
-        oidc.on(event, (_, { error, message, error_description: description }) =>
-            report(name, event, { error: error ?? message, description }));
+        oidc.on(event, (_, { error, message, error_description: description, error_detail: detail }) =>
+            report(name, event, { error: error ?? message, description, detail }));
     }
     server.on('request', oidc.callback());
     return url;
+}
+
+/** How a client has authenticated; the server takes a secret from either place. */
+function methodOf(headers, body) {
+    if (headers.authorization) return 'client_secret_basic';
+    if (body.client_assertion) return 'private_key_jwt';
+    return body.client_secret ? 'client_secret_post' : 'none';
 }
 
 /** It keeps to nothing: a token for whatever resource is named, signed with RS256, for an assertion it does not check. */

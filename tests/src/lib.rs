@@ -7,6 +7,7 @@ pub mod delivery;
 pub mod endpoint;
 #[cfg(doctest)]
 mod guide;
+pub mod login;
 pub mod memory;
 pub mod oauth;
 pub mod pair;

@@ -6,27 +6,19 @@
 //! argument, and prints where the browser is sent then. Prints a line for each case.
 
 use std::error::Error;
-use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::ExitCode;
 use std::time::Duration;
 use std::{env, fs, process, thread};
 
+use mcp_sansio::Era;
 use mcp_sansio::oauth::UrlRules;
-use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation};
-use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
-use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
-use mcp_sansio_adapters::blocking::client::{BlockingHttpTransport, Connector};
+use mcp_sansio_adapters::asynchronous::client::http::oauth::OAuth;
 use mcp_sansio_adapters::store::DirectoryStore;
+use mcp_sansio_tests::login::{Person, call};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
-
-static CONFIG: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("login-client", "1"), ClientFeatures::NONE)
-        .call_timeout(Duration::from_secs(30));
 
 /// A client with a store of its own.
 struct Login {
@@ -37,33 +29,11 @@ struct Login {
     store: PathBuf,
 }
 
-#[derive(Clone)]
-struct Person {
-    command: Arc<[String]>,
-    asked: Arc<AtomicUsize>,
-}
-
-impl Browser for Person {
-    /// Where nothing listens: the person does not go there.
-    fn redirect_uri(&self, _last: Option<&str>) -> io::Result<String> {
-        Ok("http://127.0.0.1:9/callback".to_owned())
-    }
-
-    async fn show(&self, page: String) -> io::Result<String> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let output = Command::new(&self.command[0]).args(&self.command[1..]).arg(page).output()?;
-        let sent = String::from_utf8_lossy(&output.stdout);
-        let query = sent.trim().split_once('?').map(|(_, query)| query.to_owned());
-        query.ok_or_else(|| io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
-    }
-}
-
 impl Login {
     fn new(name: &'static str, era: Option<Era>, url: &str, person: &[String]) -> Self {
-        let person = Person { command: person.into(), asked: Arc::default() };
         let store = format!("login-client-{}-{name}-{era:?}", process::id());
         let store = env::temp_dir().join(store);
-        Self { url: url.to_owned(), name, era, person, store }
+        Self { url: url.to_owned(), name, era, person: Person::new(person), store }
     }
 
     /// Calls a tool on a connection of its own, and returns its text; `None` without such a tool.
@@ -72,25 +42,7 @@ impl Login {
             .rules(UrlRules::new().loopback_http(true))
             .store(DirectoryStore::open(&self.store, 1 << 20)?)
             .browser(self.person.clone());
-        let transport = HttpTransport::new(&self.url)?.oauth(oauth);
-        let connector = Connector::new(&CONFIG);
-        let connector = if let Some(era) = self.era { connector.era(era) } else { connector };
-        let mut client = connector.connect(BlockingHttpTransport::new(transport))?;
-        let mut is_there = false;
-        for offered in client.list_tools()?.iter() {
-            is_there |= offered?.name == tool;
-        }
-        let mut said = None;
-        if is_there {
-            let result = client.call_tool(tool, &RawJson::from_static("{}"))?;
-            for block in result.to::<CallToolResult<'_>>()?.content {
-                if let ContentBlock::Text(text) = block? {
-                    said = Some(text.text.to_string());
-                }
-            }
-        }
-        client.close()?;
-        Ok(said)
+        call(HttpTransport::new(&self.url)?.oauth(oauth), self.era, tool)
     }
 
     fn whoami(&self) -> Outcome {
@@ -99,7 +51,7 @@ impl Login {
     }
 
     fn was_asked(&self, times: usize) -> Outcome {
-        let asked = self.person.asked.load(Ordering::Relaxed);
+        let asked = self.person.asked();
         (asked == times).then_some(()).ok_or_else(|| format!("asked {asked} times").into())
     }
 
