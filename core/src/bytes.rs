@@ -1,5 +1,5 @@
-//! Copying and encoding of bytes without a panic path, which the functions of the standard library
-//! have when they are compiled for size.
+//! Copying, encoding and splitting without a panic path, which the functions of the standard
+//! library have when they are compiled for size.
 
 /// Copies as many bytes as both slices have.
 #[inline]
@@ -22,6 +22,19 @@ pub(crate) fn utf8(c: char, out: &mut [u8; 4]) -> &[u8] {
         _ => [0xf0 | (code >> 18) as u8, low(12), low(6), low(0)],
     };
     out.get(..len).unwrap_or_default()
+}
+
+/// Splits a text at the first `at`. Given as a character instead of an array, the standard library
+/// searches in another way, which has a panic path.
+#[cfg(feature = "http")]
+pub(crate) fn split_once(text: &str, at: char) -> Option<(&str, &str)> {
+    text.split_once([at])
+}
+
+/// Returns the parts of a text between all `at`.
+#[cfg(feature = "http")]
+pub(crate) fn split(text: &str, at: char) -> core::str::Split<'_, [char; 1]> {
+    text.split([at])
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ mod head;
 #[cfg(feature = "http")]
 pub mod http;
 mod inflight;
+#[cfg(feature = "http")]
+mod ip;
 mod json;
 mod lifecycle;
 mod message;

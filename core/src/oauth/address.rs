@@ -3,6 +3,8 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::bytes::split;
+
 /// Where an address leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressKind {
@@ -89,13 +91,13 @@ impl AddressKind {
 /// `Some(None)` if it ends in a number and is no address.
 pub(super) fn ipv4(host: &str) -> Option<Option<Ipv4Addr>> {
     let host = host.strip_suffix('.').unwrap_or(host);
-    let last = host.rsplit('.').next().unwrap_or_default();
+    let last = split(host, '.').next_back().unwrap_or_default();
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || number(last).is_some();
     (!last.is_empty() && is_number).then(|| parts(host))
 }
 
 fn parts(host: &str) -> Option<Ipv4Addr> {
-    let (mut address, mut left, mut parts) = (0u32, 4u32, host.split('.').peekable());
+    let (mut address, mut left, mut parts) = (0u32, 4u32, split(host, '.').peekable());
     while let Some(part) = parts.next() {
         let value = number(part)?;
         let is_last = parts.peek().is_none();

@@ -4,6 +4,7 @@ use core::fmt;
 
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use p256::ecdsa::{Signature, SigningKey};
+use p256::elliptic_curve::point::AffineCoordinates as _;
 use p256::pkcs8::DecodePrivateKey as _;
 
 use super::base64::put_base64url;
@@ -77,13 +78,13 @@ impl Signer for Es256<'_> {
     }
 
     fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
-        let point = self.key.verifying_key().to_sec1_point(false);
+        let point = self.key.verifying_key().as_affine();
         put("crv", "P-256");
         put("kty", "EC");
         for (name, coordinate) in [("x", point.x()), ("y", point.y())] {
             let mut text = [0; 43];
             let mut text = Writer::new(&mut text);
-            put_base64url(coordinate.map_or(&[][..], |bytes| &bytes[..]), &mut text);
+            put_base64url(&coordinate, &mut text);
             put(name, text.as_str());
         }
     }

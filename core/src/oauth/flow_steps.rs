@@ -12,6 +12,7 @@ use super::token::OAuthError;
 use super::unix_time::UnixTime;
 use super::url::Url;
 use super::writer::Writer;
+use crate::bytes::split;
 use crate::http::ResponseHead;
 
 /// A [`Step`] without what it lends.
@@ -237,7 +238,7 @@ impl Authorization<'_> {
         }
         // Without room the error has no URL.
         let _ = self.arena.write(Tag::FailureUrl, |entries, out| {
-            let url = entries.get(tag).and_then(|url| url.split('?').next()).unwrap_or_default();
+            let url = entries.get(tag).and_then(|url| split(url, '?').next()).unwrap_or_default();
             url.chars().take(MAX_ANSWER).for_each(|c| write_to(out, c));
             Ok::<_, Reason>(())
         });

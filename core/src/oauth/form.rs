@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::base64::Base64;
 use super::writer::Writer;
+use crate::bytes::{split, split_once};
 
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
 ///
@@ -29,7 +30,7 @@ impl<'w, 'b> Form<'w, 'b> {
     /// Begins behind a URL, which may have a query already.
     pub fn query_of(out: &'w mut Writer<'b>, url: &str) -> Self {
         out.put(url);
-        match url.split_once('?') {
+        match split_once(url, '?') {
             None => out.put("?"),
             Some((_, query)) if query.is_empty() || query.ends_with('&') => {}
             Some(_) => return Self { out, is_empty: false },
@@ -112,8 +113,8 @@ fn is_unreserved(byte: u8) -> bool {
 
 /// Returns the pairs of a query or body, in order. Empty parts between `&` are left out.
 pub fn pairs(query: &str) -> impl Iterator<Item = (Encoded<'_>, Encoded<'_>)> + Clone {
-    query.split('&').filter(|part| !part.is_empty()).map(|part| {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+    split(query, '&').filter(|part| !part.is_empty()).map(|part| {
+        let (name, value) = split_once(part, '=').unwrap_or((part, ""));
         (Encoded(name), Encoded(value))
     })
 }

@@ -4,6 +4,7 @@
 use core::fmt;
 
 use super::scope;
+use crate::bytes::split_once;
 use crate::json::{JsonStr, RawJson};
 
 /// Why a document is not usable.
@@ -372,7 +373,7 @@ impl<'j> Member<'j> {
 pub(super) fn seconds(member: Member<'_>) -> Result<Option<u64>, DocumentError> {
     let Some(value) = member.value else { return Ok(None) };
     let text = value.as_string().map_or(value.as_str(), JsonStr::inner);
-    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
+    let whole = split_once(text, '.').map_or(text, |(whole, _)| whole);
     whole.parse().map(Some).map_err(|_| DocumentError::Invalid(member.name))
 }
 

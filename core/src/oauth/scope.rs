@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::bytes::split;
+
 /// Maximum length, in bytes, of a scope of a peer: work on two of them is quadratic in it.
 pub const MAX_SCOPE: usize = 2048;
 
@@ -11,7 +13,7 @@ pub const OFFLINE_ACCESS: &str = "offline_access";
 /// Whether the text is at most [`MAX_SCOPE`] bytes of scope tokens with single spaces between them.
 #[must_use]
 pub fn is_valid(scope: &str) -> bool {
-    scope.len() <= MAX_SCOPE && scope.split(' ').all(is_token)
+    scope.len() <= MAX_SCOPE && split(scope, ' ').all(is_token)
 }
 
 /// Whether the text is one scope token.
@@ -22,7 +24,7 @@ pub fn is_token(token: &str) -> bool {
 
 /// Returns the tokens of a scope.
 pub fn tokens(scope: &str) -> impl Iterator<Item = &str> + Clone {
-    scope.split(' ').filter(|token| !token.is_empty())
+    split(scope, ' ').filter(|token| !token.is_empty())
 }
 
 /// Whether `scope` has the token.

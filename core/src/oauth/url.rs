@@ -1,10 +1,12 @@
 //! URLs of authorization: strict, as most of them come from a peer.
 
 use core::fmt;
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::IpAddr;
 
 use super::address::{AddressKind, ipv4};
+use crate::bytes::{split, split_once};
 use crate::http::client::{Origin, UrlError};
+use crate::ip;
 
 /// An absolute `http` or `https` URL without userinfo, fragment, or any character that RFC 3986
 /// does not have. The text stays as it was written: URLs are compared byte for byte.
@@ -76,7 +78,7 @@ impl<'u> Url<'u> {
     /// # Errors
     /// [`UrlError`] if it is anything else than described at [`Url`].
     pub fn parse(text: &'u str) -> Result<Self, UrlError> {
-        if text.contains('#') {
+        if text.contains(['#']) {
             return Err(UrlError::Fragment);
         }
         let is_allowed = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
@@ -87,8 +89,7 @@ impl<'u> Url<'u> {
         let scheme_len = if origin.is_secure { "https://".len() } else { "http://".len() };
         let origin_len = scheme_len + origin.authority.len();
         let host = if origin.authority.starts_with('[') {
-            let address: Ipv6Addr = origin.host.parse().map_err(|_| UrlError::Authority)?;
-            Host::Address(IpAddr::V6(address))
+            Host::Address(IpAddr::V6(ip::v6(origin.host).ok_or(UrlError::Authority)?))
         } else {
             match ipv4(origin.host) {
                 None => Host::Name(origin.host),
@@ -125,13 +126,13 @@ impl<'u> Url<'u> {
     /// Returns the path; empty if there is none.
     #[must_use]
     pub fn path(self) -> &'u str {
-        self.target().split_once('?').map_or(self.target(), |(path, _)| path)
+        split_once(self.target(), '?').map_or(self.target(), |(path, _)| path)
     }
 
     /// Returns the query, without its `?`.
     #[must_use]
     pub fn query(self) -> Option<&'u str> {
-        self.target().split_once('?').map(|(_, query)| query)
+        split_once(self.target(), '?').map(|(_, query)| query)
     }
 
     fn target(self) -> &'u str {
@@ -158,7 +159,7 @@ impl<'u> Url<'u> {
             Host::Address(address) => Some(AddressKind::of(address)),
             Host::Name(name) => {
                 let name = name.strip_suffix('.').unwrap_or(name);
-                let last = name.rsplit('.').next().unwrap_or_default();
+                let last = split(name, '.').next_back().unwrap_or_default();
                 last.eq_ignore_ascii_case("localhost").then_some(AddressKind::Loopback)
             }
         }

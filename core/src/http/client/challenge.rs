@@ -1,5 +1,6 @@
 //! `WWW-Authenticate` challenges (RFC 9110, 11.6.1).
 
+use crate::bytes::split_once;
 use crate::http::ResponseHead;
 
 /// A challenge with its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
@@ -100,7 +101,7 @@ fn next_part(text: &str) -> Option<(&str, &str)> {
 }
 
 fn parameter(part: &str) -> Option<(&str, &str)> {
-    let (name, value) = part.split_once('=')?;
+    let (name, value) = split_once(part, '=')?;
     let (name, value) = (name.trim(), value.trim());
     if name.is_empty() || !name.bytes().all(is_token) {
         return None;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::bytes::split_once;
+
 /// The scheme, host and port of an `http` or `https` URL.
 ///
 /// ```
@@ -55,12 +57,11 @@ impl<'u> Origin<'u> {
     /// # Errors
     /// [`UrlError`] if it is not the URL of a server.
     pub fn parse(url: &'u str) -> Result<(Self, &'u str), UrlError> {
-        let url = url.split_once('#').map_or(url, |(url, _)| url);
+        let url = split_once(url, '#').map_or(url, |(url, _)| url);
         if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlError::Characters);
         }
-        // Not by "://", whose search can panic as far as the compiler sees.
-        let (scheme, rest) = url.split_once(':').ok_or(UrlError::Scheme)?;
+        let (scheme, rest) = split_once(url, ':').ok_or(UrlError::Scheme)?;
         let rest = rest.strip_prefix("//").ok_or(UrlError::Scheme)?;
         let is_secure = if scheme.eq_ignore_ascii_case("https") {
             true
@@ -93,8 +94,8 @@ impl<'u> Origin<'u> {
         reference: &'r str,
     ) -> Result<ResolvedTarget<'r>, UrlError> {
         let reference = reference.trim_matches([' ', '\t']);
-        let reference = reference.split_once('#').map_or(reference, |(reference, _)| reference);
-        if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains('\\') {
+        let reference = split_once(reference, '#').map_or(reference, |(reference, _)| reference);
+        if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains(['\\']) {
             return Err(UrlError::Characters);
         }
         let scheme = reference
@@ -111,7 +112,7 @@ impl<'u> Origin<'u> {
         }
         if let Some(rest) = reference.strip_prefix("//") {
             let (authority, target) =
-                rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
+                rest.split_at_checked(rest.find(['/']).unwrap_or(rest.len())).unwrap_or_default();
             let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 })
                 .ok_or(UrlError::Authority)?;
             let other = Origin { host, port, ..*self };
@@ -125,13 +126,13 @@ impl<'u> Origin<'u> {
         if reference.starts_with('/') {
             return Ok(ResolvedTarget { prefix: "", target: reference });
         }
-        let path = base.split_once('?').map_or(base, |(path, _)| path);
+        let path = split_once(base, '?').map_or(base, |(path, _)| path);
         let prefix = if reference.is_empty() {
             base
         } else if reference.starts_with('?') {
             path
         } else {
-            path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or("/")
+            path.rfind(['/']).and_then(|at| path.get(..=at)).unwrap_or("/")
         };
         Ok(ResolvedTarget { prefix, target: reference })
     }
@@ -161,12 +162,12 @@ impl fmt::Display for ResolvedTarget<'_> {
 fn host_and_port(authority: &str, default_port: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
-            let (host, behind) = rest.split_once(']')?;
+            let (host, behind) = split_once(rest, ']')?;
             let is_address =
                 host.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
             (Some(host).filter(|_| is_address)?, behind)
         }
-        None => authority.split_at_checked(authority.find(':').unwrap_or(authority.len()))?,
+        None => authority.split_at_checked(authority.find([':']).unwrap_or(authority.len()))?,
     };
     let is_host = !host.is_empty() && !host.bytes().any(|byte| b"@[]<>\"\\^`{|}%,".contains(&byte));
     let port = match port.strip_prefix(':') {

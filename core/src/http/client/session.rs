@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::exchange::{Exchange, Purpose};
 use super::message::OutgoingMessage;
-use crate::bytes::copy;
+use crate::bytes::{copy, split};
 use crate::http::{ResponseHead, SingleValue};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
@@ -187,7 +187,7 @@ impl HttpSession {
         let kind = head
             .fields
             .get("content-type")
-            .map(|kind| kind.split(';').next().unwrap_or_default().trim());
+            .map(|kind| split(kind, ';').next().unwrap_or_default().trim());
         let is = |wanted: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
         exchange.is_stream = false;
         match (head.status, exchange.purpose) {

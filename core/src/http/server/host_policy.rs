@@ -1,9 +1,9 @@
 //! `Host` and `Origin` checks: protection against cross-origin requests and DNS rebinding.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
-
 use super::response::Rejection;
+use crate::bytes::split;
 use crate::http::{RequestHead, SingleValue};
+use crate::ip;
 
 /// The accepted values of `Host` and `Origin`.
 ///
@@ -112,15 +112,15 @@ impl<'c> HostPolicy<'c> {
 /// Returns the authority of an origin; `None` if it contains userinfo.
 fn authority(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
-    let authority = rest.split('/').next()?;
-    (!authority.contains('@')).then_some(authority)
+    let authority = split(rest, '/').next()?;
+    (!authority.contains(['@'])).then_some(authority)
 }
 
 fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
+    match host.rsplit_once([':']) {
         Some((name, port))
             if port.bytes().all(|byte| byte.is_ascii_digit())
-                && (!name.contains(':') || name.ends_with(']')) =>
+                && (!name.contains([':']) || name.ends_with(']')) =>
         {
             name
         }
@@ -131,8 +131,8 @@ fn without_port(host: &str) -> &str {
 fn is_loopback(host: &str) -> bool {
     let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
-        || host.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
-        || v6.is_some_and(|host| host.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback()))
+        || ip::v4(host).is_some_and(|address| address.is_loopback())
+        || v6.and_then(ip::v6).is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
