@@ -238,5 +238,8 @@ fn a_server_behind_a_url_is_inspected_in_both_eras_and_over_http_sse() {
     }
     server.kill();
     let (_, err, code) = finish(Command::new(INSPECT).arg(&mcp), "");
-    assert!(code == 1 && err.contains(&format!("{mcp}: cannot connect")), "{err}");
+    assert!(
+        code == 1 && err.contains(&format!("cannot connect to `{mcp}`: no connection")),
+        "{err}"
+    );
 }

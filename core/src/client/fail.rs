@@ -17,8 +17,9 @@ impl Client<'_> {
     /// Ends the call with this id, because its request failed in HTTP: with
     /// [`CallOutcome::Http`], or with [`CallOutcome::Error`] if the failure has a JSON-RPC error.
     /// [`Exchange::request_id`](crate::http::client::Exchange::request_id) has the id. Does nothing
-    /// if the call is over. A failed `server/discover` means a legacy server, as an error response
-    /// does: `initialize` is sent.
+    /// if the call is over. A `server/discover` that failed with a status below 500 or with an
+    /// invalid response means a legacy server, as an error response does: `initialize` is sent. Any
+    /// other failure says nothing about the era, and ends connecting.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -86,8 +87,9 @@ impl Client<'_> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
-        let is_probe = matches!(self.peer.phase, Phase::Probing);
-        if let Some(newest) = self.config.revisions.newest_legacy().filter(|_| is_probe) {
+        let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
+            && matches!(failure, HttpFailure::Status(..500) | HttpFailure::Invalid(_));
+        if let Some(newest) = self.config.revisions.newest_legacy().filter(|_| may_be_legacy) {
             self.initialize(now, newest, Some(slot), tx)?;
             self.abandoned_ids.remove(number);
             return Ok(None);

@@ -16,7 +16,9 @@ use std::process::ExitCode;
 
 use mcp_sansio::types::{GetSkillResult, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, Json, OwnedJson, Printable, RawJson};
-use mcp_sansio_adapters::blocking::client::{CallId, Client, Error, TaskRef};
+use mcp_sansio_adapters::blocking::client::{
+    CallId, Client, ConnectError, Error, HttpError, TaskRef,
+};
 use serde_json::{Value, json};
 
 use options::{Action, HELP, Options, Stop, Task};
@@ -45,17 +47,27 @@ fn main() -> ExitCode {
         }
         Err(Failure::Output) => ExitCode::SUCCESS,
         Err(Failure::Server(error)) => {
+            let lacks_login = lacks_login(&error);
             // The error may contain the last lines of the server's standard error.
             let error = error.to_string();
             eprintln!("inspect: {}", result::safe(&error));
             if let options::Server::Url { url, token: None } = &options.server
-                && ["HTTP status 401", "not authorized"].iter().any(|text| error.contains(text))
+                && lacks_login
             {
                 eprintln!("To log in: inspect login {}", Printable::new(url));
             }
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether the server wants another login than there is.
+const fn lacks_login(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Http { error, .. } | Error::ConnectFailed { why: ConnectError::Http(error), .. }
+            if matches!(error, HttpError::Unauthorized { .. } | HttpError::NotAuthorized(_))
+    )
 }
 
 fn inspect(options: &Options) -> Result<ExitCode, Failure> {

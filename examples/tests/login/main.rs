@@ -116,7 +116,12 @@ const GREETING: &str = "Hello, Ada!\n";
 fn a_person_logs_in_once_and_commands_use_that() {
     let (world, home) = (World::new(), Home::new());
     let (_, err, code) = home.run(&[&world.url, "call", "greet"]);
-    assert!(code == 1 && err.contains(&format!("inspect login {}", world.url)), "{err}");
+    let said = format!(
+        "inspect: cannot connect to `{0}`: authentication required (HTTP status 401, Bearer ",
+        world.url
+    );
+    let advice = format!("log in, or set another token\nTo log in: inspect login {}\n", world.url);
+    assert!(code == 1 && err.starts_with(&said) && err.ends_with(&advice), "{err}");
     assert_eq!((world.with(|it| it.registered), home.files().len()), (0, 0));
 
     let err = home.log_in(&world);

@@ -1,6 +1,7 @@
 //! Requests that failed in HTTP.
 
 use std::fmt;
+use std::io::{self, ErrorKind};
 
 use mcp_sansio::http::client::HttpFailure;
 
@@ -54,6 +55,19 @@ impl From<HttpFailure<'_>> for HttpError {
             HttpFailure::NotConnected(reason) => Self::NotConnected(reason.to_owned()),
             HttpFailure::ConnectionLost => Self::ConnectionLost,
             other => Self::Invalid(other.to_string()),
+        }
+    }
+}
+
+/// An error of a connection that was made.
+impl From<io::Error> for HttpError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe => Self::ConnectionLost,
+            _ => Self::Invalid(error.to_string()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Parts that the blocking and the asynchronous client share.
 
 mod child;
+mod connect_error;
 #[cfg(feature = "tasks")]
 mod hosted;
 #[cfg(feature = "http")]
@@ -21,6 +22,7 @@ pub(crate) use child::EXIT_TIMEOUT;
 pub(crate) use child::end;
 #[cfg(feature = "blocking")]
 pub(crate) use child::{LONGEST_PAUSE, terminate};
+pub use connect_error::ConnectError;
 #[cfg(feature = "tasks")]
 pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 #[cfg(feature = "http")]

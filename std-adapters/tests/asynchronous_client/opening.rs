@@ -120,11 +120,15 @@ fn if_connecting_fails_all_calls_and_the_connection_end_with_the_reason() {
                 second.map(drop).unwrap_err(),
                 call(&client, "b").await.map(drop).unwrap_err(),
             ] {
-                let CallError::ConnectFailed(ConnectError::Refused(refusal)) = &error else {
+                let CallError::ConnectFailed { why: ConnectError::Refused(refusal), .. } = &error
+                else {
                     panic!("{error:?}")
                 };
                 assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
-                assert_eq!(error.to_string(), "connecting failed: not today (code -32603)");
+                assert_eq!(
+                    error.to_string(),
+                    "cannot connect: the server rejected the connection: not today (code -32603)"
+                );
             }
         });
     assert!(matches!(end, ConnectionEnd::ConnectFailed(ConnectError::Refused(_))), "{end:?}");
@@ -134,7 +138,7 @@ fn if_connecting_fails_all_calls_and_the_connection_end_with_the_reason() {
 fn without_a_common_revision_connecting_fails() {
     let (result, end) =
         play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
-    assert!(matches!(result, Err(CallError::ConnectFailed(_))), "{result:?}");
+    assert!(matches!(result, Err(CallError::ConnectFailed { .. })), "{result:?}");
     assert!(
         matches!(end, ConnectionEnd::ConnectFailed(ConnectError::NoCommonRevision(_))),
         "{end:?}"
@@ -143,7 +147,10 @@ fn without_a_common_revision_connecting_fails() {
     let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(
-        matches!(result, Err(CallError::ConnectFailed(ConnectError::NoCommonRevision(None)))),
+        matches!(
+            result,
+            Err(CallError::ConnectFailed { why: ConnectError::NoCommonRevision(None), .. })
+        ),
         "{result:?}"
     );
 }

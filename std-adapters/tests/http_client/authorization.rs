@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::future;
-use mcp_sansio::{CallOptions, RawJson};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
+use mcp_sansio::{CallOptions, ClientConfig, RawJson, Revision};
+use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connector, HttpError};
 use serde_json::json;
 
-use crate::scene::{Response, Seen, call, initialized, legacy, modern, play_with};
-use crate::{CHUNKS, LEGACY, MODERN};
+use crate::scene::{Response, Seen, call, event, initialized, legacy, modern, play_with};
+use crate::{BOTH, CHUNKS, LEGACY, MODERN};
 
 fn unauthorized() -> Response {
     Response::status(401).field("WWW-Authenticate", "Bearer")
@@ -174,4 +174,79 @@ fn auth_102_a_session_that_is_opened_again_may_want_another_token() {
     let calls: Vec<_> =
         calls.map(|seen| (seen.field("mcp-session-id"), seen.field("authorization"))).collect();
     assert_eq!(calls, [(Some("s-1"), Some("Bearer old")), (Some("s-2"), Some("Bearer new"))]);
+}
+
+#[test]
+fn auth_102_the_stream_of_a_server_of_2024_11_05_may_want_a_token() {
+    static PATIENT: ClientConfig<'_> = BOTH.call_timeout(Duration::from_millis(150));
+    for (chunk, token) in CHUNKS.into_iter().zip([Some("t"), Some("t"), None]) {
+        let answer = |seen: &Seen| match (seen.method.as_str(), seen.target.as_str()) {
+            ("POST", "/mcp") => Response::status(404),
+            (_, _) if seen.field("authorization") != Some("Bearer t") => unauthorized(),
+            ("GET", _) => {
+                let result =
+                    json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")});
+                Response::events(&format!("event: endpoint\ndata: /m\n\n{}", event(&result))).hold()
+            }
+            _ => Response::status(202),
+        };
+        let played = play_with(
+            Connector::new(&PATIENT),
+            |http| {
+                http.authorize(move |_| async move {
+                    // The time limit of `initialize` stands still.
+                    Timer::after(Duration::from_millis(300)).await;
+                    token.map(str::to_owned)
+                })
+            },
+            chunk,
+            answer,
+            async |client| client.connected().await.map(|connected| connected.revision),
+        );
+        match token {
+            Some(_) => assert_eq!(played.result.unwrap(), Revision::V2024_11_05),
+            None => {
+                let Err(CallError::ConnectFailed { why: ConnectError::Http(why), .. }) =
+                    played.result
+                else {
+                    panic!("{:?}", played.result)
+                };
+                assert!(matches!(why, HttpError::Unauthorized { status: 401, .. }), "{why}");
+            }
+        }
+        let gets = played.trace.iter().filter(|line| line.starts_with("GET")).count();
+        assert_eq!(gets, 1 + usize::from(token.is_some()));
+    }
+}
+
+#[test]
+fn auth_102_a_call_says_that_its_stream_or_its_session_is_refused() {
+    // The stream is resumed, or the session is opened again.
+    for resumes in [true, false] {
+        let mut sessions = 0;
+        let answer = move |seen: &Seen| match (seen.method.as_str(), seen.message()) {
+            ("GET", _) if seen.field("last-event-id").is_some() => unauthorized(),
+            (_, "initialize") if sessions == 1 => unauthorized(),
+            (_, "initialize") => {
+                sessions += 1;
+                Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+            }
+            (_, "tools/call") if resumes => Response::events("id: 1\nretry: 0\ndata:\n\n"),
+            (_, "tools/call") => Response::status(404),
+            _ => legacy(seen),
+        };
+        let played = play_with(
+            Connector::new(&LEGACY),
+            |http| http.bearer("t"),
+            64,
+            answer,
+            async |client| call(&client, "a", &json!({})).await,
+        );
+        let Err(CallError::Http(HttpError::Unauthorized { status: 401, challenge })) =
+            played.result
+        else {
+            panic!("{resumes}: {:?}", played.result)
+        };
+        assert_eq!(challenge, "Bearer");
+    }
 }

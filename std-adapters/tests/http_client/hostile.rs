@@ -12,7 +12,9 @@ use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
 use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, OwnedInputRequest};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, Client, ConnectError, ConnectionEnd, Connector, OwnedInputRequest,
+};
 use serde_json::json;
 
 use crate::hostile_stream::{Hostile, Kind};
@@ -350,7 +352,7 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
 }
 
 #[test]
-fn f9_a_connector_that_panics_ends_the_connection_with_an_error() {
+fn f9_a_connector_that_panics_ends_connecting_with_an_error() {
     struct Never;
     impl mcp_sansio_adapters::asynchronous::client::http::Connect for Never {
         type Stream = crate::pipe::Pipe;
@@ -365,8 +367,10 @@ fn f9_a_connector_that_panics_ends_the_connection_with_an_error() {
     let stream = HttpTransport::with_connector("http://server/mcp", Never).unwrap();
     let (client, connection) = Connector::new(&CLIENT).connect(stream);
     let (called, end) = run(future::zip(call(&client, "a", &json!({})), connection));
-    assert!(called.is_err());
-    assert!(end.unwrap_err().to_string().contains("panicked"));
+    assert!(matches!(end, Ok(ConnectionEnd::ConnectFailed(ConnectError::Http(_)))), "{end:?}");
+    let said = "cannot connect to `http://server/mcp`: no connection: connector panicked; \
+                nothing was sent";
+    assert_eq!(called.unwrap_err().to_string(), said);
 }
 
 #[test]

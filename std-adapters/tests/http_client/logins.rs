@@ -10,12 +10,14 @@ use futures_lite::future;
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, HttpError};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
+};
 use mcp_sansio_adapters::store::MemoryStore;
 use serde_json::json;
 
-use crate::scene::{Response, Seen, call, modern, play_at};
-use crate::{CHUNKS, MODERN};
+use crate::scene::{Played, Response, Seen, call, initialized, legacy, modern, play_at};
+use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 const URL: &str = "https://server/mcp";
 
@@ -221,4 +223,69 @@ fn only_a_person_who_permits_it_is_logged_in() {
     assert_eq!(registrations, 1);
     assert!(settings().log_out(URL).unwrap());
     assert!(!settings().log_out(URL).unwrap() && !settings().is_logged_in(URL).unwrap());
+}
+
+#[test]
+fn auth_79_a_login_that_fails_while_connecting_is_told_by_each_call() {
+    let everything = |seen: &Seen| match seen.field("authorization") {
+        None => Response::status(401).field("WWW-Authenticate", "Bearer"),
+        Some(_) => modern(seen),
+    };
+    let metadata_is_missing = |seen: &Seen| match seen.method.as_str() {
+        "GET" => Response::status(500),
+        _ => Response::status(401),
+    };
+    let person = Person::new(0, "error=access_denied");
+    let texts = |play: &dyn Fn() -> Played<[CallError; 2]>| {
+        let played = play();
+        assert!(matches!(played.end, Ok(ConnectionEnd::ConnectFailed(ConnectError::Http(_)))));
+        let [first, second] = played.result.map(|error| error.to_string());
+        assert_eq!(first, second);
+        first
+    };
+    let calls = async |client: Client| {
+        let arguments = json!({});
+        let first = call(&client, "a", &arguments).await.unwrap_err();
+        [first, call(&client, "b", &arguments).await.unwrap_err()]
+    };
+    let said = texts(&|| {
+        let connector = Connector::new(&CLIENT);
+        play_at(URL, connector, person.at(), 1 << 16, protected(everything), calls)
+    });
+    assert_eq!(
+        said,
+        "cannot connect to `https://server/mcp`: not authorized: access was denied: access_denied"
+    );
+    assert_eq!(person.pages(), 1);
+    let said = texts(&|| {
+        play_at(URL, Connector::new(&CLIENT), person.at(), 1 << 16, metadata_is_missing, calls)
+    });
+    assert_eq!(
+        said,
+        "cannot connect to `https://server/mcp`: not authorized: HTTP status 500 \
+         (https://server/.well-known/oauth-protected-resource/mcp); try again later"
+    );
+}
+
+#[test]
+fn auth_102_a_call_says_why_there_is_no_login_for_its_new_session() {
+    let person = Person::new(0, "error=access_denied");
+    let mut sessions = 0;
+    let mcp = move |seen: &Seen| match seen.message() {
+        "initialize" if sessions == 1 => Response::status(401),
+        "initialize" => {
+            sessions += 1;
+            Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+        }
+        "tools/call" => Response::status(404),
+        _ => legacy(seen),
+    };
+    let connector = Connector::new(&LEGACY);
+    let played = play_at(URL, connector, person.at(), 1 << 16, protected(mcp), async |client| {
+        call(&client, "a", &json!({})).await
+    });
+    let Err(CallError::Http(HttpError::NotAuthorized(why))) = played.result else {
+        panic!("{:?}", played.result)
+    };
+    assert_eq!(why, "access was denied: access_denied");
 }

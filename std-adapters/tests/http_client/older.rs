@@ -116,7 +116,7 @@ fn old_03_old_07_the_endpoint_must_have_the_same_origin() {
         let played = play(&CLIENT, 64, old(endpoint, 404), async |client| {
             client.connected().await.map(|_| ())
         });
-        let said = played.end.unwrap_err().to_string();
+        let said = played.result.unwrap_err().to_string();
         assert!(said.contains(endpoint), "{said}");
         assert!(
             !played

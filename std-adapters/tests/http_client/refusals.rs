@@ -108,7 +108,9 @@ fn the_error_of_an_unauthorized_call_has_the_challenge() {
     );
     let Err(CallError::Http(error)) = played.result else { panic!("{:?}", played.result) };
     let challenge = "Bearer error=\"insufficient_scope\", scope=\"x\"".to_owned();
-    assert_eq!(error.to_string(), "forbidden (HTTP status 403): the token does not permit it");
+    let said = "forbidden (HTTP status 403, Bearer error=\"insufficient_scope\", scope=\"x\"): \
+                the token does not permit it";
+    assert_eq!(error.to_string(), said);
     assert_eq!(error, HttpError::Unauthorized { status: 403, challenge });
 }
 

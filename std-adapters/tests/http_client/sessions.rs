@@ -128,7 +128,7 @@ fn an_invalid_session_id_opens_no_session() {
             _ => legacy(seen),
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
-        let said = played.end.unwrap_err().to_string();
+        let said = played.result.unwrap_err().to_string();
         assert!(said.contains("invalid Mcp-Session-Id"), "{said}");
     }
 }

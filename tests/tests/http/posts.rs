@@ -169,12 +169,33 @@ fn a_call_that_failed_in_http_ends_with_the_failure() {
 }
 
 #[test]
-fn a_probe_that_failed_in_http_means_a_legacy_server_and_initialize_that_failed_means_none() {
+fn a_probe_that_was_not_understood_means_a_legacy_server_and_another_failure_none() {
     let (mut client, mut tx) = (new_client::<4>(&CONFIG), buffer());
+    for failure in [
+        BUSY,
+        HttpFailure::Unauthorized { status: 401, challenge: "" },
+        HttpFailure::NotAuthorized("declined"),
+        HttpFailure::NotConnected("refused"),
+        HttpFailure::ConnectionLost,
+    ] {
+        client.connect(NOW, &mut tx).unwrap();
+        let (probe, _) = take(&mut tx);
+        let failed = client.fail(NOW, probe.as_deref().unwrap(), failure, &mut tx).unwrap();
+        assert!(matches!(failed, Some(ClientEvent::ConnectFailed(ConnectError::Http(_)))));
+        assert!(!client.is_open() && tx.is_idle());
+    }
+    for failure in [HttpFailure::Status(499), HttpFailure::Invalid("text/html")] {
+        let (mut client, mut tx) = (new_client::<4>(&CONFIG), buffer());
+        client.connect(NOW, &mut tx).unwrap();
+        let (probe, _) = take(&mut tx);
+        assert!(client.fail(NOW, &probe.unwrap(), failure, &mut tx).unwrap().is_none());
+        assert!(take(&mut tx).1.contains("initialize"));
+    }
     client.connect(NOW, &mut tx).unwrap();
     let (probe, text) = take(&mut tx);
     assert!(text.contains("server/discover"));
-    assert!(client.fail(NOW, &probe.unwrap(), BUSY, &mut tx).unwrap().is_none());
+    let missing = HttpFailure::Status(404);
+    assert!(client.fail(NOW, &probe.unwrap(), missing, &mut tx).unwrap().is_none());
     let (initialize, text) = take(&mut tx);
     assert!(text.contains("initialize"));
     let failed = client.fail(NOW, initialize.as_deref().unwrap(), BUSY, &mut tx).unwrap();
@@ -225,14 +246,25 @@ fn a_call_that_waits_for_a_person_has_its_time_later() {
 
 #[test]
 fn a_failure_says_what_to_do() {
-    let unauthorized = |status| HttpFailure::Unauthorized { status, challenge: "Bearer" };
+    let unauthorized = |status, challenge| HttpFailure::Unauthorized { status, challenge };
+    let long = "\u{e9}".repeat(301);
+    let shown =
+        format!("forbidden (HTTP status 403, {}): the token does not permit it", &long[2..]);
+    assert_eq!(unauthorized(403, &long).to_string(), shown);
     for (failure, said) in [
         (HttpFailure::Status(404), "HTTP status 404: check the path of the URL"),
         (HttpFailure::Status(418), "HTTP status 418"),
-        (unauthorized(401), "authentication required (HTTP status 401): set another token"),
-        (unauthorized(403), "forbidden (HTTP status 403): the token does not permit it"),
+        (
+            unauthorized(401, ""),
+            "authentication required (HTTP status 401): log in, or set another token",
+        ),
+        (
+            unauthorized(401, "Bearer\u{1b}"),
+            "authentication required (HTTP status 401, Bearer\\u001b): log in, or set another token",
+        ),
+        (unauthorized(403, ""), "forbidden (HTTP status 403): the token does not permit it"),
         (HttpFailure::NotAuthorized("access was denied"), "not authorized: access was denied"),
-        (HttpFailure::NotConnected("refused\n"), "refused\\n; nothing was sent"),
+        (HttpFailure::NotConnected("refused\n"), "no connection: refused\\n; nothing was sent"),
         (
             HttpFailure::ConnectionLost,
             "the connection ended before the response: repeat the call unless that does harm",

@@ -46,16 +46,23 @@ impl fmt::Display for HttpFailure<'_> {
                     _ => "",
                 })
             }
-            Self::Unauthorized { status: 401, .. } => {
-                f.write_str("authentication required (HTTP status 401): set another token")
-            }
-            Self::Unauthorized { status, .. } => {
-                write!(f, "forbidden (HTTP status {status}): the token does not permit it")
+            Self::Unauthorized { status, challenge } => {
+                let (what, advice) = match status {
+                    401 => ("authentication required", "log in, or set another token"),
+                    _ => ("forbidden", "the token does not permit it"),
+                };
+                write!(f, "{what} (HTTP status {status}")?;
+                if !challenge.is_empty() {
+                    let end = challenge.char_indices().nth(MAX_CHALLENGE);
+                    let shown = end.and_then(|(at, _)| challenge.get(..at)).unwrap_or(challenge);
+                    write!(f, ", {}", Printable::new(shown))?;
+                }
+                write!(f, "): {advice}")
             }
             Self::NotAuthorized(reason) => write!(f, "not authorized: {}", Printable::new(reason)),
             Self::JsonRpc(error) => Printable::new(error).fmt(f),
             Self::NotConnected(reason) => {
-                write!(f, "{}; nothing was sent", Printable::new(reason))
+                write!(f, "no connection: {}; nothing was sent", Printable::new(reason))
             }
             Self::ConnectionLost => f.write_str(
                 "the connection ended before the response: repeat the call unless that does harm",
@@ -66,3 +73,6 @@ impl fmt::Display for HttpFailure<'_> {
 }
 
 impl core::error::Error for HttpFailure<'_> {}
+
+/// Maximum length of a challenge in an error text, in characters.
+const MAX_CHALLENGE: usize = 300;

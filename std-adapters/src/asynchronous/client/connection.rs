@@ -11,12 +11,12 @@ use std::time::Instant;
 use mcp_sansio::{ClientEvent, SendError};
 
 use super::connector::{Connected, Limits, OnEvent};
-use super::error::ConnectError;
 use super::inner::{ConnectionInner, Phase, State};
 use super::server_requests::ServerRequests;
 use super::transport::{Link as _, Transport};
 use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::LazyTimer;
+use crate::client::ConnectError;
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
 /// when the connection ends.

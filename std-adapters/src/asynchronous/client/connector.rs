@@ -156,7 +156,7 @@ impl Connector {
             self.config,
             &self.limits,
             self.input_handler,
-            T::SENDS_POSTS,
+            transport.url_for_posts(),
         ));
         inner.with(|state| state.client().set_era(self.era));
         let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));

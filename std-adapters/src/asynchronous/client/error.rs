@@ -4,12 +4,12 @@ use std::fmt;
 
 #[cfg(feature = "skills")]
 use mcp_sansio::SkillError;
-use mcp_sansio::{OwnedJson, Printable, SendError, Violation};
+use mcp_sansio::{Printable, SendError, Violation};
 
 use super::input::InputRefusal;
 #[cfg(feature = "http")]
 use crate::client::HttpError;
-use crate::client::{ListError, ServerError, ToolCallError};
+use crate::client::{ConnectError, ListError, ServerError, ToolCallError};
 
 /// The reason why a call has no result.
 #[derive(Clone, Debug)]
@@ -18,7 +18,12 @@ pub enum CallError {
     /// The server responded with an error.
     Server(ServerError),
     /// `initialize` or `server/discover` failed.
-    ConnectFailed(ConnectError),
+    ConnectFailed {
+        /// The URL of the server, if it has one.
+        server: Option<String>,
+        /// The reason.
+        why: ConnectError,
+    },
     /// The request was not sent: the server did not declare the capability that it needs, the
     /// revision does not have the method, or the parameters are invalid.
     NotSent(SendError),
@@ -53,64 +58,14 @@ pub enum CallError {
     Http(HttpError),
 }
 
-/// The reason why connecting failed: an owned [`mcp_sansio::ConnectError`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// The server responded with an error.
-    Refused(ServerError),
-    /// The server supports no revision that the client supports. The value is the server's list of
-    /// revisions, if it sent one.
-    NoCommonRevision(Option<OwnedJson>),
-    /// The response is not a valid result.
-    Invalid(Violation),
-    /// The server did not respond in time.
-    TimedOut,
-    /// The request failed in HTTP.
-    #[cfg(feature = "http")]
-    Http(HttpError),
-}
-
-impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
-    fn from(error: mcp_sansio::ConnectError<'_>) -> Self {
-        match error {
-            mcp_sansio::ConnectError::Refused(error) => Self::Refused(error.into()),
-            mcp_sansio::ConnectError::NoCommonRevision(theirs) => {
-                Self::NoCommonRevision(theirs.map(OwnedJson::from))
-            }
-            mcp_sansio::ConnectError::Invalid(violation) => Self::Invalid(violation),
-            #[cfg(feature = "http")]
-            mcp_sansio::ConnectError::Http(failure) => Self::Http(failure.into()),
-            _ => Self::TimedOut,
-        }
-    }
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(error) => write!(f, "connecting failed: {error}"),
-            Self::NoCommonRevision(Some(theirs)) => {
-                write!(
-                    f,
-                    "no common revision: the server supports {}",
-                    Printable::new(theirs.as_raw())
-                )
-            }
-            Self::NoCommonRevision(None) => f.write_str("no common revision"),
-            Self::Invalid(violation) => write!(f, "invalid response: {violation}"),
-            Self::TimedOut => f.write_str("request timed out"),
-            #[cfg(feature = "http")]
-            Self::Http(error) => write!(f, "connecting failed: {error}"),
-        }
-    }
-}
-
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(error) => error.fmt(f),
-            Self::ConnectFailed(failure) => failure.fmt(f),
+            Self::ConnectFailed { server: Some(server), why } => {
+                write!(f, "cannot connect to `{}`: {why}", Printable::new(server))
+            }
+            Self::ConnectFailed { server: None, why } => write!(f, "cannot connect: {why}"),
             Self::NotSent(error) => error.fmt(f),
             Self::Invalid(violation) => write!(f, "invalid response: {violation}"),
             Self::InputRefused(refusal) => {
@@ -134,7 +89,6 @@ impl fmt::Display for CallError {
     }
 }
 
-impl std::error::Error for ConnectError {}
 impl std::error::Error for CallError {}
 
 impl From<ListError> for CallError {

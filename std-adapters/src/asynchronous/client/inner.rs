@@ -16,9 +16,10 @@ use mcp_sansio::{CallOptions, methods, types::TaskParams};
 use super::calls::CallTable;
 use super::connector::Connected;
 use super::connector::Limits;
-use super::error::{CallError, ConnectError};
+use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
+use crate::client::ConnectError;
 
 #[doc(hidden)]
 pub struct ConnectionInner {
@@ -40,6 +41,8 @@ pub(super) struct State {
     pub(super) posts: VecDeque<Post>,
     #[cfg(feature = "http")]
     max_posts: usize,
+    /// URL of the server, if messages are sent in POST requests.
+    url: Option<String>,
     pub(super) phase: Phase,
     pub(super) calls: CallTable,
     /// Calls whose futures were dropped, still in the core's table: up to
@@ -82,18 +85,17 @@ impl ConnectionInner {
         config: &'static mcp_sansio::ClientConfig<'static>,
         limits: &Limits,
         input_handler: InputHandler,
-        sends_posts: bool,
+        url: Option<String>,
     ) -> Self {
-        let _ = sends_posts;
         let call_limit = config.call_limit;
         let state = State {
             memory: mcp_sansio::GrowingClientState::new(limits.max_in_flight),
             config,
             #[cfg(feature = "http")]
-            tx: match sends_posts {
+            tx: match url {
                 // A body is sent as a whole.
-                true => empty_tx_for_posts(),
-                false => TxBuffer::with_limit(Vec::new(), limits.max_pending),
+                Some(_) => empty_tx_for_posts(),
+                None => TxBuffer::with_limit(Vec::new(), limits.max_pending),
             },
             #[cfg(not(feature = "http"))]
             tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
@@ -101,6 +103,7 @@ impl ConnectionInner {
             posts: VecDeque::new(),
             #[cfg(feature = "http")]
             max_posts: limits.max_pending,
+            url,
             phase: Phase::Connecting,
             calls: CallTable::default(),
             abandoned: Vec::new(),
@@ -268,7 +271,8 @@ impl State {
             Phase::Connecting => Poll::Pending,
             Phase::Connected(connected) => Poll::Ready(Ok(Arc::clone(connected))),
             Phase::ConnectFailed(failure) => {
-                Poll::Ready(Err(CallError::ConnectFailed(failure.clone())))
+                let (server, why) = (self.url.clone(), failure.clone());
+                Poll::Ready(Err(CallError::ConnectFailed { server, why }))
             }
             Phase::Closing | Phase::Over => Poll::Ready(Err(CallError::Closed)),
         }

@@ -131,7 +131,7 @@ mod transport;
 
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connected, Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
-pub use error::{CallError, ConnectError};
+pub use error::CallError;
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
@@ -147,6 +147,6 @@ pub use crate::client::Skills;
 pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
 
 pub use crate::client::{
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
-    ServerError, ToolCallError, Tools, TypedResult,
+    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates,
+    Resources, ServerError, ToolCallError, Tools, TypedResult,
 };

@@ -15,8 +15,9 @@ use super::outgoing::Outgoing;
 pub trait Transport: 'static {
     #[doc(hidden)]
     type Link: Link;
+    /// Returns the URL of the server, if messages are sent in POST requests.
     #[doc(hidden)]
-    const SENDS_POSTS: bool;
+    fn url_for_posts(&self) -> Option<String>;
 
     #[doc(hidden)]
     fn into_link(self, max_line: usize) -> Self::Link;
@@ -60,7 +61,10 @@ pub trait Link: Unpin {
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static> Transport for T {
     type Link = Lines<T>;
-    const SENDS_POSTS: bool = false;
+
+    fn url_for_posts(&self) -> Option<String> {
+        None
+    }
 
     fn into_link(self, max_line: usize) -> Lines<T> {
         Lines { stream: self, incoming: Incoming::new(max_line), outgoing: Outgoing::new() }

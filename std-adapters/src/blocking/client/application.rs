@@ -13,6 +13,7 @@ use super::connector::Clock;
 use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
 use super::pending_calls::{PendingCall, PendingCalls};
 use super::{CallId, Direction, Error, Trace};
+use crate::client::ConnectError;
 use crate::panics::caught;
 
 /// Everything but the connection, to handle events with while they borrow it.
@@ -46,7 +47,7 @@ pub(super) type ClientTurn<'p> = Turn<'p, Client<'p>>;
 pub(super) enum ConnectState {
     Connecting,
     Connected(Option<OwnedJson>),
-    Failed(String),
+    Failed(ConnectError),
 }
 
 impl<'c> Application<'c> {
@@ -141,7 +142,7 @@ impl<'c> Application<'c> {
                 self.connect_state = ConnectState::Connected(Some(opened.result.into()))
             }
             ClientEvent::ConnectFailed(error) => {
-                self.connect_state = ConnectState::Failed(error.to_string())
+                self.connect_state = ConnectState::Failed((*error).into())
             }
             ClientEvent::CallFinished { call, outcome } => self.handle_result(*call, outcome, turn),
             ClientEvent::Request(request) => self.handle_request(request, turn),

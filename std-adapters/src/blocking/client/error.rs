@@ -11,7 +11,7 @@ use super::transport::ConnectionEnd;
 use crate::client::HttpError;
 #[cfg(feature = "derive")]
 use crate::client::ToolCallError;
-use crate::client::{ListError, ServerError};
+use crate::client::{ConnectError, ListError, ServerError};
 
 /// An error of a client. `Debug` prints the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum Error {
     /// The transport is connected, but neither `server/discover` nor `initialize` succeeded.
     ConnectFailed {
         /// The reason.
-        why: String,
+        why: ConnectError,
         /// The end of the connection after that.
         ended: ConnectionEnd,
     },
@@ -112,12 +112,7 @@ impl fmt::Display for Error {
             }
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
             Self::ConnectFailed { why, ended } => {
-                write!(
-                    f,
-                    "cannot connect to `{}`: {}",
-                    Printable::new(&ended.server),
-                    Printable::new(why)
-                )?;
+                write!(f, "cannot connect to `{}`: {why}", Printable::new(&ended.server))?;
                 if !ended.stderr.is_empty() {
                     f.write_str("; the last lines of its standard error:")?;
                 }

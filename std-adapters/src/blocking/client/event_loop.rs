@@ -57,7 +57,7 @@ impl Client<'_> {
                     return Ok(());
                 }
                 ConnectState::Failed(why) => {
-                    let why = std::mem::take(why);
+                    let why = why.clone();
                     self.end();
                     return Err(Error::ConnectFailed {
                         why,

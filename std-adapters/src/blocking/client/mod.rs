@@ -108,8 +108,8 @@ pub use crate::client::HttpError;
 #[cfg(feature = "skills")]
 pub use crate::client::Skills;
 pub use crate::client::{
-    LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources,
-    ServerError, Stderr, StderrLines, Tools,
+    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts,
+    ResourceTemplates, Resources, ServerError, Stderr, StderrLines, Tools,
 };
 #[cfg(feature = "tasks")]
 pub use crate::client::{MAX_TASK_INPUTS, TaskRef};

@@ -79,6 +79,12 @@ impl Refused {
     }
 }
 
+impl From<Refused> for HttpError {
+    fn from(refused: Refused) -> Self {
+        Self::Unauthorized { status: refused.status, challenge: refused.challenge() }
+    }
+}
+
 impl Fields for Refused {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
         let is_challenge = name.eq_ignore_ascii_case(CHALLENGE);

@@ -10,7 +10,7 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 
 use super::authorize::{Refused, Tried};
 use super::inbox::Failure;
-use super::transport_state::{Diagnostic, TransportState};
+use super::transport_state::{Diagnostic, Put, State, TransportState};
 use super::wire::Wire;
 use crate::asynchronous::timer::Timer;
 use crate::client::HttpError;
@@ -66,7 +66,7 @@ pub(super) async fn follow(
     wire: Wire,
     exchange: &mut Exchange,
     to: To,
-) -> io::Result<Got> {
+) -> Result<Got, HttpError> {
     let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
     let mut got = Got { is_over: false, message: Vec::new(), wire: None };
     let mut current = Some(wire);
@@ -92,32 +92,44 @@ pub(super) async fn follow(
                 current = match resume(shared, exchange, events.last_event_id()).await {
                     Ok(Some(wire)) => Some(wire),
                     Ok(None) => return Ok(got),
-                    Err(_) => None,
+                    Err(HttpError::NotConnected(_) | HttpError::ConnectionLost) => None,
+                    Err(error) => return Err(error),
                 };
             }
         }
     }
 }
 
-/// Sends a GET that resumes a stream, or opens one. Returns `None` if the server offers none.
+/// Resumes a stream of the session, or opens one. Returns `None` if the server offers none.
 pub(super) async fn resume(
     shared: &TransportState,
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
-) -> io::Result<Option<Wire>> {
+) -> Result<Option<Wire>, HttpError> {
+    let id = exchange.request_id().map(str::to_owned);
+    get(shared, exchange, id.as_deref(), &|state, put| state.session.get_fields(last_event_id, put))
+        .await
+}
+
+/// Sends a GET for an event stream, with these fields. Returns `None` if the response is another.
+/// `id` is that of the call that waits for it.
+pub(super) async fn get(
+    shared: &TransportState,
+    exchange: &mut Exchange,
+    id: Option<&str>,
+    fields: &(dyn Fn(&State, Put<'_>) + Sync),
+) -> Result<Option<Wire>, HttpError> {
     let mut tried = Tried::default();
     loop {
         let target = shared.with(|state| state.target.clone());
-        let id = exchange.request_id().map(str::to_owned);
-        let credentials = shared.credentials("GET", &target, id.as_deref()).await;
-        let credentials = credentials.map_err(io::Error::other)?;
+        let credentials = shared.credentials("GET", &target, id).await?;
         let head = shared.with(|state| {
             shared.head("GET", &target, BodyLength::Absent, &credentials, &mut |put| {
-                state.session.get_fields(last_event_id, put);
+                fields(state, put);
                 true
             })
-        });
-        let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
+        })?;
+        let mut wire = shared.send("GET", &head, &[]).await?;
         let response = wire.head(|head| {
             shared.observed(head);
             let kind = shared.with(|state| state.session.classify_response(exchange, head));
@@ -128,13 +140,9 @@ pub(super) async fn resume(
             return Ok(Some(wire));
         }
         shared.drain(wire).await;
-        match refused {
-            Some(refused)
-                if shared
-                    .reauthorize(&refused, &mut tried, id.as_deref())
-                    .await
-                    .map_err(io::Error::other)? => {}
-            _ => return Ok(None),
+        let Some(refused) = refused else { return Ok(None) };
+        if !shared.reauthorize(&refused, &mut tried, id).await? {
+            return Err(refused.into());
         }
     }
 }

@@ -14,7 +14,10 @@ use crate::asynchronous::client::transport::{Link, Transport};
 
 impl Transport for HttpTransport {
     type Link = HttpLink;
-    const SENDS_POSTS: bool = true;
+
+    fn url_for_posts(&self) -> Option<String> {
+        Some(self.url())
+    }
 
     fn into_link(self, _: usize) -> HttpLink {
         HttpLink {

@@ -1,15 +1,16 @@
 //! GET streams, and the end of a session.
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 
 use mcp_sansio::Frame;
-use mcp_sansio::http::client::{Exchange, ResponseKind};
+use mcp_sansio::http::client::{Exchange, HttpSession};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
-use super::exchange::{To, feed, follow, hear, resume};
+use super::exchange::{To, feed, follow, get, hear, resume};
 use super::jobs::{Begun, Job};
-use super::transport_state::{LINGER, TransportState, timeout};
+use super::transport_state::{LINGER, Put, State, TransportState, within};
+use crate::client::HttpError;
 
 /// Reads the GET stream of a session, for as long as the session lasts and the server offers it.
 pub(super) async fn listen(shared: &TransportState) {
@@ -29,22 +30,20 @@ pub(super) async fn older(shared: &TransportState, begun: Begun) {
 }
 
 /// Tries HTTP+SSE (2024-11-05): the stream of such a server starts with the endpoint for messages.
-pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
+/// `id` is that of `initialize`.
+pub(super) async fn try_older(
+    shared: &TransportState,
+    id: Option<&str>,
+) -> Result<bool, HttpError> {
     let mut exchange = Exchange::http_sse();
-    let target = shared.with(|state| state.target.clone());
-    let credentials = shared.credentials("GET", &target, None).await.map_err(io::Error::other)?;
-    let session = mcp_sansio::http::client::HttpSession::new();
-    let head = shared.head("GET", &target, BodyLength::Absent, &credentials, &mut |put| {
-        session.get_fields(None, put);
-        true
-    });
-    let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
-    let reply = wire
-        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
-        .await;
-    if !matches!(reply, Ok(ResponseKind::EventStream)) {
-        return Ok(false);
-    }
+    let session = HttpSession::new();
+    let fields = |_: &State, put: Put<'_>| session.get_fields(None, put);
+    let opened = get(shared, &mut exchange, id, &fields).await;
+    let mut wire = match opened {
+        Ok(Some(wire)) => wire,
+        Ok(None) | Err(HttpError::ConnectionLost | HttpError::Invalid(_)) => return Ok(false),
+        Err(error) => return Err(error),
+    };
     let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
     let mut chunk = Vec::new();
     let mut fed = 0;
@@ -69,10 +68,7 @@ pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
     shared.with(|state| {
         let target = shared.origin().resolve(&state.target, &uri).map(|target| target.to_string());
         state.older = Some(target.map_err(|error| {
-            io::Error::new(
-                ErrorKind::InvalidData,
-                format!("invalid endpoint event `{uri}`: {error}"),
-            )
+            HttpError::Invalid(format!("invalid endpoint event `{uri}`: {error}"))
         })?);
         state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events, chunk })));
         Ok(true)
@@ -82,20 +78,19 @@ pub(super) async fn try_older(shared: &TransportState) -> io::Result<bool> {
 /// Ends the session. The server's response is ignored.
 pub(super) async fn delete(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
-    let _ = timeout(LINGER, async {
+    let _ = within(LINGER, async {
         let target = shared.with(|state| state.target.clone());
-        let credentials = shared.credentials("DELETE", &target, None).await;
-        let credentials = credentials.map_err(io::Error::other)?;
+        let credentials = shared.credentials("DELETE", &target, None).await?;
         let head = shared.with(|state| {
             shared.head("DELETE", &target, BodyLength::Absent, &credentials, &mut |put| {
                 state.session.delete_fields(put);
                 true
             })
-        });
-        let head = head.map_err(io::Error::other)?;
+        })?;
         let mut wire = shared.send("DELETE", &head, &[]).await?;
         wire.head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
-            .await
+            .await?;
+        Ok::<_, HttpError>(())
     })
     .await;
 }

@@ -43,8 +43,7 @@
 //!
 //! If a request fails on the HTTP level, its call ends with
 //! [`CallError::Http`](super::CallError::Http), which says what happened; if that happens while
-//! connecting, the connection ends with an [`io::Error`](std::io::Error) that gives the reason, or
-//! with [`ConnectError::Http`](super::ConnectError::Http).
+//! connecting, all calls end with [`ConnectError::Http`](super::ConnectError::Http).
 //!
 //! # Connections
 //!

@@ -1,17 +1,16 @@
 //! POST requests: from a message to its response.
 
-use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use mcp_sansio::RawJson;
-use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, Post, ResponseKind};
+use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::{OwnedJson, RawJson};
 
 use super::authorize::{self, Credentials, Refused};
 use super::exchange::{Got, To, follow, read, unusable};
 use super::inbox::Failure;
 use super::jobs::Job;
-use super::transport_state::{Diagnostic, NotConnected, TransportState, within};
+use super::transport_state::{Diagnostic, TransportState, within};
 use super::wire::Wire;
 use super::{listen, reconnect, tools};
 use crate::client::HttpError;
@@ -30,10 +29,8 @@ struct Tried {
 enum Next {
     Done,
     Again,
-    /// The request failed.
-    Failed(Failure),
-    /// The server cannot be used.
-    Hopeless(io::Error),
+    /// The server responded with this error.
+    Refused(OwnedJson),
 }
 
 /// Sends a message and delivers the response.
@@ -41,21 +38,17 @@ pub(super) async fn post(shared: &TransportState, sent: &Post) {
     let post = sent.message();
     let mut tried = Tried::default();
     loop {
-        match attempt(shared, sent, &post, &mut tried).await {
-            Next::Again => {}
-            Next::Done => break,
-            Next::Hopeless(error) => {
-                shared.fail(error);
-                break;
-            }
-            Next::Failed(failed) => {
-                match post.id() {
-                    Some(id) => shared.call_failed(id, failed),
-                    None => shared.report(Diagnostic::Refused(failed.as_core())),
-                }
-                break;
-            }
+        let failure = match attempt(shared, sent, &post, &mut tried).await {
+            Ok(Next::Again) => continue,
+            Ok(Next::Done) => break,
+            Ok(Next::Refused(error)) => Failure::JsonRpc(error),
+            Err(error) => Failure::Http(error),
+        };
+        match post.id() {
+            Some(id) => shared.call_failed(id, failure),
+            None => shared.report(Diagnostic::Refused(failure.as_core())),
         }
+        break;
     }
     opened(shared, &post);
 }
@@ -72,15 +65,11 @@ async fn attempt(
     sent: &Post,
     post: &OutgoingMessage<'_>,
     tried: &mut Tried,
-) -> Next {
+) -> Result<Next, HttpError> {
     let message = sent.body();
-    let id = post.id().map(|id| id.to_string());
     let target = shared.with(|state| state.older.as_ref().unwrap_or(&state.target).clone());
-    let credentials = match shared.credentials("POST", &target, id.as_deref()).await {
-        Ok(credentials) => credentials,
-        Err(error) => return not_authorized(shared, post, error),
-    };
-    let begun = shared.with(|state| {
+    let credentials = shared.credentials("POST", &target, post.id()).await?;
+    let (mut exchange, head, generation, is_older) = shared.with(|state| {
         remember(&mut state.opening, sent, post);
         let exchange = state.session.begin_post(post);
         let schema = post.tool_name().and_then(|tool| state.tools.schema(&tool.to_string()));
@@ -88,13 +77,9 @@ async fn attempt(
         let head = shared.head("POST", &target, length, &credentials, &mut |put| {
             state.session.post_fields(post, schema, put).is_ok()
         });
-        head.map(|head| (exchange, head, state.generation, state.older.is_some()))
-    });
-    let (mut exchange, head, generation, is_older) = match begun {
-        Ok(begun) => begun,
-        Err(reason) => return failed(HttpError::Invalid(reason.to_owned())),
-    };
-    match exchange_messages(
+        Ok::<_, HttpError>((exchange, head?, state.generation, state.older.is_some()))
+    })?;
+    exchange_messages(
         shared,
         post,
         message,
@@ -106,17 +91,6 @@ async fn attempt(
         tried,
     )
     .await
-    {
-        Ok(next) => next,
-        Err(error) if post.is_handshake() => {
-            Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url())))
-        }
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => failed(HttpError::ConnectionLost),
-        Err(error) if error.get_ref().is_some_and(|error| error.is::<NotConnected>()) => {
-            failed(HttpError::NotConnected(error.to_string()))
-        }
-        Err(error) => failed(HttpError::Invalid(error.to_string())),
-    }
 }
 
 /// Keeps the messages that open another session.
@@ -139,7 +113,7 @@ async fn exchange_messages(
     generation: u32,
     is_older: bool,
     tried: &mut Tried,
-) -> io::Result<Next> {
+) -> Result<Next, HttpError> {
     // The client enforces the time limits of its requests, and drops them.
     let read_timeout = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
     let sent = async {
@@ -154,7 +128,7 @@ async fn exchange_messages(
             (head.status, reply, unauthorized, location)
         });
         let head = head.await?;
-        Ok((wire, head))
+        Ok::<_, HttpError>((wire, head))
     };
     let (mut wire, (status, reply, unauthorized, location)) = within(read_timeout, sent).await?;
     // A server of 2024-11-05 responds on its stream.
@@ -171,11 +145,11 @@ async fn exchange_messages(
     match reply {
         ResponseKind::Message => {
             let got = within(read_timeout, read(shared, wire, exchange, to)).await?;
-            Ok(finish(shared, post, got).await)
+            finish(shared, post, got).await
         }
         ResponseKind::EventStream => {
             let got = within(read_timeout, follow(shared, wire, exchange, to)).await?;
-            Ok(finish(shared, post, got).await)
+            finish(shared, post, got).await
         }
         ResponseKind::Accepted => {
             opened(shared, post);
@@ -191,7 +165,7 @@ async fn exchange_messages(
         ResponseKind::SessionEnded => {
             shared.drain(wire).await;
             if tried.another_session {
-                return Ok(failed(HttpError::Status(404)));
+                return Err(HttpError::Status(404));
             }
             tried.another_session = true;
             reconnect::renew(shared, generation, post.id()).await?;
@@ -200,58 +174,42 @@ async fn exchange_messages(
         ResponseKind::Unauthorized(_) => {
             shared.drain(wire).await;
             match unauthorized {
-                Some(refused) => reauthorize(shared, post, &refused, tried).await,
-                None => Ok(failed(HttpError::Status(status))),
+                Some(refused) => reauthorize(shared, post, refused, tried).await,
+                None => Err(HttpError::Status(status)),
             }
         }
         ResponseKind::ErrorStatus(status) => {
             let body = within(read_timeout, wire.body(MAX_ERROR)).await?;
             refused(shared, post, exchange, wire, body, status, &location, tried).await
         }
-        ResponseKind::Invalid(reason) if post.is_handshake() && exchange.is_initialize() => {
-            Ok(Next::Hopeless(io::Error::new(ErrorKind::InvalidData, reason)))
-        }
-        ResponseKind::Invalid(reason) => Ok(failed(HttpError::Invalid(reason.to_owned()))),
-        _ => Ok(failed(HttpError::Status(status))),
+        ResponseKind::Invalid(reason) => Err(HttpError::Invalid(reason.to_owned())),
+        _ => Err(HttpError::Status(status)),
     }
 }
 
 /// Completes a request: the response has arrived, or will not.
-async fn finish(shared: &TransportState, post: &OutgoingMessage<'_>, got: Got) -> Next {
+async fn finish(
+    shared: &TransportState,
+    post: &OutgoingMessage<'_>,
+    got: Got,
+) -> Result<Next, HttpError> {
     opened(shared, post);
     if let Some(wire) = got.wire {
         shared.drain(wire).await;
     }
-    if got.is_over { Next::Done } else { failed(HttpError::ConnectionLost) }
+    if got.is_over { Ok(Next::Done) } else { Err(HttpError::ConnectionLost) }
 }
 
 async fn reauthorize(
     shared: &TransportState,
     post: &OutgoingMessage<'_>,
-    refused: &Refused,
+    refused: Refused,
     tried: &mut Tried,
-) -> io::Result<Next> {
-    let id = post.id().map(|id| id.to_string());
-    match shared.reauthorize(refused, &mut tried.authorization, id.as_deref()).await {
-        Ok(true) => return Ok(Next::Again),
-        Ok(false) => {}
-        Err(error) => return Ok(not_authorized(shared, post, error)),
+) -> Result<Next, HttpError> {
+    if shared.reauthorize(&refused, &mut tried.authorization, post.id()).await? {
+        return Ok(Next::Again);
     }
-    let (status, challenge) = (refused.status, refused.challenge());
-    if post.is_handshake() {
-        let failure = HttpFailure::Unauthorized { status, challenge: &challenge };
-        let challenge = if challenge.is_empty() { String::new() } else { format!(": {challenge}") };
-        return Err(io::Error::new(ErrorKind::PermissionDenied, format!("{failure}{challenge}")));
-    }
-    Ok(failed(HttpError::Unauthorized { status, challenge }))
-}
-
-fn not_authorized(shared: &TransportState, post: &OutgoingMessage<'_>, error: HttpError) -> Next {
-    if post.is_handshake() {
-        let error = format!("{}: {error}", shared.url());
-        return Next::Hopeless(io::Error::new(ErrorKind::PermissionDenied, error));
-    }
-    failed(error)
+    Err(refused.into())
 }
 
 #[allow(clippy::too_many_arguments)] // the request and its response
@@ -264,7 +222,7 @@ async fn refused(
     status: u16,
     location: &str,
     tried: &mut Tried,
-) -> io::Result<Next> {
+) -> Result<Next, HttpError> {
     if !is_cut {
         shared.release(wire);
     }
@@ -278,21 +236,19 @@ async fn refused(
             state.target.clone_from(&target);
             Ok::<_, mcp_sansio::http::client::UrlError>(target)
         });
-        return Ok(match moved {
+        return match moved {
             Ok(target) => {
                 shared.report(Diagnostic::Redirected(&target));
-                Next::Again
+                Ok(Next::Again)
             }
-            Err(error) => {
-                failed(HttpError::Invalid(format!("redirected to `{location}`: {error}")))
-            }
-        });
+            Err(error) => Err(HttpError::Invalid(format!("redirected to `{location}`: {error}"))),
+        };
     }
     let error = shared.with(|state| state.session.json_rpc_error(&body));
     let code = error.and_then(|error| error.get("code").and_then(RawJson::as_i64));
     if shared.with(|state| {
         state.older.is_none() && state.session.may_support_http_sse(exchange, status, error)
-    }) && listen::try_older(shared).await?
+    }) && listen::try_older(shared, post.id()).await?
     {
         return Ok(Next::Again);
     }
@@ -314,17 +270,7 @@ async fn refused(
         tried.same_version = true;
         return Ok(Next::Again);
     }
-    match error {
-        Some(error) => Ok(Next::Failed(Failure::JsonRpc(error.into()))),
-        None if post.is_handshake() && status >= 500 => {
-            Err(io::Error::other(HttpFailure::Status(status).to_string()))
-        }
-        None => Ok(failed(HttpError::Status(status))),
-    }
-}
-
-fn failed(error: HttpError) -> Next {
-    Next::Failed(Failure::Http(error))
+    error.map_or(Err(HttpError::Status(status)), |error| Ok(Next::Refused(error.into())))
 }
 
 /// Maximum length of an error response, in bytes.

@@ -2,7 +2,6 @@
 //! basic/transports).
 
 use std::future::poll_fn;
-use std::io::{self, ErrorKind};
 use std::task::{Poll, Waker};
 
 use mcp_sansio::http::client::{Post, ResponseKind};
@@ -12,6 +11,7 @@ use super::authorize::{Refused, Tried};
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState, within};
+use crate::client::HttpError;
 
 /// Opens another session, unless that was done since the session of this generation. `id` is that
 /// of the call that waits for it.
@@ -19,7 +19,7 @@ pub(super) async fn renew(
     shared: &TransportState,
     generation: u32,
     id: Option<&str>,
-) -> io::Result<()> {
+) -> Result<(), HttpError> {
     let is_ours = poll_fn(|cx| {
         shared.with(|state| {
             if state.generation != generation {
@@ -51,7 +51,7 @@ pub(super) async fn renew(
     Ok(())
 }
 
-async fn begin(shared: &TransportState, id: Option<&str>) -> io::Result<()> {
+async fn begin(shared: &TransportState, id: Option<&str>) -> Result<(), HttpError> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
     let has_response = exchange(shared, &initialize, id).await?;
@@ -64,14 +64,17 @@ async fn begin(shared: &TransportState, id: Option<&str>) -> io::Result<()> {
 }
 
 /// Returns whether this message got a response, or was accepted.
-async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io::Result<bool> {
+async fn exchange(
+    shared: &TransportState,
+    sent: &Post,
+    id: Option<&str>,
+) -> Result<bool, HttpError> {
     let (post, message) = (sent.message(), sent.body());
     let limit = shared.http.accept_timeout;
     let mut tried = Tried::default();
     loop {
         let target = shared.with(|state| state.target.clone());
-        let credentials =
-            shared.credentials("POST", &target, id).await.map_err(io::Error::other)?;
+        let credentials = shared.credentials("POST", &target, id).await?;
         let (mut exchange, head) = shared.with(|state| {
             let exchange = state.session.begin_post(&post);
             let length = BodyLength::Known(message.len() as u64);
@@ -80,7 +83,7 @@ async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io:
             });
             (exchange, head)
         });
-        let head = head.map_err(io::Error::other)?;
+        let head = head?;
         let answered = async {
             let mut wire = shared.send("POST", &head, message).await?;
             let response = wire.head(|head| {
@@ -90,7 +93,7 @@ async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io:
                 (kind, Refused::of(head, &credentials))
             });
             let response = response.await?;
-            Ok((wire, response))
+            Ok::<_, HttpError>((wire, response))
         };
         let (wire, (kind, refused)) = within(limit, answered).await?;
         let got = match kind {
@@ -103,11 +106,10 @@ async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io:
             kind => {
                 shared.drain(wire).await;
                 let Some(refused) = refused else { return Ok(kind == ResponseKind::Accepted) };
-                let again = shared.reauthorize(&refused, &mut tried, id).await;
-                if again.map_err(io::Error::other)? {
+                if shared.reauthorize(&refused, &mut tried, id).await? {
                     continue;
                 }
-                return Ok(false);
+                return Err(refused.into());
             }
         };
         if let Some(wire) = got.wire {
@@ -117,10 +119,9 @@ async fn exchange(shared: &TransportState, sent: &Post, id: Option<&str>) -> io:
     }
 }
 
-fn ended() -> io::Error {
-    io::Error::new(
-        ErrorKind::ConnectionReset,
-        "session ended by the server, and a new one differs in revision or capabilities",
+fn ended() -> HttpError {
+    HttpError::Invalid(
+        "session ended by the server, and a new one differs in revision or capabilities".to_owned(),
     )
 }
 

@@ -21,6 +21,7 @@ use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::panics::{caught, caught_future};
 use crate::asynchronous::timer::Timer;
+use crate::client::HttpError;
 
 /// The part of the transport that the byte stream and its exchanges share.
 pub(super) struct TransportState {
@@ -55,7 +56,7 @@ pub(super) struct State {
 }
 
 /// Writes a header field.
-type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
+pub(super) type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
 
 /// Diagnostics that belong to no call.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +150,10 @@ impl TransportState {
         }
     }
 
-    /// Returns the head of a request. `None` if a field that the application has set is invalid.
+    /// Returns the head of a request.
+    ///
+    /// # Errors
+    /// [`HttpError::Invalid`], if a field that the application has set is invalid.
     pub(super) fn head(
         &self,
         method: &str,
@@ -157,7 +161,8 @@ impl TransportState {
         body: BodyLength,
         credentials: &Credentials,
         fields: &mut dyn FnMut(Put<'_>) -> bool,
-    ) -> Result<Vec<u8>, &'static str> {
+    ) -> Result<Vec<u8>, HttpError> {
+        let invalid = |reason: &str| Err(HttpError::Invalid(reason.to_owned()));
         let mut head = vec![0; HEAD];
         loop {
             let mut writer =
@@ -169,7 +174,7 @@ impl TransportState {
                 writer.push_field(name, value);
             }
             if !fields(&mut |name, value| writer.push_field(name, value)) {
-                return Err(
+                return invalid(
                     "argument with x-mcp-header is neither a string nor a boolean nor an integer within ±(2^53 - 1)",
                 );
             }
@@ -179,15 +184,18 @@ impl TransportState {
                     return Ok(head);
                 }
                 Err(mcp_sansio::SendError::TooLarge) => head.resize(head.len() * 2, 0),
-                Err(_) => {
-                    return Err("invalid character in a header field of the request");
-                }
+                Err(_) => return invalid("invalid character in a header field of the request"),
             }
         }
     }
 
     /// Sends a request, on an idle connection or on a new one.
-    pub(super) async fn send(&self, method: &str, head: &[u8], body: &[u8]) -> io::Result<Wire> {
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        head: &[u8],
+        body: &[u8],
+    ) -> Result<Wire, HttpError> {
         let purpose = if method == "GET" { Purpose::Events } else { Purpose::Messages };
         // A stream of events takes one, too: while it is dialled, calls would overtake it, and
         // servers drop notifications for which there is no stream.
@@ -209,7 +217,8 @@ impl TransportState {
             #[cfg(any(feature = "jwt", feature = "oauth"))]
             rules: None,
         };
-        let mut wire = connect(&http.connector, dial, http.connect_timeout).await?;
+        let connected = connect(&http.connector, dial, http.connect_timeout).await;
+        let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
         wire.send(method, head, body).await?;
         Ok(wire)
     }
@@ -255,11 +264,6 @@ impl TransportState {
         self.with(|state| state.inbox.push(Received::Failed { id, failure }));
     }
 
-    /// Ends the stream with an error.
-    pub(super) fn fail(&self, error: io::Error) {
-        self.finish(Some(error));
-    }
-
     /// Ends the stream.
     pub(super) fn finish(&self, error: Option<io::Error>) {
         self.with(|state| {
@@ -281,25 +285,8 @@ pub(super) async fn connect(
             .await
             .unwrap_or_else(|| Err(io::Error::other("connector panicked")))
     };
-    within(limit, connecting).await.map(Wire::new).map_err(not_connected)
+    within(limit, connecting).await.map(Wire::new)
 }
-
-/// Marks an error of connecting: nothing was sent.
-fn not_connected(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), NotConnected(format!("cannot connect: {error}")))
-}
-
-/// An error of connecting.
-#[derive(Debug)]
-pub(super) struct NotConnected(String);
-
-impl Display for NotConnected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotConnected {}
 
 /// Limits the time of a future; `Duration::MAX` is no limit.
 pub(super) async fn timeout<R>(
@@ -315,11 +302,11 @@ pub(super) async fn timeout<R>(
 }
 
 /// As [`timeout`], for a fallible future.
-pub(super) async fn within<R>(
+pub(super) async fn within<R, E: From<io::Error>>(
     limit: std::time::Duration,
-    future: impl Future<Output = io::Result<R>>,
-) -> io::Result<R> {
-    timeout(limit, future).await.and_then(|result| result)
+    future: impl Future<Output = Result<R, E>>,
+) -> Result<R, E> {
+    timeout(limit, future).await?
 }
 
 /// Initial size of the head of a request.
