@@ -43,7 +43,6 @@ pub(super) enum Tag {
     TokenType,
     /// When the access token is renewed, in Unix seconds: shortly before its end.
     TokenDue,
-    GrantedScope,
     /// The scope that was asked for, with which a step-up is united. It outlives the tokens.
     AskedScope,
     // Of a flow.
@@ -68,7 +67,6 @@ pub(super) enum Tag {
     NewRefreshToken,
     NewType,
     NewDue,
-    NewScope,
     // Of a request.
     Url,
     Body,

@@ -65,7 +65,7 @@ pub enum Reason {
     Provider(u16),
     /// The token has a type that is not known, or not the one that was asked for.
     TokenType,
-    /// Too many requests, or pages for a person, in one authorization.
+    /// Too many requests in one authorization.
     TooMany,
     /// The arena has no room.
     ArenaFull,

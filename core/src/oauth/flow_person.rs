@@ -15,10 +15,6 @@ use super::writer::Writer;
 impl Authorization<'_> {
     /// Writes the URL for the person, with a verifier and a state of its own.
     pub(super) fn write_shown(&mut self, random: &mut dyn FnMut(&mut [u8])) -> Result<()> {
-        if self.flow.pages >= MAX_PAGES {
-            return Err(Reason::TooMany);
-        }
-        self.flow.pages += 1;
         self.check_url(Tag::AuthorizationEndpoint.of(self.flow.issuer))?;
         for tag in [Tag::Verifier, Tag::State] {
             let mut bytes = zeroize::Zeroizing::new([0; 32]);
@@ -68,20 +64,18 @@ impl Authorization<'_> {
             let wanted = wanted.unwrap_or_default();
             let may = |token: &&str| narrow.is_none_or(|narrow| scope::contains(narrow, token));
             let first = before.filter(|_| is_step_up).unwrap_or_default();
-            let mut all = scope::tokens(first)
+            let all = scope::tokens(first)
                 .chain(scope::tokens(wanted).filter(|token| !scope::contains(first, token)))
-                .filter(|token| *token != scope::OFFLINE_ACCESS)
-                .filter(may)
-                .peekable();
-            if all.peek().is_none() {
-                write_to(out, scope::with_offline_access(narrow.unwrap_or_default(), offline));
-                return Ok::<_, Reason>(());
-            }
+                .filter(may);
+            let is_own = |token: &&str| *token != scope::OFFLINE_ACCESS;
+            let has_none = all.clone().find(is_own).is_none();
+            let narrow = narrow.filter(|_| has_none).unwrap_or_default();
+            let all = all.chain(scope::tokens(narrow)).filter(is_own);
             for (at, token) in all.chain(offline.then_some(scope::OFFLINE_ACCESS)).enumerate() {
                 out.put(if at > 0 { " " } else { "" });
                 out.put(token);
             }
-            Ok(())
+            Ok::<_, Reason>(())
         })?;
         let asked = Tag::AskedScope.of(issuer);
         if self.arena.get(Tag::Decoded) == Some("") {
@@ -140,6 +134,3 @@ impl Authorization<'_> {
         }
     }
 }
-
-/// Pages for a person in one flow.
-const MAX_PAGES: u8 = 3;

@@ -1,20 +1,16 @@
 //! Token requests, and their answers.
 
 use super::arena::{Entries, Tag};
-use super::base64::Base64;
 use super::dpop::{Proof, put_proof};
 use super::failure::Reason;
 use super::flow_client::Client;
 use super::flow_discovery::ServerFlags;
 use super::form::{self, Form};
 use super::jws;
-use super::metadata::DocumentError;
-use super::scope;
 use super::setup::{Grant, IdentityProvider, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, decode, is_token};
 use super::token::{OAuthError, TokenResponse, TokenType};
 use super::unix_time::UnixTime;
-use super::writer::Writer;
 use crate::http::ResponseHead;
 
 impl Authorization<'_> {
@@ -46,7 +42,7 @@ impl Authorization<'_> {
         match method {
             TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
                 let client = client_of(setup, provider, entries, issuer)?;
-                put_basic(client.id, client.secret.unwrap_or_default(), out);
+                form::put_basic(client.id, client.secret.unwrap_or_default(), out);
                 Ok::<_, Reason>(())
             })?,
             TokenEndpointAuth::PrivateKeyJwt => {
@@ -186,11 +182,6 @@ impl Authorization<'_> {
         if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {
             return Err(Reason::TokenType);
         }
-        let granted = answer.scope().filter(|scope| !scope.inner().is_empty());
-        let is_valid = |scope: &str| scope::is_valid(scope);
-        if granted.is_some_and(|scope| !scope.as_plain().is_some_and(is_valid)) {
-            return Err(Reason::Document(DocumentError::Invalid("scope")));
-        }
         let issuer = self.flow.issuer;
         let is_refresh = self.flow.phase == Phase::Refresh;
         // The new tokens stand beside the old ones until all of them are there.
@@ -201,11 +192,6 @@ impl Authorization<'_> {
                 self.arena.copy(Tag::RefreshToken.of(issuer), Tag::NewRefreshToken)?;
             }
             None => self.arena.remove(Tag::NewRefreshToken),
-        }
-        match granted {
-            Some(scope) => self.write_new(Tag::NewScope, scope)?,
-            None if is_refresh => self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope)?,
-            None => self.arena.copy(Tag::AskedScope.of(issuer), Tag::NewScope)?,
         }
         let setup = self.setup;
         self.arena.write(Tag::NewClient, |entries, out| {
@@ -227,7 +213,6 @@ impl Authorization<'_> {
             (Tag::NewRefreshToken, Tag::RefreshToken),
             (Tag::NewType, Tag::TokenType),
             (Tag::NewDue, Tag::TokenDue),
-            (Tag::NewScope, Tag::GrantedScope),
         ] {
             self.arena.rename(new.into(), tag.of(issuer));
         }
@@ -275,16 +260,6 @@ fn client_of<'m>(
         Some(provider) => Ok(Client::registered(&provider.client)),
         None => Client::find(setup, entries, issuer).ok_or(Reason::Cancelled),
     }
-}
-
-/// Writes the credentials of HTTP Basic: id and secret are form-encoded each (RFC 6749, 2.3.1).
-fn put_basic(id: &str, secret: &str, out: &mut Writer<'_>) {
-    out.put("Basic ");
-    let mut base64 = Base64::standard(out);
-    form::encode(id, &mut base64);
-    base64.put(b":");
-    form::encode(secret, &mut base64);
-    base64.finish();
 }
 
 pub(super) const DPOP: &str = "DPoP";

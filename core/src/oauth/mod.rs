@@ -12,7 +12,7 @@
 //! | another response arrives | [`observed`](Authorization::observed) |
 //! | steps are to be taken | do what [`step`](Authorization::step) says, and answer it, until [`Step::Ready`] or [`Step::Failed`] |
 //!
-//! A flow takes at most 12 requests and 3 pages for a person. What it asks of servers, and refuses,
+//! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,
 //! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
 
 mod address;

@@ -4,12 +4,8 @@ use super::base64::put_base64url;
 use super::writer::Writer;
 use crate::sha256::sha256;
 
-/// Writes the verifier of 32 fresh random bytes: 43 characters.
-pub fn put_verifier(random: &[u8; 32], out: &mut Writer<'_>) {
-    put_base64url(random, out);
-}
-
-/// Writes the challenge of a verifier: 43 characters.
+/// Writes the challenge of a verifier: 43 characters. A verifier is random bytes, 32 or more, in
+/// [base64url](super::put_base64url).
 pub fn put_challenge(verifier: &str, out: &mut Writer<'_>) {
     put_base64url(&sha256(verifier.as_bytes()), out);
 }
@@ -27,7 +23,7 @@ mod tests {
         ];
         let mut memory = [0; 43];
         let mut verifier = Writer::new(&mut memory);
-        put_verifier(&random, &mut verifier);
+        put_base64url(&random, &mut verifier);
         let verifier = verifier.finish().unwrap();
         assert_eq!(verifier, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
         let mut memory = [0; 43];

@@ -39,48 +39,6 @@ pub fn contains_all(scope: &str, needed: &str) -> bool {
     tokens(needed).all(|token| contains(scope, token))
 }
 
-/// Returns what is asked for after a server wanted more (2026-07-28, basic/authorization, scope
-/// challenge): the tokens of `asked`, then those of `challenge` that are not among them.
-#[must_use]
-pub const fn union<'a>(asked: &'a str, challenge: &'a str) -> Union<'a> {
-    Union { first: asked, second: challenge }
-}
-
-/// Two scopes as one, as its `Display` output. Made by [`union`].
-#[derive(Clone, Copy, Debug)]
-pub struct Union<'a> {
-    first: &'a str,
-    second: &'a str,
-}
-
-impl fmt::Display for Union<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let added = tokens(self.second).filter(|token| !contains(self.first, token));
-        write_tokens(tokens(self.first).chain(added), f)
-    }
-}
-
-/// Returns `scope` with `offline_access` if the authorization server offers it, and without it if
-/// not (2026-07-28, basic/authorization, refresh tokens).
-#[must_use]
-pub const fn with_offline_access(scope: &str, is_offered: bool) -> WithOfflineAccess<'_> {
-    WithOfflineAccess { scope, is_offered }
-}
-
-/// A scope, as its `Display` output. Made by [`with_offline_access`].
-#[derive(Clone, Copy, Debug)]
-pub struct WithOfflineAccess<'a> {
-    scope: &'a str,
-    is_offered: bool,
-}
-
-impl fmt::Display for WithOfflineAccess<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let others = tokens(self.scope).filter(|token| *token != OFFLINE_ACCESS);
-        write_tokens(others.chain(self.is_offered.then_some(OFFLINE_ACCESS)), f)
-    }
-}
-
 pub(super) fn write_tokens<'t>(
     tokens: impl Iterator<Item = &'t str>,
     f: &mut fmt::Formatter<'_>,
@@ -97,36 +55,9 @@ pub(super) fn write_tokens<'t>(
 mod tests {
     extern crate std;
 
-    use std::string::{String, ToString as _};
+    use std::string::String;
 
     use super::*;
-
-    #[test]
-    fn auth_96_a_step_up_asks_for_the_union() {
-        for (asked, challenge, expected) in [
-            ("a b", "c", "a b c"),
-            ("a b", "b a", "a b"),
-            ("", "a", "a"),
-            ("a", "", "a"),
-            ("a", "ab A", "a ab A"),
-            ("", "", ""),
-        ] {
-            assert_eq!(union(asked, challenge).to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn auth_65_auth_66_offline_access_is_asked_for_where_it_is_offered() {
-        for (scope, is_offered, expected) in [
-            ("a", true, "a offline_access"),
-            ("offline_access a", true, "a offline_access"),
-            ("a offline_access", false, "a"),
-            ("a", false, "a"),
-            ("", true, "offline_access"),
-        ] {
-            assert_eq!(with_offline_access(scope, is_offered).to_string(), expected);
-        }
-    }
 
     #[test]
     fn scopes_are_compared_as_sets() {

@@ -37,7 +37,6 @@ pub(super) struct Flow {
     /// Counts access tokens.
     pub(super) generation: u32,
     pub(super) requests: u8,
-    pub(super) pages: u8,
     /// The record has changed and must be saved.
     pub(super) keep_due: bool,
     /// What has been tried in this flow.
@@ -131,7 +130,6 @@ impl Flow {
             tokens: 0,
             generation: 0,
             requests: 0,
-            pages: 0,
             keep_due: false,
             tried: Tried {
                 refresh: false,
@@ -236,7 +234,6 @@ impl Authorization<'_> {
         self.arena.retain(|key| !key.is_within(Tag::FailureUrl, Tag::FailureAnswer));
         self.flow.phase = phase;
         self.flow.requests = 0;
-        self.flow.pages = 0;
         self.flow.tried = Tried::default();
         self.flow.wants_proof = false;
     }
@@ -244,7 +241,7 @@ impl Authorization<'_> {
 
 /// Whether the text is a token, or about it.
 pub(super) const fn is_token(key: Key) -> bool {
-    key.is_within(Tag::TokenClient, Tag::GrantedScope)
+    key.is_within(Tag::TokenClient, Tag::TokenDue)
 }
 
 /// Whether the text is about a client that was registered.

@@ -240,8 +240,6 @@ fn auth_113_ten_thousand_scopes_are_refused() {
     let names: Vec<String> = (0..10_000).map(|n| format!("scope:{n}")).collect();
     failure(|program| program.world.resource()["scopes_supported"] = json!(names));
     let scope = names.join(" ");
-    let body = json!({"access_token": "a", "token_type": "Bearer", "scope": scope});
-    failure(|program| program.world.answer_next(TOKEN, Answer::json(200, &body)));
 
     // Those of a challenge are not asked for.
     let mut program = Program::new(SETUP);

@@ -94,7 +94,7 @@ fn check(program: &mut Program<'_>, what: &str) {
     for flow in trace.split_inclusive("mcp ") {
         let requests = flow.lines().filter(|line| line.starts_with(['G', 'P'])).count();
         let pages = flow.lines().filter(|line| line.starts_with("show")).count();
-        assert!(requests <= 12 && pages <= 3, "{what}:\n{trace}");
+        assert!(requests <= 12 && pages <= 2, "{what}:\n{trace}");
     }
     for secret in ["secret", "code-", "code_verifier"] {
         assert!(!program.shown.contains(secret), "{what}: {}", program.shown);
