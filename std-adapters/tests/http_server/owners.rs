@@ -1,7 +1,7 @@
 //! What belongs to a principal: sessions, streams, request state. Knowing an id is not enough.
 
 use std::future::ready;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use mcp_sansio::types::Tool;
 use mcp_sansio::{Catalog, RawJson, entries};
@@ -16,7 +16,7 @@ use crate::scopes::{Fields, Scoped, serve_app};
 static CATALOG: Catalog<'_> =
     Catalog::new().tools(entries![Tool::new("ask", RawJson::from_static(r#"{"type":"object"}"#))]);
 
-/// Tokens are an issuer, a subject and perhaps seconds until they expire.
+/// Tokens are an issuer, a subject and perhaps milliseconds until they expire.
 fn options() -> HttpOptions {
     HttpOptions::new().sse_path("/sse").authorize(|credentials: Credentials| {
         let Some(token) = credentials.token() else {
@@ -25,10 +25,8 @@ fn options() -> HttpOptions {
         let mut parts = token.split('+');
         let mut part = || parts.next().unwrap_or_default();
         let mut principal = Principal::new(part(), part());
-        principal.expires = part().parse().ok().map(|seconds: u64| {
-            let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-            credentials.time_of(unix + seconds)
-        });
+        let life = part().parse().ok().map(Duration::from_millis);
+        principal.expires = life.map(|life| credentials.now().saturating_add(life));
         ready(Ok(principal))
     })
 }
@@ -165,7 +163,7 @@ fn auth_143_a_listen_stream_ends_when_its_token_does() {
             ("Content-Type", "application/json"),
             ("MCP-Protocol-Version", "2026-07-28"),
             ("Mcp-Method", "subscriptions/listen"),
-            ("Authorization", "Bearer one+ada+1"),
+            ("Authorization", "Bearer one+ada+300"),
         ];
         let began = Instant::now();
         let mut listen = site.server.exchange("POST", "/mcp", fields);
@@ -173,7 +171,7 @@ fn auth_143_a_listen_stream_ends_when_its_token_does() {
         listen.end_body();
         assert_eq!(listen.response().await.status, 200);
         while let Some(Ok(_)) = listen.next_piece().await {}
-        // `exp` counts whole seconds.
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        let open = began.elapsed();
+        assert!((Duration::from_millis(300)..Duration::from_secs(5)).contains(&open), "{open:?}");
     });
 }

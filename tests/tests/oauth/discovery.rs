@@ -114,6 +114,32 @@ fn auth_23_the_server_with_credentials_is_chosen_else_the_first_that_is_allowed(
 }
 
 #[test]
+fn auth_24_the_endpoints_are_those_of_the_metadata_of_either_kind() {
+    for suffix in ["oauth-authorization-server", "openid-configuration"] {
+        let mut program = Program::new(SETUP);
+        program.world.documents.remove(1);
+        *program.world.document(&format!("{ISSUER}/.well-known/{suffix}")) = json!({
+            "issuer": ISSUER,
+            "authorization_endpoint": "https://pages.test/start",
+            "token_endpoint": "https://api.test/v1/token",
+            "registration_endpoint": "https://api.test/v2/register",
+            "code_challenge_methods_supported": ["S256"],
+        });
+        assert_eq!(program.request(), Ok(200));
+        let trace = program.trace();
+        let posts: Vec<&str> = trace.lines().filter(|line| line.starts_with("POST")).collect();
+        assert_eq!(
+            posts,
+            [
+                "POST https://api.test/v2/register 201",
+                "POST https://api.test/v1/token authorization_code 200",
+            ]
+        );
+        assert!(program.world.shown[0].starts_with("https://pages.test/start?response_type="));
+    }
+}
+
+#[test]
 fn auth_25_auth_26_auth_27_the_places_of_server_metadata_are_tried_in_order() {
     let plain = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
     let with_path = [
@@ -385,4 +411,36 @@ mcp 200"
     assert_eq!(program.request(), Ok(200));
     assert_eq!(program.world.clients, 2);
     assert!(program.world.shown[2].contains("client_id=client-1&"));
+}
+
+#[test]
+fn auth_44_the_tokens_in_use_stay_when_a_fifth_authorization_server_comes() {
+    let issuers = ["https://1.test", "https://2.test", "https://3.test", "https://4.test"];
+    let mut program = Program::new(SETUP);
+    let log_in = |program: &mut Program<'_>, issuer: &str| {
+        program.world.valid.clear();
+        program.world.refresh = None;
+        program.world.resource()["authorization_servers"] = json!([issuer]);
+        *program.world.document(&format!("{issuer}/.well-known/oauth-authorization-server")) =
+            server_metadata(issuer);
+        program.request()
+    };
+    for issuer in issuers {
+        assert_eq!(log_in(&mut program, issuer), Ok(200));
+    }
+    assert_eq!(program.world.clients, 4);
+    // The first one is in use again, and its client is known.
+    assert_eq!(log_in(&mut program, issuers[0]), Ok(200));
+    assert_eq!(program.world.clients, 4);
+    let valid = program.world.valid.clone();
+    program.world.answer_next("https://5.test/register", Answer::new(500, ""));
+    log_in(&mut program, "https://5.test").unwrap_err();
+    program.world.valid = valid;
+    program.trace();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "mcp 200");
+    // One of the others has made room.
+    assert_eq!(log_in(&mut program, "https://5.test"), Ok(200));
+    assert_eq!(log_in(&mut program, issuers[0]), Ok(200));
+    assert_eq!(program.world.clients, 5);
 }
