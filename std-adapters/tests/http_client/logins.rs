@@ -289,3 +289,38 @@ fn auth_102_a_call_says_why_there_is_no_login_for_its_new_session() {
     };
     assert_eq!(why, "access was denied: access_denied");
 }
+
+#[test]
+fn auth_102_the_end_of_a_session_has_a_renewed_token_and_asks_no_person() {
+    for can_refresh in [true, false] {
+        let person = Person::new(0, "code=c-1");
+        let mut other = protected(|seen: &Seen| {
+            match (seen.method.as_str(), seen.field("authorization")) {
+                (_, None) => Response::status(401),
+                // The token is over just before the connection is closed.
+                ("DELETE", Some("Bearer t-1")) => Response::status(401),
+                _ => legacy(seen),
+            }
+        });
+        let server = move |seen: &Seen| match seen.body.as_str() {
+            Some(form) if form.contains("grant_type=refresh_token") => match can_refresh {
+                true => Response::json(&json!({"access_token": "t-2", "token_type": "Bearer"})),
+                false => Response::json(&json!({"error": "invalid_grant"})).with_status(400),
+            },
+            Some(_) => Response::json(
+                &json!({"access_token": "t-1", "token_type": "Bearer", "refresh_token": "r"}),
+            ),
+            None => other(seen),
+        };
+        let connector = Connector::new(&LEGACY);
+        let played = play_at(URL, connector, person.at(), 1 << 16, server, async |client| {
+            call(&client, "a", &json!({})).await
+        });
+        assert!(played.result.is_ok() && played.end.is_ok());
+        let deletes = played.seen.iter().filter(|seen| seen.method == "DELETE");
+        let tokens: Vec<_> = deletes.filter_map(|seen| seen.field("authorization")).collect();
+        let expected = ["Bearer t-1", "Bearer t-2"];
+        assert_eq!(tokens, expected[..1 + usize::from(can_refresh)]);
+        assert_eq!(person.pages(), 1);
+    }
+}

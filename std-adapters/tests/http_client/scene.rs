@@ -92,13 +92,17 @@ impl Response {
     /// A JSON-RPC error.
     pub(crate) fn error(seen: &Seen, status: u16, error: &Value) -> Self {
         let reply = Self::json(&json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error}));
-        Self { status, ..reply }
+        reply.with_status(status)
     }
 
     pub(crate) fn events(body: &str) -> Self {
         let reply =
             Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);
         Self { is_chunked: true, ..reply }
+    }
+
+    pub(crate) fn with_status(self, status: u16) -> Self {
+        Self { status, ..self }
     }
 
     pub(crate) fn field(mut self, name: &'static str, value: &str) -> Self {

@@ -54,8 +54,23 @@ pub(super) struct Refused {
 #[derive(Default)]
 pub(super) struct Tried {
     is_asked: bool,
+    /// Whether no person is asked.
+    is_quiet: bool,
     #[cfg(feature = "oauth")]
     attempts: Attempts,
+}
+
+impl Tried {
+    /// Of a request with this method.
+    pub(super) fn of(method: &str) -> Self {
+        Self { is_quiet: is_quiet(method), ..Self::default() }
+    }
+}
+
+/// Whether no person is asked for credentials of a request with this method. The end of a session
+/// is not worth a page: an application that closes its connection waits for nothing.
+pub(super) fn is_quiet(method: &str) -> bool {
+    method == "DELETE"
 }
 
 impl Refused {
@@ -130,6 +145,10 @@ impl Authorize for Bearer {
             if self.with(|state| state.1) != refused.generation {
                 return Ok(true);
             }
+            // The function may ask a person.
+            if tried.is_quiet {
+                return Ok(false);
+            }
             let token = caught_future(caught(|| renew(refused.challenge())).ok()).await.flatten();
             Ok(token.is_some_and(|token| {
                 self.with(|state| *state = (Some(token), state.1.wrapping_add(1)));
@@ -155,7 +174,8 @@ impl Authorize for Arc<Login> {
     fn refused<'a>(&'a self, refused: &'a Refused, tried: &'a mut Tried) -> Waiting<'a, bool> {
         Box::pin(async move {
             let head = ResponseHead::new(refused.status, refused);
-            self.challenged(&head, refused.generation, &mut tried.attempts).await
+            let Tried { is_quiet, attempts, .. } = tried;
+            self.challenged(&head, refused.generation, *is_quiet, attempts).await
         })
     }
 }

@@ -111,41 +111,57 @@ pub(super) async fn resume(
         .await
 }
 
-/// Sends a GET for an event stream, with these fields. Returns `None` if the response is another.
-/// `id` is that of the call that waits for it.
+/// Sends a GET for an event stream. Returns `None` if the response is another.
 pub(super) async fn get(
     shared: &TransportState,
     exchange: &mut Exchange,
     id: Option<&str>,
-    fields: &(dyn Fn(&State, Put<'_>) + Sync),
+    fields: &PutFields<'_>,
 ) -> Result<Option<Wire>, HttpError> {
-    let mut tried = Tried::default();
+    let (kind, wire) = ask(shared, "GET", exchange, id, fields).await?;
+    if kind == ResponseKind::EventStream {
+        return Ok(Some(wire));
+    }
+    shared.drain(wire).await;
+    Ok(None)
+}
+
+/// Sends a request that has these fields and no body, also again if there are other credentials.
+/// `id` is that of the call that waits for it.
+pub(super) async fn ask(
+    shared: &TransportState,
+    method: &str,
+    exchange: &mut Exchange,
+    id: Option<&str>,
+    fields: &PutFields<'_>,
+) -> Result<(ResponseKind, Wire), HttpError> {
+    let mut tried = Tried::of(method);
     loop {
         let target = shared.with(|state| state.target.clone());
-        let credentials = shared.credentials("GET", &target, id).await?;
+        let credentials = shared.credentials(method, &target, id).await?;
         let head = shared.with(|state| {
-            shared.head("GET", &target, BodyLength::Absent, &credentials, &mut |put| {
+            shared.head(method, &target, BodyLength::Absent, &credentials, &mut |put| {
                 fields(state, put);
                 true
             })
         })?;
-        let mut wire = shared.send("GET", &head, &[]).await?;
+        let mut wire = shared.send(method, &head, &[]).await?;
         let response = wire.head(|head| {
             shared.observed(head);
             let kind = shared.with(|state| state.session.classify_response(exchange, head));
             (kind, Refused::of(head, &credentials))
         });
         let (kind, refused) = response.await?;
-        if matches!(kind, ResponseKind::EventStream) {
-            return Ok(Some(wire));
-        }
+        let Some(refused) = refused else { return Ok((kind, wire)) };
         shared.drain(wire).await;
-        let Some(refused) = refused else { return Ok(None) };
         if !shared.reauthorize(&refused, &mut tried, id).await? {
             return Err(refused.into());
         }
     }
 }
+
+/// Writes header fields of a request.
+type PutFields<'f> = dyn Fn(&State, Put<'_>) + Sync + 'f;
 
 /// Reads a stream until it ends, or the response has arrived. `chunk` is what was read before.
 ///

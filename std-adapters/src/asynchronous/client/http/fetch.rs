@@ -186,7 +186,7 @@ fn head(request: &Request<'_>, origin: Origin<'_>, target: &str) -> Result<Vec<u
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::{Arc, Mutex};
 
     use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
@@ -196,10 +196,10 @@ mod tests {
     use crate::asynchronous::JoinedIo;
 
     /// What was sent on each connection.
-    type Sent = Arc<Mutex<Vec<(Dial, piper::Reader)>>>;
+    pub(in super::super) type Sent = Arc<Mutex<Vec<(Dial, piper::Reader)>>>;
 
     /// A server that gives these responses, one a connection; `None` gives none.
-    fn server(responses: &[Option<String>]) -> (Connector, Sent) {
+    pub(in super::super) fn server(responses: &[Option<String>]) -> (Connector, Sent) {
         let sent = Sent::default();
         let kept = Arc::clone(&sent);
         let responses: Vec<_> = responses.to_vec();

@@ -4,10 +4,9 @@ use std::io::ErrorKind;
 
 use mcp_sansio::Frame;
 use mcp_sansio::http::client::{Exchange, HttpSession};
-use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
-use super::exchange::{To, feed, follow, get, hear, resume};
+use super::exchange::{To, ask, feed, follow, get, hear, resume};
 use super::jobs::{Begun, Job};
 use super::transport_state::{LINGER, Put, State, TransportState, within};
 use crate::client::HttpError;
@@ -78,21 +77,8 @@ pub(super) async fn try_older(
 /// Ends the session. The server's response is ignored.
 pub(super) async fn delete(shared: &TransportState) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
-    let _ = within(LINGER, async {
-        let target = shared.with(|state| state.target.clone());
-        let credentials = shared.credentials("DELETE", &target, None).await?;
-        let head = shared.with(|state| {
-            shared.head("DELETE", &target, BodyLength::Absent, &credentials, &mut |put| {
-                state.session.delete_fields(put);
-                true
-            })
-        })?;
-        let mut wire = shared.send("DELETE", &head, &[]).await?;
-        wire.head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
-            .await?;
-        Ok::<_, HttpError>(())
-    })
-    .await;
+    let fields = |state: &State, put: Put<'_>| state.session.delete_fields(put);
+    let _ = within(LINGER, ask(shared, "DELETE", &mut exchange, None, &fields)).await;
 }
 
 /// Maximum length of the URI of an endpoint, in bytes.

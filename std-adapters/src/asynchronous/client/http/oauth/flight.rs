@@ -11,6 +11,8 @@ use super::login::lock;
 /// A future that is polled by all who wait for it, and dropped with the last of them. They get the
 /// same result, an error as text.
 pub(super) struct Flight {
+    /// Whether it asks no person.
+    pub(super) is_quiet: bool,
     inner: Mutex<Inner>,
     waiting: Arc<Waiting>,
 }
@@ -21,8 +23,12 @@ enum Inner {
 }
 
 impl Flight {
-    pub(super) fn new(future: impl Future<Output = io::Result<()>> + Send + 'static) -> Self {
-        Self { inner: Mutex::new(Inner::Running(Box::pin(future))), waiting: Arc::default() }
+    pub(super) fn new(
+        is_quiet: bool,
+        future: impl Future<Output = io::Result<()>> + Send + 'static,
+    ) -> Self {
+        let inner = Mutex::new(Inner::Running(Box::pin(future)));
+        Self { is_quiet, inner, waiting: Arc::default() }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -94,7 +100,7 @@ mod tests {
         }
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Count(Arc::clone(&count));
-        let flight = Flight::new(async move {
+        let flight = Flight::new(false, async move {
             for _ in 0..3 {
                 counted.0.fetch_add(1, Ordering::Relaxed);
                 yield_now().await;

@@ -11,7 +11,7 @@ use mcp_sansio::oauth::{Lost, Purpose as For, Step, UnixTime};
 use super::super::connector::Purpose;
 use super::super::fetch::{FetchError, Limits, Request, fetch};
 use super::login::{Login, MEMORY};
-use super::settings::{AnyBrowser, key};
+use super::settings::key;
 use crate::asynchronous::timer::Timer;
 use crate::asynchronous::unblock;
 use crate::store::{Lease, Store, StoreError};
@@ -40,19 +40,21 @@ struct Message {
 }
 
 impl Login {
-    /// Takes steps until there is a token.
-    pub(super) async fn run(&self) -> io::Result<()> {
+    /// Takes steps until there is a token. If it `is_quiet`, no person is asked.
+    pub(super) async fn run(&self, is_quiet: bool) -> io::Result<()> {
         // The flow ends also when nothing waits for it any more.
         let _cancel = Cancel(self);
         let mut lease = None;
-        let done = self.steps(&mut lease).await;
+        let done = self.steps(is_quiet, &mut lease).await;
         release(&mut lease).await;
         done
     }
 
-    async fn steps(&self, lease: &mut Option<Held>) -> io::Result<()> {
+    async fn steps(&self, is_quiet: bool, lease: &mut Option<Held>) -> io::Result<()> {
+        let browser = self.oauth.browser.as_deref().filter(|_| !is_quiet);
+        let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
         loop {
-            match self.step() {
+            match self.step()? {
                 Taken::Ready => return Ok(()),
                 Taken::Failed(why) => return Err(io::Error::other(why)),
                 Taken::Send(message) => {
@@ -73,11 +75,11 @@ impl Login {
                     release(lease).await;
                 }
                 Taken::Redirect(last) => {
-                    let uri = (self.browser()?.redirect_uri)(last.as_deref())?;
+                    let uri = (browser()?.redirect_uri)(last.as_deref())?;
                     self.with(|machine| machine.redirect_uri(&uri));
                 }
                 Taken::Show(url) => {
-                    let query = (self.browser()?.show)(url).await?;
+                    let query = (browser()?.show)(url).await?;
                     self.with(|machine| machine.redirected(&query));
                 }
                 Taken::AskClient(issuer) => {
@@ -102,8 +104,9 @@ impl Login {
 
 /// What a flow asks of the network and of the store.
 impl Login {
-    fn step(&self) -> Taken {
-        self.with(|machine| match machine.step(now(), &mut random) {
+    fn step(&self) -> io::Result<Taken> {
+        let mut random = self.random();
+        let taken = self.with(|machine| match machine.step(now(), &mut |out| random.fill(out)) {
             Step::Ready => Taken::Ready,
             Step::Send(request) => {
                 let mut fields = Vec::new();
@@ -138,7 +141,8 @@ impl Login {
             },
             Step::Failed(failure) => Taken::Failed(failure.to_string()),
             _ => Taken::Failed("unknown step of an authorization".to_owned()),
-        })
+        });
+        random.check().map(|()| taken)
     }
 
     async fn send(&self, message: Message) {
@@ -160,11 +164,6 @@ impl Login {
             Err(FetchError::Forbidden | FetchError::Redirected) => machine.failed(Lost::Forbidden),
             Err(_) => machine.failed(Lost::Network),
         });
-    }
-
-    fn browser(&self) -> io::Result<&AnyBrowser> {
-        let none = || io::Error::other("a person has to log in");
-        self.oauth.browser.as_deref().ok_or_else(none)
     }
 
     /// Calls the store on a thread where that may wait.
@@ -255,11 +254,28 @@ pub(super) fn now() -> Option<UnixTime> {
     SystemTime::UNIX_EPOCH.elapsed().ok().map(|since| UnixTime::from_secs(since.as_secs()))
 }
 
-/// Fills memory with random bytes. The operating system has always some, or none at all: then the
-/// client cannot go on.
-pub(super) fn random(out: &mut [u8]) {
-    while getrandom::fill(out).is_err() {
-        std::thread::yield_now();
+/// The random bytes of one call of the machine.
+pub(super) struct Random {
+    fill: Fill,
+    failed: Option<getrandom::Error>,
+}
+
+/// Fills memory with random bytes.
+pub(super) type Fill = fn(&mut [u8]) -> Result<(), getrandom::Error>;
+
+impl Random {
+    pub(super) const fn new(fill: Fill) -> Self {
+        Self { fill, failed: None }
+    }
+
+    pub(super) fn fill(&mut self, out: &mut [u8]) {
+        self.failed = (self.fill)(out).err().or(self.failed);
+    }
+
+    /// Fails if there were none: then the result of the call could be guessed, and is not used.
+    pub(super) fn check(self) -> io::Result<()> {
+        let no_random = |error| Err(io::Error::other(format!("no random numbers: {error}")));
+        self.failed.map_or(Ok(()), no_random)
     }
 }
 
@@ -268,3 +284,44 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum time of a lock: longer than the request under it.
 const LEASE: Duration = Duration::from_secs(40);
 const POLL: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use futures_lite::future::block_on;
+
+    use super::super::super::fetch::tests::server;
+    use super::super::{Browser, OAuth};
+    use super::*;
+
+    struct Person;
+
+    impl Browser for Person {
+        fn redirect_uri(&self, _: Option<&str>) -> io::Result<String> {
+            Ok("http://127.0.0.1:4000/callback".into())
+        }
+
+        async fn show(&self, url: String) -> io::Result<String> {
+            panic!("{url}")
+        }
+    }
+
+    #[test]
+    fn without_random_numbers_there_is_no_login() {
+        let answers = [
+            r#"{"resource":"https://a/mcp","authorization_servers":["https://a"]}"#,
+            r#"{"issuer":"https://a","authorization_endpoint":"https://a/authorize","token_endpoint":"https://a/token","registration_endpoint":"https://a/register","response_types_supported":["code"],"code_challenge_methods_supported":["S256"]}"#,
+            r#"{"client_id":"c"}"#,
+        ];
+        let answers = answers.map(|body| {
+            let length = body.len();
+            Some(format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"))
+        });
+        let (connector, sent) = server(&answers);
+        let oauth = OAuth::new("client").browser(Person);
+        let mut login = Login::new(oauth, "https://a/mcp", connector);
+        login.fill = |_| Err(getrandom::Error::UNSUPPORTED);
+        let failed = block_on(Arc::new(login).log_in()).unwrap_err().to_string();
+        assert!(failed.starts_with("no random numbers: "), "{failed}");
+        assert_eq!(sent.lock().unwrap().len(), answers.len());
+    }
+}

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
+use super::super::authorize::is_quiet;
 use super::super::builder::HttpTransport;
 use super::super::connector::Connector;
 use super::flight::Flight;
-use super::flow::{now, random};
+use super::flow::{Fill, Random, now};
 use super::settings::{OAuth, endpoint};
 use crate::panics::caught_future;
 
@@ -22,6 +23,7 @@ pub(crate) struct Login {
     /// The flow that runs.
     flight: Mutex<Weak<Flight>>,
     is_loaded: Mutex<bool>,
+    pub(super) fill: Fill,
 }
 
 impl HttpTransport {
@@ -53,6 +55,7 @@ impl Login {
             machine: Mutex::new(AuthorizationState::new(vec![0; MEMORY].into())),
             flight: Mutex::default(),
             is_loaded: Mutex::default(),
+            fill: getrandom::fill,
         }
     }
 
@@ -69,21 +72,26 @@ impl Login {
         url: &str,
     ) -> io::Result<(Vec<(String, String)>, u32)> {
         self.load().await?;
+        let is_quiet = is_quiet(method);
         if self.with(|machine| machine.is_due(now())) {
             // The token is used to its end.
-            let _ = self.fly().await;
+            let _ = self.fly(is_quiet).await;
         }
         for _ in 0..MAX_WAITS {
-            let mut fields = Vec::new();
+            let (mut fields, mut random) = (Vec::new(), self.random());
             let put = &mut |name: &str, value: &dyn std::fmt::Display| {
                 fields.push((name.to_owned(), value.to_string()));
             };
             let (done, generation) = self.with(|machine| {
-                (machine.fields(now(), &mut random, method, url, put), machine.generation())
+                (
+                    machine.fields(now(), &mut |out| random.fill(out), method, url, put),
+                    machine.generation(),
+                )
             });
+            random.check()?;
             match done {
                 Ok(()) => return Ok((fields, generation)),
-                Err(NotReady::Authorizing) => self.fly().await?,
+                Err(NotReady::Authorizing) => self.fly(is_quiet).await?,
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
@@ -96,16 +104,18 @@ impl Login {
     }
 
     /// Takes a response with status 401 or 403 to a request with fields of this generation. Returns
-    /// whether the request is to be sent again, with new fields.
+    /// whether the request is to be sent again, with new fields. If it `is_quiet`, no person is
+    /// asked.
     pub(crate) async fn challenged(
         self: &Arc<Self>,
         head: &ResponseHead<'_>,
         generation: u32,
+        is_quiet: bool,
         attempts: &mut Attempts,
     ) -> io::Result<bool> {
         match self.with(|machine| machine.challenged(head, generation, attempts)) {
             Reaction::SendAgain => Ok(true),
-            Reaction::Authorize => self.fly().await.map(|()| true),
+            Reaction::Authorize => self.fly(is_quiet).await.map(|()| true),
             Reaction::Report => Ok(false),
         }
     }
@@ -113,7 +123,7 @@ impl Login {
     pub(crate) async fn log_in(self: &Arc<Self>) -> io::Result<()> {
         self.load().await?;
         self.with(|machine| machine.begin());
-        self.fly().await
+        self.fly(false).await
     }
 
     /// Takes what the store has, before the first request.
@@ -132,21 +142,34 @@ impl Login {
         Ok(())
     }
 
-    /// Takes steps until there is a token, or waits for those who do.
-    async fn fly(self: &Arc<Self>) -> io::Result<()> {
-        let flight = {
-            let mut present = lock(&self.flight);
-            present.upgrade().filter(|flight| !flight.is_over()).unwrap_or_else(|| {
-                let login = Arc::clone(self);
-                let flight = Arc::new(Flight::new(async move {
-                    let panicked = || Err(io::Error::other("the program panicked in the login"));
-                    caught_future(Some(login.run())).await.unwrap_or_else(panicked)
-                }));
-                *present = Arc::downgrade(&flight);
-                flight
-            })
-        };
-        flight.wait().await.map_err(io::Error::other)
+    pub(super) const fn random(&self) -> Random {
+        Random::new(self.fill)
+    }
+
+    /// Takes steps until there is a token, or waits for those who do. If it `is_quiet`, no person
+    /// is asked.
+    async fn fly(self: &Arc<Self>, is_quiet: bool) -> io::Result<()> {
+        loop {
+            let flight = {
+                let mut present = lock(&self.flight);
+                present.upgrade().filter(|flight| !flight.is_over()).unwrap_or_else(|| {
+                    let login = Arc::clone(self);
+                    let flow = async move {
+                        let panicked =
+                            || Err(io::Error::other("the program panicked in the login"));
+                        caught_future(Some(login.run(is_quiet))).await.unwrap_or_else(panicked)
+                    };
+                    let flight = Arc::new(Flight::new(is_quiet, flow));
+                    *present = Arc::downgrade(&flight);
+                    flight
+                })
+            };
+            match flight.wait().await {
+                // Those who may ask a person begin their own.
+                Err(_) if flight.is_quiet && !is_quiet => {}
+                result => return result.map_err(io::Error::other),
+            }
+        }
     }
 }
 
