@@ -1,4 +1,4 @@
-// A client that is not ours, with a token that is bound to its key. Shows what a server of ours makes of its proofs.
+// A client of another project, with a token that is bound to its key. Shows what a server of ours makes of its proofs.
 //
 //   node holder.mjs RESOURCE ISSUER ID SECRET
 //

@@ -1,4 +1,4 @@
-// Authorization servers that are not ours, on loopback ports that the system chooses.
+// Authorization servers of other projects, on loopback ports that the system chooses.
 //
 //   node servers.mjs DIRECTORY
 //
@@ -124,7 +124,7 @@ function methodOf(headers, body) {
     return body.client_secret ? 'client_secret_post' : 'none';
 }
 
-/** It keeps to nothing: a token for whatever resource is named, signed with RS256, for an assertion it does not check. */
+/** A server that checks nothing: it signs a token with RS256 for any resource, and for any assertion. */
 async function mock() {
     const server = new OAuth2Server();
     await server.issuer.keys.generate('RS256');
@@ -132,7 +132,7 @@ async function mock() {
     server.service.on(Events.BeforeTokenSigning, ({ payload }, { body }) => {
         payload.aud = body.resource;
         payload.scope = body.scope ?? SCOPE;
-        payload.sub ??= body.client_id ?? 'somebody';
+        payload.sub ??= body.client_id ?? 'unnamed';
         report('mock', 'grant.success', { grant: body.grant_type });
     });
     return server.issuer.url;

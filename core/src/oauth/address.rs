@@ -1,17 +1,17 @@
-//! Where an address leads: to the Internet, or into a network that a peer must not reach through
-//! us.
+//! Kinds of IP addresses: of the Internet, or of a network that a peer must not reach through this
+//! program.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::bytes::split;
 
-/// Where an address leads.
+/// Kind of an IP address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AddressKind {
     /// This machine: `127.0.0.0/8` and `::1`.
     Loopback,
-    /// An inner network, or none: private (RFC 1918), link-local, unique local (RFC 4193), shared
-    /// by a carrier (RFC 6598), unspecified, multicast, or reserved.
+    /// An inner network, or no network: private (RFC 1918), link-local, unique local (RFC 4193),
+    /// shared by a carrier (RFC 6598), unspecified, multicast, or reserved.
     Inner,
     /// The Internet.
     Public,

@@ -6,7 +6,7 @@ use super::writer::Writer;
 use crate::bytes::copy;
 use crate::json::Decimal;
 
-/// What a text is. The number is part of the [record](super::Authorization::record): it is never
+/// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
 /// given to another text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -23,13 +23,13 @@ pub(super) enum Tag {
     TokenEndpoint,
     AuthorizationEndpoint,
     RegistrationEndpoint,
-    /// What the issuer's metadata lists, as a number.
+    /// The issuer's metadata, as the number of [`ServerFlags`](super::flow_discovery::ServerFlags).
     ServerFlags,
     /// When the issuer's metadata was read, in Unix seconds.
     ReadAt,
     ClientId,
     ClientSecret,
-    /// How the client authenticates at the token endpoint, as a number.
+    /// The client's way to authenticate at the token endpoint, by its name.
     ClientMethod,
     /// When the secret ends, in Unix seconds.
     SecretEnds,

@@ -8,7 +8,7 @@ use super::unix_time::UnixTime;
 use super::writer::Writer;
 use crate::sha256::{Sha256, sha256};
 
-/// What a proof is for.
+/// The parts of a proof.
 #[derive(Clone, Copy)]
 pub struct Proof<'p> {
     /// The method of the HTTP request.

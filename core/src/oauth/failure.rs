@@ -1,4 +1,4 @@
-//! Why an authorization failed.
+//! Failures of an authorization.
 
 use core::fmt;
 
@@ -7,21 +7,21 @@ use super::redirect::RedirectError;
 use crate::http::client::UrlError;
 use crate::printable::Printable;
 
-/// Why an authorization failed. Its `Display` output says which step failed, at which URL, what the
-/// server answered, and what to do; it is safe for terminals, has at most some thousand characters
-/// and no secret.
+/// A failed authorization. Its `Display` output says which step failed, at which URL, what the
+/// server answered, and what to do. It is safe for terminals, has no secret, and is bounded: URL
+/// and answer are cut off after 512 bytes each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Failure<'m> {
-    /// What failed.
+    /// The step that failed.
     pub reason: Reason,
     /// The URL that was requested or refused, without its query.
     pub url: Option<&'m str>,
-    /// What the server answered: an error code, and possibly a description.
+    /// The answer of the server: an error code, and possibly a description.
     pub answer: Option<&'m str>,
 }
 
-/// What failed in an authorization.
+/// Reason why an authorization failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
@@ -53,7 +53,7 @@ pub enum Reason {
     RedirectUri,
     /// The client could not be registered; the HTTP status.
     Registration(u16),
-    /// The person, or the authorization server, said no.
+    /// The person, or the authorization server, denied access.
     AccessDenied,
     /// The authorization server refused the authorization request.
     Refused,
@@ -73,11 +73,11 @@ pub enum Reason {
     Signature,
     /// The time of the day is needed, and was not given.
     NoClock,
-    /// The client was given up, or the step that was answered is not the present one.
-    Cancelled,
+    /// The client id, or its key, is no longer known.
+    NoClient,
 }
 
-/// Why a request got no answer that could be read.
+/// Reason why a request got no answer that could be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Lost {
@@ -140,7 +140,7 @@ impl fmt::Display for Reason {
             Self::ArenaFull => "the memory for the authorization has no room",
             Self::Signature => "the key did not sign the request",
             Self::NoClock => "the time of the day is not known",
-            Self::Cancelled => "the authorization was given up",
+            Self::NoClient => "the client id is no longer known",
         })
     }
 }

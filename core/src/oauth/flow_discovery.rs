@@ -1,4 +1,4 @@
-//! Where tokens come from: metadata of the resource and of its authorization server.
+//! Discovery: metadata of the resource and of its authorization server.
 
 use core::fmt::{self, Write as _};
 
@@ -282,7 +282,7 @@ impl Authorization<'_> {
     }
 }
 
-/// What an authorization server's metadata lists, as bits. They are part of the record.
+/// Members of an authorization server's metadata as bits, which are part of the record.
 #[derive(Clone, Copy)]
 pub(super) struct ServerFlags(pub(super) u64);
 
@@ -391,5 +391,5 @@ const FIRST_PLACE: (&str, Place) = (AUTHORIZATION_SERVER, Place::Inserted);
 const PROTECTED_RESOURCE: &str = "oauth-protected-resource";
 const AUTHORIZATION_SERVER: &str = "oauth-authorization-server";
 const OPENID: &str = "openid-configuration";
-/// How long an authorization server's metadata is used, in seconds.
+/// An authorization server's metadata is used for this many seconds.
 const METADATA_AGE: u64 = 3600;

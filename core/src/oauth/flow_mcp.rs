@@ -275,7 +275,7 @@ impl From<NoRoom> for NotReady {
 
 /// Authorizations for the same request, each for 401 and for 403.
 const MAX_ATTEMPTS: u8 = 2;
-/// How often a request is sent again, since another one has brought a new token meanwhile.
+/// A request is sent again this many times because another one has brought a new token meanwhile.
 const MAX_AGAIN: u8 = 4;
 /// Maximum length of a nonce, in bytes.
 const MAX_NONCE: usize = 256;

@@ -28,7 +28,7 @@ impl Authorization<'_> {
         let (setup, issuer) = (self.setup, self.flow.issuer);
         let offline = self.server_flags().offers_offline_access();
         self.arena.write(Tag::Shown, |entries, out| {
-            let client = Client::find(setup, entries, issuer).ok_or(Reason::Cancelled)?;
+            let client = Client::find(setup, entries, issuer).ok_or(Reason::NoClient)?;
             let text = |tag| entries.get(tag).unwrap_or_default();
             let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
             let mut challenge = [0; 43];

@@ -53,7 +53,7 @@ impl Authorization<'_> {
                         Some(provider) => provider.issuer,
                         None => entries.get(Tag::Issuer.of(issuer)).unwrap_or_default(),
                     };
-                    let key = client.key.ok_or(Reason::Cancelled)?;
+                    let key = client.key.ok_or(Reason::NoClient)?;
                     jws::put_assertion(client.id, audience, now, &bytes, key, out)
                         .map_err(|_| Reason::Signature)
                 })?;
@@ -196,7 +196,7 @@ impl Authorization<'_> {
         let setup = self.setup;
         self.arena.write(Tag::NewClient, |entries, out| {
             let client = Client::find(setup, entries, issuer);
-            out.put(client.ok_or(Reason::Cancelled)?.id);
+            out.put(client.ok_or(Reason::NoClient)?.id);
             Ok::<_, Reason>(())
         })?;
         if token_type == TokenType::Dpop {
@@ -258,12 +258,12 @@ fn client_of<'m>(
 ) -> Result<Client<'m>> {
     match provider {
         Some(provider) => Ok(Client::registered(&provider.client)),
-        None => Client::find(setup, entries, issuer).ok_or(Reason::Cancelled),
+        None => Client::find(setup, entries, issuer).ok_or(Reason::NoClient),
     }
 }
 
 pub(super) const DPOP: &str = "DPoP";
-/// How long before its end a token is renewed, in seconds, or after half of a shorter life.
+/// A token is renewed this many seconds before its end, or after half of a shorter life.
 const EARLY: u64 = 30;
 const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";

@@ -63,7 +63,7 @@ impl<'w, 'b> Form<'w, 'b> {
 pub fn encode(text: &str, out: &mut dyn fmt::Write) {
     const HEX: &str = "0123456789ABCDEF";
     let digit = |bits: u8| HEX.get(usize::from(bits)..usize::from(bits) + 1).unwrap_or_default();
-    // What does not fit is the affair of the sink.
+    // The sink handles a text that does not fit.
     let mut put = |text: &str| {
         let _: fmt::Result = out.write_str(text);
     };

@@ -32,7 +32,7 @@ pub fn put_assertion(
     })
 }
 
-/// How a header names the key.
+/// Way in which a header names the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderKey {
     /// `kid`, if the key has an id.
@@ -93,5 +93,5 @@ pub(super) fn id_of<'m>(random: &[u8; 16], memory: &'m mut [u8; 22]) -> &'m str 
     out.finish().unwrap_or_default()
 }
 
-/// How long an assertion is good, in seconds; servers take 5 minutes at most.
+/// Lifetime of an assertion, in seconds; servers take 5 minutes at most.
 const ASSERTION_LIFE: u64 = 240;

@@ -7,7 +7,7 @@ use super::scope;
 use crate::bytes::split_once;
 use crate::json::{JsonStr, RawJson};
 
-/// Why a document is not usable.
+/// Reason why a document is not usable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DocumentError {

@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-/// Writes an object. What does not fit is the affair of the sink.
+/// Writes an object. The sink handles a text that does not fit.
 pub(super) struct Object<'o> {
     out: &'o mut dyn Write,
     is_empty: bool,

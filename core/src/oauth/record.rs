@@ -1,4 +1,4 @@
-//! What is kept between two runs of a program.
+//! The record, which is kept between two runs of a program.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::arena::{Entries, Key, MAX_ISSUERS, Tag, put_entry};
 use super::state::{Authorization, Phase};
 use super::writer::Full;
 
-/// Why a record cannot be used. Nothing of it has been taken.
+/// Reason why a record cannot be used. Nothing of it has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RecordError {
@@ -21,8 +21,8 @@ pub enum RecordError {
 }
 
 impl Authorization<'_> {
-    /// Takes a record that was kept. A record is input, and checked: but whoever can write it can
-    /// give the client tokens and credentials, so it is kept where others cannot write.
+    /// Takes a record that was kept. Its form is checked. A program that can change it can give the
+    /// client tokens and credentials, so keep it where only its owner can write.
     ///
     /// # Errors
     /// [`RecordError`].

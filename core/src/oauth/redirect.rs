@@ -15,7 +15,7 @@ pub struct RedirectAnswer<'q> {
     iss: Option<Encoded<'q>>,
 }
 
-/// What an authorization response that passed its checks says.
+/// Content of an authorization response that passed its checks.
 #[derive(Clone, Copy, Debug)]
 pub enum RedirectOutcome<'q> {
     /// The authorization code, a secret.
@@ -29,7 +29,7 @@ pub enum RedirectOutcome<'q> {
     },
 }
 
-/// Why an authorization response is dropped. Nothing of its text may be used or shown.
+/// Reason why an authorization response is dropped. None of its text may be used or shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RedirectError {

@@ -1,4 +1,4 @@
-//! What a client says about itself: dynamic registration (RFC 7591) and metadata documents.
+//! Client metadata, for dynamic registration (RFC 7591) and for metadata documents.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use super::signer::Signer;
 use super::writer::Writer;
 use crate::json::JsonStr;
 
-/// What a client says about itself, in a request for registration or in its metadata document.
+/// Client metadata, in a request for registration or in a client id metadata document.
 ///
 /// ```
 /// # use mcp_sansio::oauth::{ClientMetadata, Writer};

@@ -1,4 +1,4 @@
-//! What a client brings to its authorization.
+//! Settings of a client's authorization.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::failure::Reason;
 use super::signer::Signer;
 use super::url::UrlRules;
 
-/// What a client brings: the server's URL, and how it gets tokens for it. Plain data of the caller;
+/// The server's URL, and the client's way to get tokens for it. It borrows from the caller, and is
 /// `const` where its parts are.
 ///
 /// ```
@@ -29,7 +29,7 @@ pub struct Setup<'s> {
     pub(super) policy: Policy<'s>,
 }
 
-/// How a client gets its tokens.
+/// Way in which a client gets its tokens.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Grant<'s> {
@@ -65,7 +65,7 @@ pub struct RegisteredClient<'s> {
     pub(super) key: Option<&'s dyn Signer>,
 }
 
-/// How a client authenticates at a token endpoint (RFC 6749, 2.3; RFC 7523, 2.2).
+/// Way in which a client authenticates at a token endpoint (RFC 6749, 2.3; RFC 7523, 2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TokenEndpointAuth {
@@ -79,7 +79,7 @@ pub enum TokenEndpointAuth {
     PrivateKeyJwt,
 }
 
-/// What is accepted from servers. By default: `https` to the Internet, any issuer, PKCE, and the
+/// Limits on what servers may name. By default: `https` to the Internet, any issuer, PKCE, and the
 /// rules of 2025-03-26 where a server has no resource metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy<'s> {

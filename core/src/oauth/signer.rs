@@ -30,7 +30,7 @@ pub trait Signer {
 /// Maximum length of a signature in bytes: that of RSA with 4096 bits.
 pub const MAX_SIGNATURE: usize = 512;
 
-/// Why nothing was signed.
+/// Reason why nothing was signed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SignError {
@@ -51,7 +51,7 @@ impl fmt::Display for SignError {
 
 impl core::error::Error for SignError {}
 
-/// Why bytes are no private key.
+/// Reason why bytes are no private key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KeyError {

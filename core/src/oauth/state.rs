@@ -1,4 +1,4 @@
-//! What an authorization keeps between two calls.
+//! State of an authorization between two calls.
 
 use core::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use super::setup::Setup;
 use super::writer::Writer;
 use crate::json::JsonStr;
 
-/// A client's authorization at one MCP server, between two calls: its memory and where it stands.
+/// A client's authorization at one MCP server, between two calls.
 ///
 /// `A` is the memory for all texts, secrets among them: a `Box<[u8]>` or a `&mut [u8]`, which are
 /// not copied when they are moved. It never grows; 16 KiB are enough for any server, 4 KiB for
-/// short tokens. Whatever is replaced in it is erased, and all of it when this is dropped.
+/// short tokens. Text that is replaced is erased, and so is all of it when this is dropped.
 pub struct AuthorizationState<A: AsMut<[u8]>> {
     memory: A,
     len: usize,
@@ -27,7 +27,7 @@ pub struct Authorization<'s> {
     pub(super) flow: &'s mut Flow,
 }
 
-/// Where an authorization stands. Its texts are in the arena.
+/// State of a flow. Its texts are in the arena.
 pub(super) struct Flow {
     pub(super) phase: Phase,
     /// The issuer of this flow; 0 before it is known.
@@ -39,7 +39,7 @@ pub(super) struct Flow {
     pub(super) requests: u8,
     /// The record has changed and must be saved.
     pub(super) keep_due: bool,
-    /// What has been tried in this flow.
+    /// Attempts of this flow.
     pub(super) tried: Tried,
     /// The challenge, or the server's metadata, asks for proofs.
     pub(super) wants_proof: bool,
@@ -58,7 +58,7 @@ pub(super) struct StepUp {
     pub(super) count: u8,
 }
 
-/// What is done at most once in a flow.
+/// Attempts that are made at most once in a flow.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tried {
     pub(super) refresh: bool,
@@ -71,7 +71,7 @@ pub(super) struct Tried {
     pub(super) early: bool,
 }
 
-/// What happens next.
+/// The next step of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     Idle,

@@ -1,4 +1,4 @@
-//! What a driver does next.
+//! Steps of a driver.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::arena::{Entries, Tag};
 use super::failure::Failure;
 use crate::lifecycle::Revision;
 
-/// What to do next, returned by [`Authorization::step`](super::Authorization::step).
+/// The next thing to do, returned by [`Authorization::step`](super::Authorization::step).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Step<'m> {
@@ -61,7 +61,7 @@ pub struct Request<'m> {
     pub(super) entries: Entries<'m>,
 }
 
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// Reads metadata.
@@ -159,8 +159,8 @@ pub enum Reaction {
     Report,
 }
 
-/// What has been tried for one MCP request, to be kept beside it: it ends after two
-/// authorizations for a 401 and two for a 403.
+/// Attempts for one MCP request, to be kept beside it. There are at most two authorizations for a
+/// 401, two for a 403, four repetitions with a token of another request, and one with a nonce.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Attempts {
     pub(super) unauthorized: u8,
@@ -169,7 +169,7 @@ pub struct Attempts {
     pub(super) nonce: bool,
 }
 
-/// Why there are no fields for a request.
+/// Reason why there are no fields for a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NotReady {

@@ -19,7 +19,7 @@ pub struct TokenResponse<'j> {
     id_token: Option<JsonStr<'j>>,
 }
 
-/// How a token is sent.
+/// Scheme with which a token is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenType {
     /// `Authorization: Bearer` (RFC 6750).
@@ -123,7 +123,8 @@ impl fmt::Debug for TokenResponse<'_> {
 }
 
 /// An error of a token endpoint or of a registration (RFC 6749, 5.2; RFC 7591, 3.2.2). Its
-/// `Display` output is at most some hundred characters, safe for terminals.
+/// `Display` output has at most 64 characters of the code and 256 of the description, and is safe
+/// for terminals.
 #[derive(Clone, Copy)]
 pub struct OAuthError<'j> {
     error: JsonStr<'j>,

@@ -172,8 +172,8 @@ impl<'u> Url<'u> {
     }
 
     /// Checks scheme and host (2026-07-28, basic/authorization/security-considerations). A name
-    /// that passes can still resolve to an inner address: who connects checks that with
-    /// [`UrlRules::allow`].
+    /// that passes can still resolve to an inner address: the code that connects checks
+    /// that with [`UrlRules::allow`].
     ///
     /// # Errors
     /// [`UrlError::NotSecure`], [`UrlError::InnerAddress`].
@@ -202,7 +202,7 @@ impl<'u> Url<'u> {
     }
 }
 
-/// Where the well-known part stands in a URL.
+/// Place of the well-known part in a URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Between host and path (RFC 8414, 3.1; RFC 9728, 3.1).

@@ -17,7 +17,7 @@ pub(crate) struct Options {
     pub(crate) login: Login,
 }
 
-/// How a person logs in.
+/// Way in which a person logs in.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Login {
     /// Print the page's URL, and open nothing.

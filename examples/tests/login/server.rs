@@ -26,7 +26,7 @@ pub(crate) struct World {
     tokens: Arc<Mutex<Tokens>>,
 }
 
-/// What the authorization server knows, and what was asked of it.
+/// State of the authorization server, and the requests that it got.
 #[derive(Default)]
 pub(crate) struct Tokens {
     number: u32,

@@ -1,5 +1,5 @@
-//! Attacks of a server, of an authorization server, and of whoever can open a URL in the person's
-//! browser: each ends in a failure or a refusal, with nothing sent to the attacker. Those on
+//! Attacks of a server, of an authorization server, and of a page that opens a URL in the person's
+//! browser. Each ends in a failure or a refusal, with nothing sent to the attacker. Those on
 //! metadata are in `discovery`.
 
 use mcp_sansio::http::ResponseHead;

@@ -1,4 +1,4 @@
-//! Where tokens come from: metadata of the resource and of its authorization server.
+//! Discovery: metadata of the resource and of its authorization server.
 
 use mcp_sansio::oauth::{Policy, RegisteredClient, Setup, UrlRules};
 use serde_json::json;

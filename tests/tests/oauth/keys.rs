@@ -183,7 +183,7 @@ fn auth_134_a_server_that_lists_proofs_gets_them_and_another_does_not() {
         assert_eq!(program.request(), Ok(200));
         assert_eq!(token_requests(&program.world)[0].field("dpop").is_some(), has_proof, "{algs}");
     }
-    // AUTH-82: a bound token that nobody asked for.
+    // AUTH-82: a bound token that was not asked for.
     let mut program = Program::new(SETUP);
     program.world.token_type = "DPoP";
     assert!(program.request().unwrap_err().starts_with("the token has a type"));

@@ -115,7 +115,7 @@ fn auth_90_auth_93_auth_113_each_request_with_each_outcome_ends_and_works_afterw
                 program.outcomes = vec![(bad, outcome)];
                 let first = program.request();
                 if first.is_err() && begins_with > 0 && program.world.valid.len() > 1 {
-                    // Whatever has failed, the token that worked is there.
+                    // The token that worked is still there.
                     assert_ne!(program.state.open(&program.setup).generation(), 0, "{what}");
                 }
                 check(&mut program, &what);

@@ -166,7 +166,7 @@ fn auth_36_auth_48_credentials_are_encoded_before_they_are_joined() {
         let asked = token_request(&program);
         assert_eq!(client_of(asked), (id.to_owned(), Some(secret.to_owned())));
         assert_eq!(asked.field("authorization").is_some(), method != Some(TokenEndpointAuth::Post));
-        // What is configured is not kept.
+        // Configured credentials are not kept.
         let kept = program.store.as_ref().unwrap();
         assert!(!kept.windows(secret.len()).any(|part| part == secret.as_bytes()));
     }

@@ -18,7 +18,7 @@ pub(crate) struct Program<'s> {
     pub(crate) trace: Vec<String>,
     /// All that was shown: the `Debug` output of steps, and errors.
     pub(crate) shown: String,
-    /// What the n-th request of the machine comes to, in place of an answer.
+    /// Outcomes in place of the answer to the n-th request of the machine.
     pub(crate) outcomes: Vec<(usize, Outcome)>,
     /// Requests that the machine has sent.
     pub(crate) sent: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Program<'s> {
     pub(crate) asked_client: Option<(&'static str, Option<&'static str>)>,
 }
 
-/// What a request comes to.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Answer(Answer),

@@ -14,10 +14,10 @@ use sha2::{Digest as _, Sha256};
 pub(crate) const ENDPOINT: &str = "https://mcp.test/mcp";
 /// The issuer of the authorization server.
 pub(crate) const ISSUER: &str = "https://as.test";
-/// Where the browser returns to.
+/// The redirect URI of the client.
 pub(crate) const REDIRECT: &str = "http://127.0.0.1:4711/callback";
 
-/// What a server answers.
+/// The answer of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -103,7 +103,7 @@ pub(crate) struct World {
     pub(crate) iss: Option<&'static str>,
     /// Makes another query of the one with which the browser returns.
     pub(crate) redirect: Option<ChangeQuery>,
-    /// What registration answers beside the id.
+    /// The answer of a registration without its id.
     pub(crate) registration: Value,
     /// Clients that were registered.
     pub(crate) clients: u32,

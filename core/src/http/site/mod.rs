@@ -217,7 +217,7 @@ pub enum SiteStep<'p, O> {
     Permit {
         /// The exchange of the request.
         exchange: ExchangeKey,
-        /// Who makes the request.
+        /// The principal of the request.
         principal: Option<&'p Arc<Principal>>,
         /// The requests in its body: one, those of a batch, or none.
         operations: Operations<'p>,

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Where nothing listens: the person does not go there.
+/// An address at which nothing listens: the person does not go there.
 const REDIRECT: &str = "http://127.0.0.1:9/callback";
 
 /// The SDK asks for `offline_access` only where the program does.

@@ -18,7 +18,7 @@ use super::transport_state::{TransportState, within};
 use crate::asynchronous::panics::{caught, caught_future};
 use crate::client::HttpError;
 
-/// Where credentials come from.
+/// A source of credentials.
 pub(super) trait Authorize: Send + Sync {
     /// Returns the credentials of a request, after renewing them if that is due.
     fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials>;
@@ -50,7 +50,7 @@ pub(super) struct Refused {
     pub(super) generation: u32,
 }
 
-/// What was tried for one request.
+/// Attempts for one request.
 #[derive(Default)]
 pub(super) struct Tried {
     is_asked: bool,

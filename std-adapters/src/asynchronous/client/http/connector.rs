@@ -24,11 +24,11 @@ pub struct Dial {
     pub url: String,
     /// Purpose of the first request on the connection. Later ones may have another.
     pub purpose: Purpose,
-    /// Where the connection may lead; `None` for the server of the application's choice, which may
-    /// be anywhere. [`TcpConnector`] obeys it. Another connector has to: what the name resolves to
-    /// is checked, and then connected to without a second look-up, so that no server can make this
-    /// program reach into networks that only this program can reach (2025-11-25, security best
-    /// practices).
+    /// Addresses to which the connection may lead; `None` for the server of the application's
+    /// choice, which may have any. [`TcpConnector`] obeys it. Another connector must check the
+    /// addresses to which the name resolves, and connect to one of those without a second look-up.
+    /// Otherwise a server can make this program reach networks that only this program can reach
+    /// (2025-11-25, security best practices).
     #[cfg(any(feature = "jwt", feature = "oauth"))]
     pub rules: Option<UrlRules>,
 }
@@ -91,8 +91,8 @@ pub(crate) fn boxed(connector: impl Connect) -> Connector {
     })
 }
 
-/// Connects over TCP to the first address of the host that accepts, for URLs that start with `http://`: with tokio, if it is polled in a tokio
-/// runtime; otherwise with async-io.
+/// Connects over TCP to the first address of the host that accepts, for URLs that start with
+/// `http://`: with tokio, if it is polled in a tokio runtime; otherwise with async-io.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpConnector;

@@ -17,7 +17,7 @@ pub(crate) struct Request<'r> {
     pub(crate) method: &'r str,
     pub(crate) url: &'r str,
     pub(crate) purpose: Purpose,
-    /// Where its connection may lead.
+    /// Addresses to which its connection may lead.
     pub(crate) rules: UrlRules,
     /// Fields besides `Host`, `Connection` and the length.
     pub(crate) fields: &'r [(&'r str, &'r str)],
@@ -195,7 +195,7 @@ pub(super) mod tests {
     use super::*;
     use crate::asynchronous::JoinedIo;
 
-    /// What was sent on each connection.
+    /// The bytes that were sent on each connection.
     pub(in super::super) type Sent = Arc<Mutex<Vec<(Dial, piper::Reader)>>>;
 
     /// A server that gives these responses, one a connection; `None` gives none.
@@ -359,7 +359,7 @@ pub(super) mod tests {
         let endless = format!("HTTP/1.1 200 x\r\nx: {}", "y".repeat(60 << 10));
         for served in [None, Some(endless[..100].to_owned())] {
             let limits = Limits { time: Duration::from_millis(20), ..LIMITS };
-            // What is not complete is lost, or late where the connection stays open.
+            // An incomplete response is lost, or late where the connection stays open.
             let (answer, _) = run(std::slice::from_ref(&served), &ask("GET", url), limits);
             match served {
                 None => assert!(matches!(answer, Err(FetchError::TimedOut)), "{answer:?}"),

@@ -43,7 +43,7 @@ type Open = dyn Fn(&str) -> io::Result<()> + Send + Sync;
 type Paste = dyn Fn() -> io::Result<String> + Send + Sync;
 type Notify = dyn Fn(BrowserNotice<'_>) + Send + Sync;
 
-/// What a person has to know during a login.
+/// A message for the person during a login.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum BrowserNotice<'n> {
@@ -53,7 +53,7 @@ pub enum BrowserNotice<'n> {
     Opened(&'n str),
     /// This page could not be opened, and is to be opened by the person.
     NotOpened(&'n str, &'n io::Error),
-    /// What was pasted is not the answer, for this reason.
+    /// The text that was pasted is not the answer, for this reason.
     NotTheAnswer(&'n str),
 }
 
@@ -148,6 +148,6 @@ impl fmt::Debug for SystemBrowser {
 
 /// Default of [`SystemBrowser::time_limit`]: 10 minutes.
 pub const LOGIN_TIME_LIMIT: Duration = Duration::from_secs(600);
-/// How often a person can paste something that is not the answer.
+/// Number of texts that a person can paste.
 pub const MAX_PASTES: usize = 3;
 const TIMED_OUT: &str = "the browser has not come back in time: log in again";

@@ -16,7 +16,7 @@ use crate::asynchronous::timer::Timer;
 use crate::asynchronous::unblock;
 use crate::store::{Lease, Store, StoreError};
 
-/// What a step asks for, without its borrows.
+/// A step without its borrows.
 enum Taken {
     Ready,
     Send(Message),
@@ -102,7 +102,7 @@ impl Login {
     }
 }
 
-/// What a flow asks of the network and of the store.
+/// Requests of a flow to the network and to the store.
 impl Login {
     fn step(&self) -> io::Result<Taken> {
         let mut random = self.random();

@@ -180,5 +180,5 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Memory of an authorization, in bytes.
 pub(super) const MEMORY: usize = 16 << 10;
-/// How often a request waits for a login.
+/// A request waits for this many logins.
 const MAX_WAITS: usize = 3;

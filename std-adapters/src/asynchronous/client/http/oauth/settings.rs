@@ -16,7 +16,7 @@ use super::browser::Browser;
 use super::login::MEMORY;
 use crate::store::{Store, StoreError};
 
-/// How a client gets its tokens:
+/// Settings of a client that gets its tokens by OAuth:
 /// `HttpTransport::new(url)?.oauth(OAuth::new("Panel").store(store))`.
 ///
 /// It logs in when the server asks for it, and renews its tokens without the person. The requests

@@ -100,7 +100,7 @@ pub(super) fn text(claims: RawJson<'_>, name: &str) -> Result<Option<String>, Re
     value.as_string().map(|text| Some(text.to_string())).ok_or(Refusal::Malformed)
 }
 
-/// How far the clocks of two machines may differ, in seconds.
+/// The clocks of two machines may differ by this many seconds.
 const SKEW: u64 = 60;
 /// The end of the year 9999.
 const LAST_SECOND: f64 = 253_402_300_799.0;

@@ -1,4 +1,4 @@
-//! Proofs of possession (RFC 9449): the key of a bound token is in the hands of who sends it.
+//! Proofs of possession (RFC 9449): the sender of a bound token has its key.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Dpop {
     seen: Mutex<Seen>,
 }
 
-/// Why a proof is refused.
+/// Reason why a proof is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum BadProof {
     Invalid(&'static str),
@@ -226,7 +226,7 @@ impl Seen {
     }
 }
 
-/// How far a proof may be from now, in seconds, and how long a nonce is good.
+/// A proof may be this many seconds away from now; a nonce is good for as long.
 const WINDOW: u64 = 5 * 60;
 /// Default of [`Dpop::max_proofs`].
 const MAX_PROOFS: usize = 10_000;

@@ -21,7 +21,7 @@ struct Progress<T> {
 enum State<T> {
     UnderWay,
     Landed(T),
-    /// The future that made the attempt was dropped: somebody else must make one.
+    /// The future that made the attempt was dropped: another one must make the next.
     Abandoned,
 }
 

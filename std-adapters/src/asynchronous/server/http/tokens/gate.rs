@@ -1,4 +1,4 @@
-//! What the checks of all kinds of tokens have in common.
+//! The common part of the checks of all kinds of tokens.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -51,8 +51,8 @@ impl Introspection {
     /// resource as clients know it. This server authenticates itself with `id` and `secret`
     /// (`client_secret_basic`).
     ///
-    /// The endpoint is found by the metadata of the issuer. Its URL starts with `https://`, or is an
-    /// `http://` URL of this machine. The feature `tls` is needed for the former.
+    /// The endpoint is found by the metadata of the issuer. Its URL starts with `https://`, or is
+    /// an `http://` URL of this machine. The feature `tls` is needed for the former.
     #[must_use]
     pub fn new(
         issuer: impl Into<String>,
@@ -179,7 +179,7 @@ impl Introspection {
         credentials: &Credentials,
         now: u64,
     ) -> Result<(Verified, u64), Refusal> {
-        // An answer that is none says nothing about the token.
+        // An error says nothing about the token.
         let answer = std::str::from_utf8(answer).map_err(|_| Refusal::Unavailable)?;
         let answer = object(answer).map_err(|_| Refusal::Unavailable)?;
         match answer.get("active").and_then(RawJson::as_bool) {
@@ -196,7 +196,7 @@ impl Introspection {
         let until = check_times(answer, now)?.unwrap_or(u64::MAX);
         let client = text(answer, "client_id")?.map(|id| format!("client:{id}"));
         let verified = self.expected.verified(answer, client, until, credentials)?;
-        // Not a second longer (RFC 7662, 2.2), whatever the difference of the clocks.
+        // Not longer than that (RFC 7662, 2.2): the difference of the clocks is not added.
         let expires = time(answer, "exp")?.unwrap_or(u64::MAX);
         Ok((verified, expires.min(now.saturating_add(self.max_age.as_secs()))))
     }
@@ -236,5 +236,5 @@ const MAX_AGE: Duration = Duration::from_secs(60);
 const MAX_FLIGHTS: usize = 64;
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
-/// Answers do not depend on keys of ours.
+/// Answers do not depend on keys.
 const GENERATION: u64 = 0;

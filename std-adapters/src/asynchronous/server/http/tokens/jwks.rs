@@ -40,10 +40,10 @@ struct State {
     last: Option<(Instant, Attempt)>,
 }
 
-/// How the last attempt ended.
+/// End of the last attempt.
 #[derive(Clone, Copy, PartialEq)]
 enum Attempt {
-    /// Not: the request that made it is gone.
+    /// None: the request that made it is gone.
     Begun,
     Succeeded,
     Failed,
@@ -284,9 +284,9 @@ const MAX_AGE: Duration = Duration::from_secs(10 * 60);
 const PAUSE: Duration = Duration::from_secs(60);
 /// Time between two attempts while there are none.
 const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
-/// Time after an attempt that nobody saw the end of.
+/// Time after an attempt whose request went away.
 const PAUSE_AFTER_BEGUN: Duration = Duration::from_secs(1);
 /// Longest set, in bytes.
 const MAX_SET: usize = 256 << 10;
-/// Keys that are looked at.
+/// Keys that are read from a set.
 const MAX_KEYS: usize = 100;

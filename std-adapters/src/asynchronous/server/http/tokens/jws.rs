@@ -14,13 +14,13 @@ pub(super) struct Jws<'t> {
     header: String,
     /// The claims, a JSON object without doubled members.
     pub(super) claims: String,
-    /// What is signed.
+    /// The signed text.
     pub(super) signed: &'t str,
     pub(super) signature: Vec<u8>,
 }
 
-/// What matters of a header. Everything else is ignored, above all `jku`, `x5u`, `jwk` and `x5c`:
-/// whoever makes a token must not say which key it is checked with (RFC 8725, 3.10).
+/// The members of a header that are used. All others are ignored, above all `jku`, `x5u`, `jwk` and
+/// `x5c`: a token must not choose the key with which it is checked (RFC 8725, 3.10).
 pub(super) struct Header<'h> {
     pub(super) algorithm: Algorithm,
     pub(super) kid: Option<&'h str>,

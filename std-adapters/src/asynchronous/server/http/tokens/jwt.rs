@@ -115,7 +115,7 @@ impl Jwt {
     /// Fetches the keys, so that a program finds out when it starts whether it can.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why there are none.
     pub async fn fetch_keys(&self) -> Result<(), SourceError> {
         self.keys.fetch(&self.source).await
     }

@@ -1,6 +1,6 @@
-//! Why a token is refused.
+//! Refusals of tokens.
 
-/// Why a token is refused. None of it quotes the token.
+/// Reason why a token is refused. It does not quote the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
     TooLong,

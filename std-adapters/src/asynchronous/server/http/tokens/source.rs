@@ -12,7 +12,7 @@ use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
 use crate::asynchronous::timer::Timer;
 
-/// Why keys, or the answer of an introspection, cannot be had. It shows no secret.
+/// Reason why keys, or the answer of an introspection, cannot be had. It shows no secret.
 #[derive(Clone, Debug)]
 pub struct SourceError {
     url: String,
@@ -50,7 +50,7 @@ impl Source {
         let connector = boxed(crate::asynchronous::client::http::Tls::new());
         #[cfg(not(feature = "tls"))]
         let connector = boxed(crate::asynchronous::client::http::TcpConnector);
-        // Whoever runs this server has named the issuer, which may be in an inner network.
+        // The operator of this server has named the issuer, which may be in an inner network.
         let rules = UrlRules::new().inner_addresses(true);
         let mut source = Self { issuer: issuer.clone(), connector, rules, time: TIME };
         source.allow(&issuer);

@@ -190,7 +190,7 @@ fn auth_142_a_proof_is_remembered_while_it_is_good() {
     assert!(used("4", now.plus(1), now.plus(1)));
     let forgotten = ["1", "2", "3"].into_iter().filter(|jti| !used(jti, now, now.plus(1)));
     assert!(forgotten.count() >= 1);
-    // What is too old is refused by its time, and takes no memory.
+    // A proof that is too old is refused by its time, and takes no memory.
     assert!(!used("5", now.plus(400), now.plus(400)));
     assert_eq!(dpop.remembered(), 1);
 }
@@ -276,7 +276,7 @@ fn auth_141_auth_142_a_bound_token_is_used_with_its_proof_alone() {
         assert_eq!(names_dpop, !std::ptr::eq(jwt, &without), "{text}");
         assert_eq!(text.contains("nonce: Some"), std::ptr::eq(jwt, &nonces), "{text}");
     }
-    // Who has no token learns which kinds there are.
+    // A client without a token learns which kinds there are.
     let missing = |jwt: &Jwt| {
         let error = block_on(jwt.check(&credentials(&[]))).unwrap_err();
         format!("{error:?}").matches("Challenge {").count()

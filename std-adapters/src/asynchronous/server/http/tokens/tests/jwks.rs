@@ -1,4 +1,4 @@
-//! Where keys come from, and when.
+//! Sources of keys, and times at which they are asked.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn auth_154_a_flood_of_unknown_keys_causes_one_request_a_minute() {
     let (now, server) = (Moment::now(), server());
     let jwt = jwt(&server).keys(Jwks::from_url(JWKS));
     for n in 0..1000 {
-        // Forged: nobody has the keys.
+        // Forged: the keys are unknown.
         let token = under(&format!("kid-{n}"), now);
         assert_eq!(refused(&jwt, &token, now.plus(n / 5)), Refusal::Key);
     }
@@ -99,7 +99,7 @@ fn auth_156_without_keys_a_token_cannot_be_checked() {
     assert_eq!(refused(&jwt, &token, now), Refusal::Unavailable);
     assert_eq!(refused(&jwt, &token, now.plus(4)), Refusal::Unavailable);
     assert_eq!(server.asked().len(), 2);
-    // What is wrong in any case is still told.
+    // An error that no key can change is still told.
     assert_eq!(refused(&jwt, "x.y.z", now.plus(4)), Refusal::Malformed);
     let error = block_on(jwt.fetch_keys()).unwrap_err().to_string();
     assert_eq!(error, "https://auth.example.com/jwks: the response has status 503");
@@ -151,7 +151,7 @@ fn auth_156_a_request_that_goes_away_takes_no_keys_with_it() {
         assert!(block_on(poll_once(&mut gone)).is_none());
     }
     server.set(JWKS, with_keys(&["ES256"]));
-    // Who sends requests and goes away causes at most one a second.
+    // A client that sends requests and goes away causes at most one a second.
     assert_eq!(refused(&jwt, &token, now), Refusal::Unavailable);
     assert!(verify(&jwt, &token, now.plus(1)).is_ok());
     assert_eq!(server.asked().len(), 2);
@@ -252,7 +252,7 @@ fn auth_25_auth_26_auth_29_keys_are_found_by_the_metadata_of_the_issuer() {
         block_on(jwt.fetch_keys()).unwrap();
         assert_eq!(server.asked(), [&places[..=at], &[JWKS]].concat());
     }
-    // Metadata of somebody else is not used, and no further place is tried.
+    // Metadata of another issuer is not used, and no further place is tried.
     for (metadata, why) in [
         (metadata.replace("tenant1", "tenant1/"), "the metadata is of another issuer"),
         (metadata.replace("jwks_uri", "x"), "the metadata has no `jwks_uri`"),

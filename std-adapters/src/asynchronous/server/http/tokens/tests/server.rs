@@ -10,7 +10,7 @@ use futures_lite::io::{AsyncRead, AsyncReadExt as _, Cursor, repeat};
 use crate::asynchronous::JoinedIo;
 use crate::asynchronous::client::http::{BoxedStream, Connect, Dial};
 
-/// What is answered at a URL.
+/// The answer at a URL.
 #[derive(Clone)]
 pub(crate) enum Answer {
     /// 200 with this body.
