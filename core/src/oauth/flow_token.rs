@@ -30,7 +30,12 @@ impl Authorization<'_> {
             Some(provider) => self.arena.set(Tag::Url, provider.token_endpoint)?,
             None => self.arena.copy(Tag::TokenEndpoint.of(issuer), Tag::Url)?,
         }
-        if matches!(setup.grant, Grant::ClientCredentials) && phase == Phase::Token {
+        let asks_here = match setup.grant {
+            Grant::ClientCredentials | Grant::WorkloadIdentity => phase == Phase::Token,
+            Grant::Enterprise(_) => phase == Phase::Provider,
+            Grant::AuthorizationCode => false,
+        };
+        if asks_here {
             self.write_asked_scope()?;
         }
         let mut fresh = || -> Result<(UnixTime, [u8; 16])> {
@@ -90,7 +95,7 @@ impl Authorization<'_> {
                         .pair("subject_token", text(Tag::Assertion))
                         .pair("subject_token_type", ID_TOKEN)
                         .pair_if("audience", of_issuer(Tag::Issuer))
-                        .pair_if("scope", entries.get(Tag::ChallengeScope));
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
                 }
                 (_, Grant::AuthorizationCode) => {
                     form.pair("grant_type", "authorization_code")
@@ -106,7 +111,9 @@ impl Authorization<'_> {
                     form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Grant));
                 }
                 (_, Grant::WorkloadIdentity) => {
-                    form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Assertion));
+                    form.pair("grant_type", JWT_BEARER)
+                        .pair("assertion", text(Tag::Assertion))
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
                 }
             }
             form.pair("resource", text(Tag::Resource));

@@ -1,7 +1,7 @@
 //! A 403 that names scopes, and how often that is met.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{Attempts, Reaction, Setup};
+use mcp_sansio::oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
 
 use super::program::Program;
 use super::world::{Answer, ENDPOINT, form};
@@ -50,6 +50,26 @@ mcp 200"
     assert_eq!(program.request(), Ok(200));
     assert_eq!(scopes(&program).last().unwrap(), "basic write");
     assert_eq!(program.allocations, 0);
+}
+
+#[test]
+fn auth_62_auth_64_a_program_asks_for_scope_without_a_person() {
+    const SERVICE: RegisteredClient<'_> = RegisteredClient::new("service").secret("secret");
+    const PROVIDER: IdentityProvider<'_> =
+        IdentityProvider::new("https://idp.test", "https://idp.test/oauth/token", SERVICE);
+    for grant in [Grant::ClientCredentials, Grant::WorkloadIdentity, Grant::Enterprise(PROVIDER)] {
+        let mut program = Program::new(SETUP.grant(grant).clients(&[SERVICE]).scope("basic write"));
+        program.world.challenge = "Bearer scope=\"basic more\"".to_owned();
+        program.world.needs = "write";
+        program.world.gives_refresh = false;
+        program.world.gives_assertions = true;
+        program.assertions = vec!["one", "two"];
+        assert_eq!(program.request(), Ok(200), "{grant:?}");
+        let asked: Vec<_> =
+            program.world.asked.iter().filter_map(|asked| asked.form("scope")).collect();
+        assert_eq!(asked, ["basic", "basic write"], "{grant:?}");
+        assert_eq!(program.allocations, 0);
+    }
 }
 
 #[test]

@@ -98,6 +98,8 @@ pub(crate) struct World {
     pub(crate) token_type: &'static str,
     /// Whether assertions are taken, and given at the identity provider.
     pub(crate) gives_assertions: bool,
+    /// What the last assertion of the identity provider permits.
+    assertion_scope: String,
     pub(crate) expires_in: Option<u64>,
     /// Added to the query with which the browser returns.
     pub(crate) iss: Option<&'static str>,
@@ -139,6 +141,7 @@ impl World {
             gives_refresh: true,
             token_type: "bearer",
             gives_assertions: false,
+            assertion_scope: String::new(),
             expires_in: Some(3600),
             iss: None,
             redirect: None,
@@ -270,8 +273,11 @@ impl World {
                 String::new()
             }
             Some("client_credentials") => get("scope").unwrap_or_default(),
-            Some(JWT_BEARER) if self.gives_assertions => String::new(),
+            Some(JWT_BEARER) if self.gives_assertions => {
+                get("scope").unwrap_or_else(|| self.assertion_scope.clone())
+            }
             Some(TOKEN_EXCHANGE) if self.gives_assertions => {
+                self.assertion_scope = get("scope").unwrap_or_default();
                 return Answer::json(200, &id_jag());
             }
             _ => return Answer::error(400, "unsupported_grant_type"),
