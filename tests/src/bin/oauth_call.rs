@@ -10,14 +10,16 @@
 //! --store DIRECTORY            where tokens and registrations are kept
 //! --client ID                  a client that was registered beforehand
 //! --secret SECRET              its secret
-//! --key FILE                   its key, PKCS#8 in PEM
+//! --key FILE                   its key, ES256 or EdDSA, PKCS#8 in PEM
 //! --method NAME                how it authenticates: client_secret_post ..
 //! --document URL               the client's metadata document
 //! --document-key FILE          the key that the document names
 //! --dpop FILE                  the key to which tokens are bound
 //! --legacy                     a revision with sessions
 //! --credentials                grant client_credentials
-//! --workload FILE              grant jwt-bearer with the assertion in the file
+//! --workload                   grant jwt-bearer
+//! --enterprise ISSUER          the same, with an assertion of this identity provider
+//! --assertion FILE             the assertion of the platform, or the person's ID token
 //! ```
 
 use std::error::Error;
@@ -25,14 +27,47 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use mcp_sansio::Era;
-use mcp_sansio::oauth::{Es256, TokenEndpointAuth, UrlRules};
+use mcp_sansio::oauth::{Ed25519, Es256, SignError, Signer, TokenEndpointAuth, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{OAuth, OAuthClient};
 use mcp_sansio_adapters::store::DirectoryStore;
 use mcp_sansio_tests::login::{Person, call};
 
-fn key(path: &str) -> Result<Es256<'static>, Box<dyn Error>> {
-    Ok(Es256::from_pkcs8_pem(&fs::read_to_string(path)?)?)
+#[derive(Clone)]
+enum Key {
+    Es256(Es256<'static>),
+    Ed25519(Ed25519<'static>),
+}
+
+impl Key {
+    fn read(path: &str) -> Result<Self, Box<dyn Error>> {
+        let pem = fs::read_to_string(path)?;
+        match Es256::from_pkcs8_pem(&pem) {
+            Ok(key) => Ok(Self::Es256(key)),
+            Err(_) => Ok(Self::Ed25519(Ed25519::from_pkcs8_pem(&pem)?)),
+        }
+    }
+
+    fn signer(&self) -> &dyn Signer {
+        match self {
+            Self::Es256(key) => key,
+            Self::Ed25519(key) => key,
+        }
+    }
+}
+
+impl Signer for Key {
+    fn alg(&self) -> &str {
+        self.signer().alg()
+    }
+
+    fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
+        self.signer().sign(message, out)
+    }
+
+    fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
+        self.signer().jwk(put);
+    }
 }
 
 fn method(name: &str) -> Option<TokenEndpointAuth> {
@@ -52,6 +87,10 @@ fn run() -> Result<String, Box<dyn Error>> {
                 oauth = oauth.client_credentials();
                 continue;
             }
+            "--workload" => {
+                oauth = oauth.workload_identity();
+                continue;
+            }
             "--legacy" => {
                 era = Some(Era::Legacy);
                 continue;
@@ -69,7 +108,7 @@ fn run() -> Result<String, Box<dyn Error>> {
             "--client" => client = Some(OAuthClient::new(value)),
             "--secret" => client = Some(of_client(&|client| client.secret(&value))?),
             "--key" => {
-                let key = key(&value)?;
+                let key = Key::read(&value)?;
                 client = Some(of_client(&|client| client.key(key.clone()))?);
             }
             "--method" => {
@@ -77,11 +116,16 @@ fn run() -> Result<String, Box<dyn Error>> {
                 client = Some(of_client(&|client| client.method(method))?);
             }
             "--document" => oauth = oauth.metadata_document(value),
-            "--document-key" => oauth = oauth.document_key(key(&value)?),
-            "--dpop" => oauth = oauth.dpop(key(&value)?),
-            "--workload" => {
+            "--document-key" => oauth = oauth.document_key(Key::read(&value)?),
+            "--dpop" => oauth = oauth.dpop(Key::read(&value)?),
+            "--enterprise" => {
+                let token_endpoint = format!("{value}/token");
+                let client = client.clone().ok_or("--enterprise: --client comes first")?;
+                oauth = oauth.enterprise(value, token_endpoint, client);
+            }
+            "--assertion" => {
                 let assertion = fs::read_to_string(value)?.trim().to_owned();
-                oauth = oauth.workload_identity().assertion(move |_, _| {
+                oauth = oauth.assertion(move |_, _| {
                     let assertion = assertion.clone();
                     async { Ok(assertion) }
                 });
