@@ -8,7 +8,10 @@ use std::time::Duration;
 use async_io::Timer;
 use futures_lite::future;
 use mcp_sansio::{CallOptions, ClientConfig, RawJson, Revision};
-use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connector, HttpError};
+use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, ConnectError, ConnectionEnd, Connector, HttpError, Tools,
+};
 use serde_json::json;
 
 use crate::scene::{Response, Seen, call, event, initialized, legacy, modern, play_with};
@@ -249,4 +252,93 @@ fn auth_102_a_call_says_that_its_stream_or_its_session_is_refused() {
         };
         assert_eq!(challenge, "Bearer");
     }
+}
+
+/// A person who logs in within this time, in milliseconds.
+fn logs_in(takes: u64) -> impl FnOnce(HttpTransport) -> HttpTransport {
+    move |http| {
+        http.authorize(move |_| async move {
+            Timer::after(Duration::from_millis(takes)).await;
+            Some("new".to_owned())
+        })
+    }
+}
+
+#[test]
+fn calls_that_wait_for_a_session_have_their_time_after_the_login_to_it() {
+    for is_silent in [false, true] {
+        let mut sessions = 0;
+        let answer = move |seen: &Seen| {
+            let has_token = seen.field("authorization").is_some();
+            match (seen.message(), seen.field("mcp-session-id")) {
+                ("initialize", _) if sessions == 1 && !has_token => unauthorized(),
+                ("initialize", _) => {
+                    sessions += 1;
+                    let id = format!("s-{sessions}");
+                    Response::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &id)
+                }
+                ("x", Some("s-1")) => Response::status(404),
+                ("x", _) if is_silent => Response::silence(),
+                _ => legacy(seen),
+            }
+        };
+        let connector = Connector::new(&LEGACY);
+        let played = play_with(connector, logs_in(300), 1 << 16, answer, async |client| {
+            let options = CallOptions::new().timeout(Duration::from_millis(150));
+            let after = async |wait| {
+                Timer::after(Duration::from_millis(wait)).await;
+                client.request("x", &RawJson::EMPTY, options).await
+            };
+            // One opens the session, one waits for that, and one is not sent yet.
+            let (both, third) = future::zip(future::zip(after(0), after(0)), after(50)).await;
+            [both.0, both.1, third]
+        });
+        for called in played.result {
+            assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
+            assert_eq!(called.is_ok(), !is_silent, "{called:?}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_the_connection_has_its_time_after_the_login() {
+    for is_silent in [false, true] {
+        let answer = move |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+            (_, None) => unauthorized(),
+            ("x" | "tools/list", _) if is_silent => Response::silence(),
+            _ => modern(seen),
+        };
+        let connector = Connector::new(&MODERN);
+        let played = play_with(connector, logs_in(400), 1 << 16, answer, async |client| {
+            let options = CallOptions::new().limit(Duration::from_millis(200));
+            let one = async { client.request("x", &RawJson::EMPTY, options).await.map(drop) };
+            let list = async { client.list::<Tools>(options).await.map(drop) };
+            let begun = std::time::Instant::now();
+            (future::zip(one, list).await, begun.elapsed())
+        });
+        let ((one, list), took) = played.result;
+        for called in [one, list] {
+            assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
+            assert_eq!(called.is_ok(), !is_silent, "{called:?}");
+        }
+        assert!(took >= Duration::from_millis(if is_silent { 600 } else { 400 }), "{took:?}");
+    }
+}
+
+#[test]
+fn a_server_is_not_unresponsive_while_a_person_logs_in() {
+    let answer = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        ("notifications/x", None) => unauthorized(),
+        _ => legacy(seen),
+    };
+    let connector = Connector::new(&LEGACY).stall_timeout(Duration::from_millis(100));
+    let played = play_with(connector, logs_in(400), 1 << 16, answer, async |client| {
+        // More than are sent at once, and than wait for that.
+        for _ in 0..MAX_ONE_WAY_POSTS + 300 {
+            client.notify("notifications/x", &RawJson::EMPTY).await?;
+        }
+        call(&client, "a", &json!({})).await
+    });
+    assert_eq!(played.result.unwrap(), "called");
+    assert!(matches!(played.end, Ok(ConnectionEnd::Closed)), "{:?}", played.end);
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_sansio::{Call, Instant, SendError, Tx};
 
 use super::calls::CallEvent;
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::ClientInner;
 use super::inner::{ConnectionInner, State};
@@ -21,53 +22,16 @@ pub(super) struct PendingCall {
     number: usize,
 }
 
-/// A function of the core that writes a message. Repeated until it succeeds.
+/// A function of the core that writes a message; it gets the remaining time limit. Repeated until
+/// it succeeds.
 pub(super) trait SendFn<R>:
-    FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+    FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
 impl<F, R> SendFn<R> for F where
-    F: FnMut(&mut mcp_sansio::Client<'_>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+    F: FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<R, SendError>
 {
-}
-
-/// As [`SendFn`], for a request; it also gets the remaining time limit.
-pub(super) trait SendRequestFn:
-    FnMut(&mut mcp_sansio::Client<'_>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
-{
-}
-
-impl<F> SendRequestFn for F where
-    F: FnMut(
-        &mut mcp_sansio::Client<'_>,
-        Instant,
-        Duration,
-        &mut Tx<'_>,
-    ) -> Result<Call, SendError>
-{
-}
-
-/// Time at which a call times out.
-#[derive(Clone, Copy)]
-pub(super) struct Deadline(Option<std::time::Instant>);
-
-impl Deadline {
-    pub(super) const NEVER: Self = Self(None);
-
-    /// Starts a time limit. `Duration::MAX` is no limit.
-    pub(super) fn after(limit: Duration) -> Self {
-        Self(std::time::Instant::now().checked_add(limit))
-    }
-
-    #[cfg(feature = "tasks")]
-    pub(super) const fn at(self) -> Option<std::time::Instant> {
-        self.0
-    }
-
-    pub(super) fn left(self) -> Duration {
-        self.0.map_or(Duration::MAX, |at| at.saturating_duration_since(std::time::Instant::now()))
-    }
 }
 
 impl PendingCall {
@@ -75,11 +39,8 @@ impl PendingCall {
     pub(super) async fn start(
         owner: &Arc<ClientInner>,
         deadline: Deadline,
-        mut send: impl SendRequestFn,
+        send: impl SendFn<Call>,
     ) -> Result<Self, CallError> {
-        let send = |client: &mut mcp_sansio::Client<'_>, now, tx: &mut Tx<'_>| {
-            send(client, now, deadline.left(), tx)
-        };
         let number = send_when_ready(&owner.inner, deadline, send, |state, call| {
             state.calls.open(Some(call))
         })
@@ -147,7 +108,7 @@ struct QueuedSend<'l> {
     was_full: bool,
     deadline: Deadline,
     /// Created on demand: most requests are sent at once.
-    timer: Option<Timer>,
+    timer: Option<(std::time::Instant, Timer)>,
 }
 
 impl QueuedSend<'_> {
@@ -158,11 +119,18 @@ impl QueuedSend<'_> {
         sent: &impl Fn(&mut State, R) -> S,
     ) -> Poll<Result<S, CallError>> {
         let queued = self.try_to_send(cx, send, sent);
-        let Some(at) = self.deadline.0.filter(|_| queued.is_pending()) else { return queued };
-        match Pin::new(self.timer.get_or_insert_with(|| Timer::at(at))).poll(cx) {
-            Poll::Ready(_) => Poll::Ready(Err(CallError::TimedOut)),
-            Poll::Pending => Poll::Pending,
+        if queued.is_ready() {
+            return queued;
         }
+        // The end of a login wakes all that are queued.
+        let Some(at) = self.inner.with(|state| self.deadline.at(&state.login_time)) else {
+            return Poll::Pending;
+        };
+        let timer = match &mut self.timer {
+            Some((until, timer)) if *until == at => timer,
+            other => &mut other.insert((at, Timer::at(at))).1,
+        };
+        Pin::new(timer).poll(cx).map(|_| Err(CallError::TimedOut))
     }
 
     fn try_to_send<R, S>(
@@ -174,6 +142,7 @@ impl QueuedSend<'_> {
         let now = self.inner.now();
         self.inner.with(|state| {
             let connected = state.connected()?;
+            let left = self.deadline.left_at(&state.login_time);
             let has_room = (!self.was_full || state.tx.pending().is_empty()) && state.has_room();
             if has_room
                 && connected.is_ready()
@@ -182,7 +151,7 @@ impl QueuedSend<'_> {
             {
                 self.was_full = false;
                 let was_mid_frame = state.tx.is_mid_frame();
-                let result = state.call(|client, tx| send(client, now, tx));
+                let result = state.call(|client, tx| send(client, now, left, tx));
                 match result {
                     Ok(result) => {
                         state.send_queue.is_mid_request = false;

@@ -8,9 +8,10 @@ use std::time::Duration;
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{CallOptions, Encode, Era, OwnedJson};
 
-use super::call::{Deadline, PendingCall, send_when_ready};
+use super::call::{PendingCall, send_when_ready};
 use super::calls::{CallEvent, OwnedOutcome};
 use super::connector::Connected;
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::inner::{ConnectionInner, State};
 use super::mrtr::RetryInputs;
@@ -114,20 +115,21 @@ impl Client {
         let mut inputs: Option<RetryInputs> = None;
         let limit = self.limit(options);
         loop {
-            let call =
-                PendingCall::start(&self.0, Deadline::after(limit), |client, now, left, tx| {
-                    match &inputs {
-                        None => client.request(now, method, params, options.limit(left), tx),
-                        Some(inputs) => client.retry(
-                            now,
-                            method,
-                            params,
-                            &inputs.as_core(),
-                            options.limit(left),
-                            tx,
-                        ),
-                    }
-                });
+            let call = PendingCall::start(
+                &self.0,
+                Deadline::after(limit, &self.0.inner),
+                |client, now, left, tx| match &inputs {
+                    None => client.request(now, method, params, options.limit(left), tx),
+                    Some(inputs) => client.retry(
+                        now,
+                        method,
+                        params,
+                        &inputs.as_core(),
+                        options.limit(left),
+                        tx,
+                    ),
+                },
+            );
             let call = call.await?;
             let ended = loop {
                 match call.next_event().await {
@@ -170,7 +172,7 @@ impl Client {
         send_when_ready(
             &self.0.inner,
             Deadline::NEVER,
-            |client, _, tx| client.notify(method, params, tx),
+            |client, _, _, tx| client.notify(method, params, tx),
             |_, ()| (),
         )
         .await
@@ -186,7 +188,7 @@ impl Client {
         send_when_ready(
             &self.0.inner,
             Deadline::NEVER,
-            |client, _, tx| client.roots_changed(tx),
+            |client, _, _, tx| client.roots_changed(tx),
             |_, ()| (),
         )
         .await
@@ -214,7 +216,7 @@ impl Client {
             return connected;
         }
         // Nothing is sent before the connection is open.
-        send_when_ready(&self.0.inner, deadline, |_, _, _| Ok(()), |_, ()| ()).await?;
+        send_when_ready(&self.0.inner, deadline, |_, _, _, _| Ok(()), |_, ()| ()).await?;
         match self.0.inner.with(|state| state.connected()) {
             Poll::Ready(connected) => connected,
             Poll::Pending => Err(CallError::Closed),

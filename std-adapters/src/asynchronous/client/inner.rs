@@ -16,6 +16,7 @@ use mcp_sansio::{CallOptions, methods, types::TaskParams};
 use super::calls::CallTable;
 use super::connector::Connected;
 use super::connector::Limits;
+use super::deadline::LoginTime;
 use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
@@ -58,6 +59,7 @@ pub(super) struct State {
     #[cfg(feature = "tasks")]
     pub(super) sessions: u32,
     pub(super) send_queue: SendQueue,
+    pub(super) login_time: LoginTime,
     /// Whether a partly sent request was dropped.
     pub(super) is_cut_off: bool,
     /// Waker of the task that drives the connection, while it waits.
@@ -114,6 +116,7 @@ impl ConnectionInner {
             #[cfg(feature = "tasks")]
             sessions: 0,
             send_queue: SendQueue::default(),
+            login_time: LoginTime::default(),
             is_cut_off: false,
             waker: None,
             is_notified: false,
@@ -216,6 +219,14 @@ impl State {
     /// Wakes the first in the send queue: there may be room.
     pub(super) fn wake_next(&mut self) {
         self.wakers.extend(self.send_queue.first());
+    }
+
+    /// Notes whether a person is logging in. Those that wait to be sent have more time then.
+    #[cfg(feature = "http")]
+    pub(super) fn set_logging_in(&mut self, is_logging_in: bool) {
+        if self.login_time.set(is_logging_in) {
+            self.wakers.extend(self.send_queue.all());
+        }
     }
 
     /// Hands an event to its call. Returns `false` if it belongs to no call.

@@ -9,8 +9,9 @@ use futures_lite::Stream;
 use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
 
-use super::call::{Deadline, PendingCall};
+use super::call::PendingCall;
 use super::calls::{CallEvent, OwnedOutcome};
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 
@@ -75,9 +76,11 @@ impl Client {
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
     ) -> Result<Subscription, CallError> {
-        let deadline = Deadline::after(self.limit(options));
+        let deadline = Deadline::after(self.limit(options), &self.0.inner);
         if !self.connected_before(deadline).await?.revision.is_modern() {
-            return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
+            return self
+                .listen_to_legacy(filter, options.limit(deadline.left(&self.0.inner)))
+                .await;
         }
         let call = PendingCall::start(&self.0, deadline, |client, now, left, tx| {
             client.listen(now, filter, options.limit(left), tx)

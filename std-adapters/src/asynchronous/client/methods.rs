@@ -7,7 +7,7 @@ use mcp_sansio::types::Skill;
 use mcp_sansio::types::{CompleteParams, ResourceParams};
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
-use super::call::Deadline;
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 use crate::client::{
@@ -129,10 +129,10 @@ impl Client {
         mut pager: Pager,
         options: CallOptions,
     ) -> Result<List<L>, CallError> {
-        let deadline = Deadline::after(self.limit(options));
+        let deadline = Deadline::after(self.limit(options), &self.0.inner);
         let mut pages = Vec::new();
         while let Some(params) = pager.next() {
-            let options = options.limit(deadline.left());
+            let options = options.limit(deadline.left(&self.0.inner));
             pages.push(pager.check(self.request(method, &params, options).await?)?);
         }
         Ok(List::new(pages))

@@ -110,6 +110,7 @@ mod call;
 mod calls;
 mod connection;
 mod connector;
+mod deadline;
 mod error;
 mod handle;
 #[cfg(feature = "http")]

@@ -11,8 +11,9 @@ use mcp_sansio::{
     CallOptions, CallOutcome, Instant, JsonStr, OwnedJson, PeerError, PollStep, RawJson, methods,
 };
 
-use super::call::{Deadline, PendingCall};
+use super::call::PendingCall;
 use super::calls::{CallEvent, OwnedOutcome};
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::{Client, ClientInner};
 use super::mrtr::respond_all;
@@ -216,7 +217,7 @@ impl Follower {
                 }
                 Next::Wait(until) => {
                     let woken = self.wait(until, deadline).await;
-                    if deadline.left().is_zero() {
+                    if deadline.left(&self.owner.inner).is_zero() {
                         return Err(CallError::TimedOut);
                     }
                     self.wake(woken, on_progress)
@@ -237,7 +238,7 @@ impl Follower {
 
     async fn send(&mut self, asked: Asked) -> Result<PendingCall, CallError> {
         let (task, options) = (&self.task, CallOptions::new());
-        let limit = Deadline::after(self.owner.inner.call_limit);
+        let limit = Deadline::after(self.owner.inner.call_limit, &self.owner.inner);
         PendingCall::start(&self.owner, limit, |client, now, left, tx| {
             let params = TaskParams::new(task.id());
             match asked {
@@ -258,7 +259,8 @@ impl Follower {
     async fn wait(&mut self, until: Option<Instant>, deadline: Deadline) -> Woken {
         let until = until.or_else(|| self.task.poll.expires());
         let until = until.and_then(|until| self.owner.inner.real_time(until));
-        let until = [until, deadline.at()].into_iter().flatten().min();
+        let at = self.owner.inner.with(|state| deadline.at(&state.login_time));
+        let until = [until, at].into_iter().flatten().min();
         let mut timer = until.map_or_else(Timer::never, Timer::at);
         poll_fn(|cx| self.poll_wait(&mut timer, cx)).await
     }

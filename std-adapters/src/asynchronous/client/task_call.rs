@@ -5,8 +5,8 @@ use std::time::Duration;
 use mcp_sansio::types::{ProgressParams, TaskSupport};
 use mcp_sansio::{CallOptions, Encode, OwnedJson, RawJson, Revision, ServerFeatures, methods};
 
-use super::call::Deadline;
 use super::connector::Connected;
+use super::deadline::Deadline;
 use super::error::CallError;
 use super::handle::{Answer, Client};
 use super::task::ToolTask;
@@ -74,7 +74,8 @@ impl Client {
     where
         P: Encode + ?Sized,
     {
-        let deadline = options.limit.map_or(Deadline::NEVER, Deadline::after);
+        let deadline =
+            options.limit.map_or(Deadline::NEVER, |limit| Deadline::after(limit, &self.0.inner));
         let task = match self.answer(method, params, options, on_progress).await? {
             Answer::Result(result) => return Ok(result),
             Answer::Task(task) => task,
@@ -113,10 +114,10 @@ impl Client {
         if !is_call && !is_list {
             return self.rounds(method, params, options, on_progress).await;
         }
-        let deadline = Deadline::after(self.limit(options));
+        let deadline = Deadline::after(self.limit(options), &self.0.inner);
         let connected = self.connected_before(deadline).await?;
         let has_tasks = has_old_tasks(&connected);
-        let mut options = options.limit(deadline.left());
+        let mut options = options.limit(deadline.left(&self.0.inner));
         if has_tasks && is_call && !options.task && self.needs_task(params, connected.revision) {
             options = options.task(None);
         }
@@ -129,7 +130,7 @@ impl Client {
             // The tool has not been listed: this is how a server says that it needs a task, or may
             // not have one.
             Err(CallError::Server(error)) if has_tasks && is_call && error.code == -32601 => {
-                let mut other = options.limit(deadline.left());
+                let mut other = options.limit(deadline.left(&self.0.inner));
                 other.task = !options.task;
                 let answer = Box::pin(self.rounds(method, params, other, on_progress)).await;
                 match answer {

@@ -228,12 +228,8 @@ impl TransportState {
         let result = match poll_once(&mut future).await {
             Some(result) => result,
             None => {
-                let began = Instant::now();
-                self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
-                let result = within(AUTHORIZATION_LIMIT, future).await;
-                let unused = AUTHORIZATION_LIMIT.saturating_sub(began.elapsed());
-                self.move_deadline(id, Received::BroughtForward, unused);
-                result
+                let _login = Ongoing::new(self);
+                self.stopped(id, future).await
             }
         };
         result.map_err(|error| {
@@ -242,6 +238,20 @@ impl TransportState {
                 _ => error.to_string(),
             })
         })
+    }
+
+    /// Awaits `future`, while the time limit of the call stands still.
+    pub(super) async fn stopped<R>(
+        &self,
+        id: Option<&str>,
+        future: impl Future<Output = io::Result<R>>,
+    ) -> io::Result<R> {
+        let began = Instant::now();
+        self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
+        let result = within(AUTHORIZATION_LIMIT, future).await;
+        let unused = AUTHORIZATION_LIMIT.saturating_sub(began.elapsed());
+        self.move_deadline(id, Received::BroughtForward, unused);
+        result
     }
 
     fn move_deadline(
@@ -253,6 +263,24 @@ impl TransportState {
         if let Some(id) = id {
             self.with(|state| state.inbox.push(moved(id.to_owned(), by)));
         }
+    }
+}
+
+/// Counts a request that waits for an authorization.
+struct Ongoing<'s>(&'s TransportState);
+
+impl<'s> Ongoing<'s> {
+    fn new(shared: &'s TransportState) -> Self {
+        shared.with(|state| state.logins += 1);
+        shared.wake_renewals();
+        Self(shared)
+    }
+}
+
+impl Drop for Ongoing<'_> {
+    fn drop(&mut self) {
+        self.0.with(|state| state.logins -= 1);
+        self.0.wake_renewals();
     }
 }
 

@@ -93,8 +93,9 @@ impl HttpTransport {
     /// Sets the function that obtains a token when a server responds with 401 or 403. It gets all
     /// fields `WWW-Authenticate`, joined by commas, empty if there is none
     /// ([`challenges`](mcp_sansio::http::client::challenges) parses it), and returns a token, with
-    /// which the request is sent once more. With `None` the request fails. The time limit of the
-    /// call stands still meanwhile, up to [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
+    /// which the request is sent once more. With `None` the request fails. The time limits of
+    /// this call and of those that wait for it stand still meanwhile, up to
+    /// [`AUTHORIZATION_LIMIT`](super::AUTHORIZATION_LIMIT).
     #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where

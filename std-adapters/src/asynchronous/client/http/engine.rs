@@ -93,6 +93,9 @@ impl HttpEngine {
             };
             tasks.insert(name, job.run(shared));
         }
+        if !queue.is_empty() {
+            shared.with(|state| queue.hold(state.logins > 0, &mut state.inbox));
+        }
         while let Some(queued) = shared.with(|state| {
             let queued = queue.next(state.is_opening, *shorts)?;
             state.is_opening |= queued.opens();
@@ -104,6 +107,11 @@ impl HttpEngine {
                 Job::Message(queued.post).run(shared),
             );
         }
+    }
+
+    /// Whether a request waits for an authorization: a person may be logging in.
+    pub(crate) fn is_logging_in(&self) -> bool {
+        self.shared.with(|state| state.logins > 0)
     }
 
     /// Whether the client must wait with other messages.

@@ -25,6 +25,7 @@ impl Transport for HttpTransport {
             has_ended: false,
             failed: None,
             waits_since: None,
+            is_logging_in: false,
         }
     }
 }
@@ -38,6 +39,7 @@ pub struct HttpLink {
     failed: Option<io::Error>,
     /// Start of the time in which messages were pending and none was accepted.
     waits_since: Option<Instant>,
+    is_logging_in: bool,
 }
 
 impl Link for HttpLink {
@@ -134,8 +136,12 @@ impl Link for HttpLink {
             self.engine.send(post);
             moved = true;
         }
+        let is_logging_in = self.engine.is_logging_in();
+        if std::mem::replace(&mut self.is_logging_in, is_logging_in) != is_logging_in {
+            inner.with(|state| state.set_logging_in(is_logging_in));
+        }
         self.waits_since = match self.waits_since {
-            _ if moved || !is_waiting => None,
+            _ if moved || !is_waiting || is_logging_in => None,
             Some(since) => Some(since),
             None => Some(Instant::now()),
         };

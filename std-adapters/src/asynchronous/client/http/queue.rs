@@ -1,8 +1,12 @@
 //! Messages that wait to be sent.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use mcp_sansio::http::client::Post;
+
+use super::authorize::AUTHORIZATION_LIMIT;
+use super::inbox::{Inbox, Received};
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]
@@ -18,6 +22,8 @@ pub(super) struct Queued {
     /// Whether it opens a session: only responses may be sent at the same time.
     opens: bool,
     is_answer: bool,
+    /// Start of the login during which its time limit stands still.
+    held: Option<Instant>,
 }
 
 impl Queue {
@@ -35,7 +41,7 @@ impl Queue {
         let (id, opens, is_answer) =
             (message.id().map(str::to_owned), message.is_handshake(), message.method().is_none());
         self.bytes += post.body().len();
-        self.messages.push_back(Queued { post, id, opens, is_answer });
+        self.messages.push_back(Queued { post, id, opens, is_answer, held: None });
     }
 
     /// Takes the next message that may be sent. `shorts` is the number of those in flight without a
@@ -51,6 +57,25 @@ impl Queue {
         let queued = self.messages.remove(at)?;
         self.bytes -= queued.post.body().len();
         Some(queued)
+    }
+
+    /// Stops the time limits of the requests that wait, or lets them go on.
+    pub(super) fn hold(&mut self, is_logging_in: bool, inbox: &mut Inbox) {
+        for queued in &mut self.messages {
+            let Some(id) = queued.id.as_ref() else { continue };
+            match queued.held {
+                None if is_logging_in => {
+                    queued.held = Some(Instant::now());
+                    inbox.push(Received::Postponed(id.clone(), AUTHORIZATION_LIMIT));
+                }
+                Some(since) if !is_logging_in => {
+                    queued.held = None;
+                    let unused = AUTHORIZATION_LIMIT.saturating_sub(since.elapsed());
+                    inbox.push(Received::BroughtForward(id.clone(), unused));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Keeps the messages for which `keep` returns true.

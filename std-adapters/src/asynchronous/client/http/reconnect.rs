@@ -2,7 +2,7 @@
 //! basic/transports).
 
 use std::future::poll_fn;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll};
 
 use mcp_sansio::http::client::{Post, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
@@ -10,7 +10,7 @@ use mcp_sansio::http::codec::BodyLength;
 use super::authorize::{Refused, Tried};
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
-use super::transport_state::{Diagnostic, TransportState, within};
+use super::transport_state::{Diagnostic, State, TransportState, within};
 use crate::client::HttpError;
 
 /// Opens another session, unless that was done since the session of this generation. `id` is that
@@ -20,25 +20,21 @@ pub(super) async fn renew(
     generation: u32,
     id: Option<&str>,
 ) -> Result<(), HttpError> {
-    let is_ours = poll_fn(|cx| {
-        shared.with(|state| {
-            if state.generation != generation {
-                return Poll::Ready(false);
-            }
-            if state.is_renewing {
-                if !state.renewal_wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-                    state.renewal_wakers.push(cx.waker().clone());
-                }
-                return Poll::Pending;
-            }
-            state.is_renewing = true;
-            state.is_opening = true;
-            Poll::Ready(true)
-        })
-    })
-    .await;
-    if !is_ours {
-        return Ok(());
+    loop {
+        let (is_old, is_ours) = shared.with(|state| {
+            let is_old = state.generation == generation;
+            let is_ours = is_old && !state.is_renewing;
+            state.is_renewing |= is_ours;
+            state.is_opening |= is_ours;
+            (is_old, is_ours)
+        });
+        if !is_old {
+            return Ok(());
+        }
+        if is_ours {
+            break;
+        }
+        wait(shared, id).await;
     }
     let turn = Turn(shared);
     begin(shared, id).await?;
@@ -49,6 +45,38 @@ pub(super) async fn renew(
     drop(turn);
     shared.report(Diagnostic::SessionRenewed);
     Ok(())
+}
+
+/// Waits until no session is being opened. The time limit of the call stands still while a person
+/// logs in to it.
+async fn wait(shared: &TransportState, id: Option<&str>) {
+    loop {
+        until(shared, |state| !state.is_renewing || state.logins > 0).await;
+        if shared.with(|state| !state.is_renewing) {
+            return;
+        }
+        let login = async {
+            until(shared, |state| !state.is_renewing || state.logins == 0).await;
+            Ok(())
+        };
+        // The login has a time limit of its own.
+        let _ = shared.stopped(id, login).await;
+    }
+}
+
+async fn until(shared: &TransportState, reached: impl Fn(&State) -> bool) {
+    let poll = |cx: &mut Context<'_>| {
+        shared.with(|state| {
+            if reached(state) {
+                return Poll::Ready(());
+            }
+            if !state.renewal_wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                state.renewal_wakers.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+    };
+    poll_fn(poll).await;
 }
 
 async fn begin(shared: &TransportState, id: Option<&str>) -> Result<(), HttpError> {
@@ -130,11 +158,10 @@ struct Turn<'s>(&'s TransportState);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let wakers = self.0.with(|state| {
+        self.0.with(|state| {
             state.is_renewing = false;
             state.is_opening = false;
-            std::mem::take(&mut state.renewal_wakers)
         });
-        wakers.into_iter().for_each(Waker::wake);
+        self.0.wake_renewals();
     }
 }

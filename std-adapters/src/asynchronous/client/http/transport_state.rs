@@ -38,6 +38,9 @@ pub(super) struct State {
     pub(super) opening: [Option<Post>; 2],
     /// Whether another session is being opened.
     pub(super) is_renewing: bool,
+    /// Number of requests that wait for an authorization.
+    pub(super) logins: usize,
+    /// Of those that wait until the session is opened, or a login begins or ends.
     pub(super) renewal_wakers: Vec<Waker>,
     /// Path and query of the server.
     pub(super) target: String,
@@ -110,6 +113,7 @@ impl TransportState {
             generation: 0,
             opening: [None, None],
             is_renewing: false,
+            logins: 0,
             renewal_wakers: Vec::new(),
             target: std::mem::take(&mut http.target),
             older: None,
@@ -221,6 +225,12 @@ impl TransportState {
         let mut wire = connected.map_err(|error| HttpError::NotConnected(error.to_string()))?;
         wire.send(method, head, body).await?;
         Ok(wire)
+    }
+
+    /// Wakes all that wait until another session is opened, or for a login to begin or to end.
+    pub(super) fn wake_renewals(&self) {
+        let wakers = self.with(|state| std::mem::take(&mut state.renewal_wakers));
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Keeps a connection whose response has been read.
