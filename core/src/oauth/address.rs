@@ -92,7 +92,11 @@ impl AddressKind {
 pub(super) fn ipv4(host: &str) -> Option<Option<Ipv4Addr>> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let last = split(host, '.').next_back().unwrap_or_default();
-    let is_number = last.bytes().all(|byte| byte.is_ascii_digit()) || number(last).is_some();
+    let (digits, radix) = digits(last);
+    let is_number = digits.bytes().all(|byte| match radix {
+        16 => byte.is_ascii_hexdigit(),
+        _ => byte.is_ascii_digit(),
+    });
     (!last.is_empty() && is_number).then(|| parts(host))
 }
 
@@ -112,11 +116,7 @@ fn parts(host: &str) -> Option<Ipv4Addr> {
 }
 
 fn number(part: &str) -> Option<u32> {
-    let (digits, radix) = match part.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (part.get(2..)?, 16),
-        [b'0', _, ..] => (part.get(1..)?, 8),
-        _ => (part, 10),
-    };
+    let (digits, radix) = digits(part);
     if digits.is_empty() && radix == 16 {
         return Some(0);
     }
@@ -124,6 +124,15 @@ fn number(part: &str) -> Option<u32> {
         return None;
     }
     u32::from_str_radix(digits, radix).ok()
+}
+
+/// Returns the digits of a number, and their radix.
+fn digits(part: &str) -> (&str, u32) {
+    match part.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (part.get(2..).unwrap_or_default(), 16),
+        [b'0', _, ..] => (part.get(1..).unwrap_or_default(), 8),
+        _ => (part, 10),
+    }
 }
 
 #[cfg(test)]
@@ -224,9 +233,17 @@ mod tests {
         ] {
             assert_eq!(ipv4(host), Some(Some(Ipv4Addr::from(address))), "{host}");
         }
-        for host in
-            ["256.0.0.1", "1.2.3.4.5", "1.2.3.256", "4294967296", "09", "a.1", "1..2", "1.2.3.08"]
-        {
+        for host in [
+            "256.0.0.1",
+            "1.2.3.4.5",
+            "1.2.3.256",
+            "4294967296",
+            "0x100000000",
+            "09",
+            "a.1",
+            "1..2",
+            "1.2.3.08",
+        ] {
             assert_eq!(ipv4(host), Some(None), "{host}");
         }
         for host in ["localhost", "a.0b", "0xg", "1.example", "x", "", "."] {

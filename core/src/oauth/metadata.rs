@@ -373,8 +373,11 @@ impl<'j> Member<'j> {
 pub(super) fn seconds(member: Member<'_>) -> Result<Option<u64>, DocumentError> {
     let Some(value) = member.value else { return Ok(None) };
     let text = value.as_string().map_or(value.as_str(), JsonStr::inner);
-    let whole = split_once(text, '.').map_or(text, |(whole, _)| whole);
-    whole.parse().map(Some).map_err(|_| DocumentError::Invalid(member.name))
+    let (whole, fraction) = split_once(text, '.').unwrap_or((text, "0"));
+    // An exponent would change what is before the point.
+    let is_plain = [whole, fraction].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+    let seconds = if is_plain { whole.parse().ok() } else { None };
+    seconds.map(Some).ok_or(DocumentError::Invalid(member.name))
 }
 
 impl fmt::Display for DocumentError {

@@ -6,6 +6,7 @@
 
 mod connection;
 mod http;
+mod oauth;
 mod pieces;
 mod sessions;
 mod tasks;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
         .chain(values::CASES)
         .chain(pieces::CASES)
         .chain(http::CASES)
+        .chain(oauth::CASES)
         .chain(tasks::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }

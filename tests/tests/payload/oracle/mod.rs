@@ -13,11 +13,14 @@
 
 mod corpus;
 mod digest;
+mod documents;
+mod forms;
 mod frontmatter;
 mod random;
 mod reading;
 mod strings;
 mod syntax;
+mod urls;
 mod values;
 mod writing;
 mod zoo;
