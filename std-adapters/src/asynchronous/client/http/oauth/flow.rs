@@ -84,8 +84,8 @@ impl Login {
                 }
                 Taken::AskClient(issuer) => {
                     return Err(io::Error::other(format!(
-                        "{} does not let clients register: register this one there, and \
-                         configure its id",
+                        "this client is not registered at {}: register it there, and configure \
+                         its id",
                         Printable::new(issuer)
                     )));
                 }
