@@ -105,6 +105,22 @@ impl<O> Site<'_, O> {
             .is_some_and(|found| matches!(found.stage, Stage::Unauthorized | Stage::Authorizing))
     }
 
+    /// Adds a field to the response of a request that waits to be [authorized](Self::authorized),
+    /// with its name in lower case: for example `dpop-nonce` (RFC 9449, 8.2). The value must not
+    /// contain line breaks. Nothing happens if the exchange does not wait for it.
+    pub fn add_field(
+        &mut self,
+        exchange: ExchangeKey,
+        name: &'static str,
+        value: impl Into<String>,
+    ) {
+        if self.awaits_authorization(exchange)
+            && let Some(exchange) = self.exchanges.get_mut(exchange.0)
+        {
+            exchange.fields.push((name, value.into()));
+        }
+    }
+
     /// Reports the result of [`SiteStep::Authorize`](super::SiteStep::Authorize), also before that
     /// step. Nothing happens if the exchange does not wait for it.
     pub fn authorized(

@@ -59,6 +59,22 @@ fn a_request_waits_for_its_authorization_and_others_do_not() {
 }
 
 #[test]
+fn auth_142_a_field_is_added_to_the_response_while_a_request_waits_for_its_authorization() {
+    let mut host = host();
+    host.authorizes_at_once = false;
+    for (token, status) in [("a", 200), ("expired", 401)] {
+        let mut one = Connection::new(&with(token, &modern("tools/list", "{}", &[])));
+        host.serve(&mut [&mut one]);
+        let (exchange, token) = host.asked.remove(0);
+        host.site.add_field(exchange, "dpop-nonce", "n-1");
+        host.authorize(exchange, token);
+        host.site.add_field(exchange, "dpop-nonce", "n-2");
+        host.serve(&mut [&mut one]);
+        assert_eq!((one.answer.status, one.answer.field("dpop-nonce")), (status, Some("n-1")));
+    }
+}
+
+#[test]
 fn sess_10_a_session_is_found_only_by_the_principal_that_opened_it() {
     let mut host = host();
     let answer = host.send(&with("a", &initialize("2025-11-25")));

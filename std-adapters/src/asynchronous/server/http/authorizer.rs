@@ -3,8 +3,8 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -66,6 +66,7 @@ pub struct Credentials {
     head: OwnedHead,
     origin: Option<Arc<str>>,
     now: Instant,
+    next_nonce: OnceLock<String>,
 }
 
 /// The scheme of a field `Authorization`.
@@ -80,7 +81,7 @@ pub enum Scheme {
 
 impl Credentials {
     pub(super) const fn new(head: OwnedHead, origin: Option<Arc<str>>, now: Instant) -> Self {
-        Self { head, origin, now }
+        Self { head, origin, now, next_nonce: OnceLock::new() }
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.
@@ -136,6 +137,12 @@ impl Credentials {
         }
     }
 
+    /// Sets the nonce for the next proof, which goes out with the response to a request that is
+    /// accepted (RFC 9449, 8.2). The first one stands.
+    pub(super) fn set_next_nonce(&self, nonce: String) {
+        let _ = self.next_nonce.set(nonce);
+    }
+
     /// Returns the head of the request.
     #[must_use]
     pub fn head(&self) -> RequestHead<'_> {
@@ -169,8 +176,15 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// A request that is accepted.
+pub(super) struct Authorized {
+    pub(super) principal: Arc<Principal>,
+    /// For the next proof.
+    pub(super) next_nonce: Option<String>,
+}
+
 /// The result of a check.
-pub(super) type Checked = Result<Arc<Principal>, AuthorizationError>;
+pub(super) type Checked = Result<Authorized, AuthorizationError>;
 /// Begins a check.
 pub(super) type Begin = dyn Fn(Credentials) -> Checking + Send + Sync;
 pub(super) type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
@@ -179,7 +193,10 @@ pub(super) fn begin(authorizer: impl Authorizer) -> Box<Begin> {
     let authorizer = Arc::new(authorizer);
     Box::new(move |credentials| {
         let authorizer = Arc::clone(&authorizer);
-        Box::pin(async move { authorizer.check(&credentials).await })
+        Box::pin(async move {
+            let principal = authorizer.check(&credentials).await?;
+            Ok(Authorized { principal, next_nonce: credentials.next_nonce.into_inner() })
+        })
     })
 }
 

@@ -150,7 +150,13 @@ impl HttpServer {
                 if let Some(observed) = observed {
                     work.extend(observed.authorized(&result).map(Work::Tell));
                 }
-                site.authorized(now, key, options.result(result));
+                let result = options.result(result).map(|authorized| {
+                    if let Some(nonce) = authorized.next_nonce {
+                        site.add_field(key, "dpop-nonce", nonce);
+                    }
+                    authorized.principal
+                });
+                site.authorized(now, key, result);
             });
         })
     }

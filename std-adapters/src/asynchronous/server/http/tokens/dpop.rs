@@ -57,10 +57,10 @@ impl Dpop {
         Self { is_required: required, ..self }
     }
 
-    /// Demands a nonce of this server in each proof (RFC 9449, 9). It is good for five minutes;
-    /// then a client gets 401 with a new one, and repeats its request. The nonce is a time and its
-    /// HMAC, so that nothing is kept: processes that share the secret, 32 random bytes, accept each
-    /// other's.
+    /// Demands a nonce of this server in each proof (RFC 9449, 9). It is good for five minutes. In
+    /// the second half of that time each response has a new one (8.2); later a client gets 401 with
+    /// it, and repeats its request. The nonce is a time and its HMAC, so that nothing is kept:
+    /// processes that share the secret, 32 random bytes, accept each other's.
     #[must_use]
     pub fn nonces(self, secret: [u8; 32]) -> Self {
         Self { nonces: Some(hmac::Key::new(hmac::HMAC_SHA256, &secret)), ..self }
@@ -118,18 +118,23 @@ impl Dpop {
         let made = made.ok_or(Invalid("the proof is too old, or from the future"))?;
         let jti = claim("jti")?.filter(|jti| !jti.is_empty());
         let jti = jti.ok_or(Invalid("the proof has no jti"))?;
-        if let Some(key) = &self.nonces
-            && !claim("nonce")?.is_some_and(|nonce| is_nonce(key, &nonce, now))
-        {
-            return Err(BadProof::Nonce(nonce(key, now)));
+        let mut next_nonce = None;
+        if let Some(key) = &self.nonces {
+            match claim("nonce")?.and_then(|nonce| age_of(key, &nonce, now)) {
+                Some(age) if age <= WINDOW / 2 => {}
+                Some(age) if age <= WINDOW => next_nonce = Some(nonce(key, now)),
+                _ => return Err(BadProof::Nonce(nonce(key, now))),
+            }
         }
         let id = digest(&SHA256, format!("{jkt} {jti}").as_bytes());
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.insert(id.as_ref(), made + WINDOW, now, self.max_proofs) {
-            Ok(())
-        } else {
-            Err(Invalid("the proof was used before"))
+        if !seen.insert(id.as_ref(), made + WINDOW, now, self.max_proofs) {
+            return Err(Invalid("the proof was used before"));
         }
+        if let Some(nonce) = next_nonce {
+            credentials.set_next_nonce(nonce);
+        }
+        Ok(())
     }
 }
 
@@ -185,13 +190,13 @@ fn nonce(key: &hmac::Key, now: u64) -> String {
     URL_SAFE_NO_PAD.encode([&time[..], hmac::sign(key, &time).as_ref()].concat())
 }
 
-fn is_nonce(key: &hmac::Key, nonce: &str, now: u64) -> bool {
-    let Ok(nonce) = URL_SAFE_NO_PAD.decode(nonce) else { return false };
-    let Some((time, tag)) = nonce.split_first_chunk::<8>() else { return false };
+/// Returns the age of a nonce in seconds, if it is one of this server.
+fn age_of(key: &hmac::Key, nonce: &str, now: u64) -> Option<u64> {
+    let nonce = URL_SAFE_NO_PAD.decode(nonce).ok()?;
+    let (time, tag) = nonce.split_first_chunk::<8>()?;
     // In constant time.
-    let is_ours = hmac::verify(key, time, tag).is_ok();
-    let age = now.checked_sub(u64::from_be_bytes(*time));
-    is_ours && age.is_some_and(|age| age <= WINDOW)
+    hmac::verify(key, time, tag).ok()?;
+    now.checked_sub(u64::from_be_bytes(*time))
 }
 
 /// Proofs that were accepted and are still good.

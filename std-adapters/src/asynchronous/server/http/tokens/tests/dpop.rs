@@ -1,14 +1,18 @@
 //! Tokens that are bound to a key, and the proofs of it.
 
 use futures_lite::future::block_on;
-use mcp_sansio::Instant;
 use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio::types::{EmptyResult, Implementation};
+use mcp_sansio::{Instant, ServerConfig, ServerFeatures};
 
 use super::keys::{self, encode, token};
 use super::*;
 use crate::asynchronous::http::tokens::Dpop;
 use crate::asynchronous::http::tokens::dpop::BadProof;
-use crate::asynchronous::http::{AuthorizationError, Authorizer as _};
+use crate::asynchronous::http::{
+    AuthorizationError, Authorizer as _, HttpOptions, HttpServer, ProtectedResource,
+};
+use crate::asynchronous::{App, Context};
 
 /// The token, its key's thumbprint and the proof of RFC 9449, 7.1.
 const RFC_TOKEN: &str = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
@@ -225,6 +229,53 @@ fn auth_142_a_nonce_is_good_for_five_minutes_in_all_processes() {
     // A proof that is wrong gets no nonce.
     let wrong = proof_claims("token", "1", now).replace("POST", "GET");
     assert!(matches!(check(&dpop, &proof_header(), &wrong, now), Err(BadProof::Invalid(_))));
+}
+
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("server", "1"), ServerFeatures::NONE);
+
+#[test]
+fn auth_142_an_old_nonce_is_replaced_with_a_response() {
+    let now = Moment::now();
+    let cnf = format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}}"#);
+    let bound = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
+    // What a response to a request has whose nonce was made so long ago.
+    let next = |age: u64| {
+        let old = Moment { unix: now.unix - age, ..now };
+        let proof = |nonce: &str, made: Moment| {
+            let claims = proof_claims(&bound, "1", made);
+            let nonce = format!(r#"{{"nonce":"{nonce}","#);
+            token(Algorithm::EdDsa, &proof_header(), &claims.replacen('{', &nonce, 1))
+        };
+        let request = request("POST", HERE, &[&proof("", old)]);
+        let asked = Dpop::new().nonces([7; 32]).check(&request, &bound, ED25519_JKT, old.unix);
+        let Err(BadProof::Nonce(nonce)) = asked else { panic!("{asked:?}") };
+        let jwt = jwt(&server()).dpop(Dpop::new().nonces([7; 32]));
+        let resource = ProtectedResource::new("https://mcp.example.com/mcp", ISSUER);
+        let options = HttpOptions::new().protected_resource(resource).authorize(jwt);
+        let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&EmptyResult::new()) });
+        let server = HttpServer::new(&app, options).unwrap();
+        let fields = [
+            ("host", "localhost".to_owned()),
+            ("authorization", format!("DPoP {bound}")),
+            ("dpop", proof(&nonce, now)),
+        ];
+        let mut exchange = server.exchange("POST", "/mcp", Headers(fields.into()));
+        exchange.end_body();
+        let response = block_on(exchange.response());
+        let nonce = response.fields.iter().find(|(name, _)| *name == "dpop-nonce");
+        (response.status, nonce.map(|(_, nonce)| nonce.clone()))
+    };
+    assert_eq!(next(0), (406, None));
+    assert_eq!(next(140), (406, None));
+    let (status, Some(nonce)) = next(160) else { panic!("no nonce") };
+    assert_eq!(status, 406, "its token is accepted, but it has no field Accept");
+    let claims = proof_claims("token", "2", now);
+    let claims = claims.replacen('{', &format!(r#"{{"nonce":"{nonce}","#), 1);
+    let dpop = Dpop::new().nonces([7; 32]);
+    assert_eq!(check(&dpop, &proof_header(), &claims, now.plus(140)), Ok(()));
+    let (status, nonce) = next(320);
+    assert!(status == 401 && nonce.is_some());
 }
 
 /// Sends a token with a proof for it.
