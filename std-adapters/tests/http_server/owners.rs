@@ -172,6 +172,7 @@ fn auth_143_a_listen_stream_ends_when_its_token_does() {
         assert_eq!(listen.response().await.status, 200);
         while let Some(Ok(_)) = listen.next_piece().await {}
         let open = began.elapsed();
-        assert!((Duration::from_millis(300)..Duration::from_secs(5)).contains(&open), "{open:?}");
+        // The server's clock counts whole milliseconds.
+        assert!((Duration::from_millis(299)..Duration::from_secs(5)).contains(&open), "{open:?}");
     });
 }

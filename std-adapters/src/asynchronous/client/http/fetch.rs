@@ -211,9 +211,8 @@ pub(super) mod tests {
             kept.lock().unwrap().push((dial, input));
             match response {
                 Some(Some(text)) => {
-                    let written =
-                        future::block_on(future::poll_once(responder.write_all(text.as_bytes())));
-                    assert!(written.is_some(), "the pipe has room");
+                    // The pipe has room for it. It is pending at times nevertheless.
+                    future::block_on(responder.write_all(text.as_bytes())).unwrap();
                 }
                 _ => writers.lock().unwrap().push(responder),
             }
