@@ -50,7 +50,7 @@ async function grant(alg, keys) {
     return answer.access_token;
 }
 
-for (const alg of ['ES256', 'EdDSA']) {
+for (const alg of ['ES256', 'EdDSA', 'Ed25519']) {
     const [keys, others] = await Promise.all([generateKeyPair(alg), generateKeyPair(alg)]);
     const token = await grant(alg, keys);
     const ath = createHash('sha256').update(token).digest('base64url');

@@ -87,8 +87,8 @@ impl Gate {
     }
 }
 
-/// The algorithms of proofs: all of [`Algorithm`](super::Algorithm).
-const ALGORITHMS: &str = "RS256 PS256 ES256 EdDSA";
+/// The algorithms of proofs: all of [`Algorithm`](super::Algorithm), by all their names.
+const ALGORITHMS: &str = "RS256 PS256 ES256 EdDSA Ed25519";
 
 /// The time of a request.
 #[derive(Clone, Copy, Debug)]

@@ -263,11 +263,7 @@ impl Key {
         });
         let algorithm = match jwk.get("alg") {
             None => None,
-            Some(name) => Some(
-                Algorithm::ALL
-                    .into_iter()
-                    .find(|known| name.as_string().is_some_and(|name| name == *known.name()))?,
-            ),
+            Some(name) => Some(Algorithm::named(name.as_string()?.as_plain()?)?),
         };
         let kid = match jwk.get("kid") {
             None => None,

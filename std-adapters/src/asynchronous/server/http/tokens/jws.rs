@@ -67,9 +67,8 @@ impl<'t> Jws<'t> {
             }
         };
         let algorithm = text("alg")?.ok_or(Refusal::Malformed)?;
-        let algorithm = Algorithm::ALL.into_iter().find(|known| known.name() == algorithm);
         Ok(Header {
-            algorithm: algorithm.ok_or(Refusal::Algorithm)?,
+            algorithm: Algorithm::named(algorithm).ok_or(Refusal::Algorithm)?,
             kid: text("kid")?,
             typ: text("typ")?.unwrap_or_default(),
         })

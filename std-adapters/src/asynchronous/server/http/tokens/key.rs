@@ -19,7 +19,7 @@ pub enum Algorithm {
     Ps256,
     /// ECDSA on P-256 with SHA-256.
     Es256,
-    /// EdDSA on Ed25519.
+    /// EdDSA on Ed25519, also by its name `Ed25519` (RFC 9864, 2.2).
     EdDsa,
 }
 
@@ -36,6 +36,12 @@ impl Algorithm {
             Self::Es256 => "ES256",
             Self::EdDsa => "EdDSA",
         }
+    }
+
+    /// Returns the algorithm of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let name = if name == "Ed25519" { "EdDSA" } else { name };
+        Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }
 

@@ -323,7 +323,7 @@ fn auth_141_auth_142_a_bound_token_is_used_with_its_proof_alone() {
         let text = format!("{refused:?}");
         assert_eq!(refused.status(), 401);
         assert!(text.contains(error), "{scheme} {error}: {text}");
-        let names_dpop = text.contains("RS256 PS256 ES256 EdDSA");
+        let names_dpop = text.contains("RS256 PS256 ES256 EdDSA Ed25519");
         assert_eq!(names_dpop, !std::ptr::eq(jwt, &without), "{text}");
         assert_eq!(text.contains("nonce: Some"), std::ptr::eq(jwt, &nonces), "{text}");
     }

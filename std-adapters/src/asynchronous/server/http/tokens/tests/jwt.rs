@@ -67,6 +67,26 @@ fn auth_154_auth_14_a_good_token_says_who_it_is() {
 }
 
 #[test]
+fn auth_154_eddsa_on_ed25519_has_two_names() {
+    let now = Moment::now();
+    for (of_key, of_token, is_good) in [
+        ("EdDSA", "Ed25519", true),
+        ("Ed25519", "EdDSA", true),
+        ("Ed25519", "Ed25519", true),
+        ("Ed448", "Ed25519", false),
+        ("Ed25519", "Ed448", false),
+    ] {
+        let key = keys::ED25519.replacen('{', &format!(r#"{{"alg":"{of_key}","#), 1);
+        let server = server();
+        server.set(JWKS, Answer::Json(keys::set(&[key])));
+        let header = format!(r#"{{"typ":"at+jwt","alg":"{of_token}"}}"#);
+        let token = token(Algorithm::EdDsa, &header, &claims(now, ""));
+        let verified = verify(&jwt(&server), &token, now);
+        assert_eq!(verified.is_ok(), is_good, "{of_key} {of_token}");
+    }
+}
+
+#[test]
 fn auth_154_an_audience_is_one_of_several_and_a_type_is_one_of_three() {
     let (now, server) = (Moment::now(), server());
     let jwt = jwt(&server);
