@@ -21,13 +21,13 @@ use mcp_sansio_adapters::blocking::client::{
 };
 use serde_json::{Value, json};
 
-use options::{Action, HELP, Options, Stop, Task};
+use options::{Action, Options, Stop, Task};
 
 fn main() -> ExitCode {
     let options = match options::parse(std::env::args_os().skip(1)) {
         Ok(options) => options,
-        Err(Stop::Help) => {
-            let _ = write!(io::stdout(), "{HELP}");
+        Err(Stop::Help(text)) => {
+            let _ = write!(io::stdout(), "{text}");
             return ExitCode::SUCCESS;
         }
         Err(Stop::Wrong(why)) => {

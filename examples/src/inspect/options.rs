@@ -106,10 +106,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         let command = given.split_off(at);
         server = Some(Server::Command(command.into_iter().skip(1).collect()));
     }
+    let verb = given.iter().find(|word| !word.to_string_lossy().starts_with('-'));
+    let is_login = verb.is_some_and(|verb| verb == "login" || verb == "logout");
     let mut parser = lexopt::Parser::from_args(given);
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
-            Short('h') | Long("help") => return Err(Stop::Help),
+            Short('h') | Long("help") => {
+                return Err(Stop::Help(if is_login { LOGIN_HELP } else { HELP }));
+            }
             Long("tcp") => {
                 server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?))
             }
@@ -218,7 +222,7 @@ fn action(words: &[String], task: Task) -> Result<Action, Stop> {
 /// The reason why there is no command to run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
-    Help,
+    Help(&'static str),
     Wrong(String),
 }
 
@@ -226,7 +230,7 @@ fn wrong(error: lexopt::Error) -> Stop {
     Stop::Wrong(error.to_string())
 }
 
-pub(crate) const HELP: &str = "\
+const HELP: &str = "\
 Shows what an MCP server offers, and the results of calls.
 
 usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
@@ -275,6 +279,32 @@ examples
   inspect login https://mcp.example.com/mcp
   inspect https://mcp.example.com/mcp call echo text=hello
   inspect login --paste https://mcp.example.com/mcp       (over ssh)
+";
+
+const LOGIN_HELP: &str = "\
+Logs in to an MCP server behind a URL, and out again.
+
+usage: inspect login [OPTIONS] URL
+       inspect logout URL
+
+`login` asks the server which authorization server it trusts, and shows a page there, on which you
+log in. Later commands with the same URL use that login, and renew it, until `logout` removes it
+from this computer. It is kept in a directory for you alone, which `login` names.
+
+options
+  --no-browser     print the address of the page, and open nothing. Without a terminal that is the
+                   default
+  --paste          ask for the address to which the browser returns: it may run on another computer
+  --client-id ID   the client, where a server does not let clients register
+  --scope SCOPES   ask for no more than these permissions, separated by spaces
+  -h, --help       print this text
+
+examples
+  inspect login https://mcp.example.com/mcp
+  inspect https://mcp.example.com/mcp tools               (uses that login)
+  inspect login --paste https://mcp.example.com/mcp       (over ssh)
+  inspect login --client-id my-id --scope 'files:read files:write' https://mcp.example.com/mcp
+  inspect logout https://mcp.example.com/mcp
 ";
 
 #[cfg(test)]
@@ -371,6 +401,10 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         }
-        assert_eq!(parsed("--help"), Err(Stop::Help));
+        assert_eq!(parsed("--help"), Err(Stop::Help(HELP)));
+        assert_eq!(parsed("call login --help"), Err(Stop::Help(HELP)));
+        for line in ["login --help", "--help logout", "--paste logout -h http://a/"] {
+            assert_eq!(parsed(line), Err(Stop::Help(LOGIN_HELP)), "{line}");
+        }
     }
 }

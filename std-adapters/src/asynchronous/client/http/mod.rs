@@ -80,9 +80,7 @@ mod builder;
 mod connector;
 mod engine;
 mod exchange;
-// Its callers follow.
 #[cfg(any(feature = "jwt", feature = "oauth"))]
-#[allow(dead_code)]
 pub(crate) mod fetch;
 mod inbox;
 mod jobs;
@@ -102,8 +100,7 @@ mod wire;
 pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{BoxedStream, Connect, Dial, Purpose, ReadWrite, TcpConnector};
-#[cfg(any(feature = "jwt", feature = "oauth"))]
-#[allow(unused_imports)]
+#[cfg(feature = "jwt")]
 pub(crate) use connector::{Connector, boxed};
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use engine::HttpEngine;
