@@ -152,13 +152,18 @@ impl Reason {
             Self::Lost(Lost::Network | Lost::TimedOut) | Self::Status(500..=599) => {
                 "try again later"
             }
-            Self::NoResourceMetadata => "set a token by hand, or ask the server's operator",
+            Self::NoResourceMetadata => {
+                "check the URL, or use it without a login, or set a token by hand"
+            }
             Self::IssuerNotAllowed => "allow its issuer in the policy",
             Self::OtherIssuer => {
                 "register the client at the authorization server, and configure it"
             }
             Self::NoPkce => "allow its issuer without PKCE in the policy, if you trust it",
-            Self::Url(UrlError::NotSecure) => "allow http to this machine in the policy, for tests",
+            Self::Url(UrlError::NotSecure) => {
+                "use https; only http to this machine can be allowed in the policy"
+            }
+            Self::AccessDenied => "log in again to give the permission",
             Self::Registration(_) => "register the client by hand, and configure its id",
             Self::Redirect(_) => "log in again",
             Self::ArenaFull => "give it more memory",

@@ -214,6 +214,11 @@ impl Authorization<'_> {
                 self.flow.tried.another_application_type = true;
                 return Ok(());
             }
+            // No document names the endpoint, and it is not there: there is no login at all.
+            if head.status == 404 && self.flow.tried.guesses {
+                self.show_url(Tag::Resource);
+                return Err(Reason::NoResourceMetadata);
+            }
             return Err(Reason::Registration(head.status));
         }
         let answer = RegistrationResponse::parse(body).map_err(Reason::Document)?;

@@ -200,6 +200,7 @@ impl Authorization<'_> {
         match &metadata {
             Some(metadata) => self.keep_server(now, metadata),
             None => {
+                self.flow.tried.guesses = true;
                 let issuer = self.flow.issuer;
                 for (tag, path) in [
                     (Tag::AuthorizationEndpoint, "/authorize"),

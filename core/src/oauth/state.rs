@@ -65,6 +65,8 @@ pub(super) struct Tried {
     pub(super) another_client: bool,
     pub(super) another_application_type: bool,
     pub(super) nonce: bool,
+    /// No document says where the endpoints are: they are those of 2025-03-26.
+    pub(super) guesses: bool,
     /// The flow is a step-up: a refresh cannot give more scope.
     pub(super) step_up: bool,
     /// The refresh was not asked for by the server: the access token may still be good.
@@ -136,6 +138,7 @@ impl Flow {
                 another_client: false,
                 another_application_type: false,
                 nonce: false,
+                guesses: false,
                 step_up: false,
                 early: false,
             },

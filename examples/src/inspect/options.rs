@@ -159,6 +159,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     if token.is_some() {
         return Err(Stop::Wrong("--bearer requires a URL".to_owned()));
     }
+    if let [verb, _, ..] = words
+        && matches!(verb.as_str(), "login" | "logout")
+        && server.is_none()
+    {
+        return Err(Stop::Wrong(format!(
+            "`{verb}` takes a URL that starts with https:// or http://"
+        )));
+    }
     let action = action(words, task)?;
     if task != Task::AsTheServerLikes && !matches!(action, Action::Call { .. }) {
         return Err(Stop::Wrong("--task and --detach are options of `call`".to_owned()));
@@ -390,6 +398,7 @@ mod tests {
             ("--bearer x -- y", "--bearer requires"),
             ("tools http://localhost/", "does not take `http://localhost/`"),
             ("login", "take the URL"),
+            ("login a.example/mcp", "starts with https://"),
             ("login --tcp x:1", "take the URL"),
             ("login http://a/ b", "does not take `b`"),
             ("logout http://a/ --bearer t", "take the URL"),

@@ -254,7 +254,8 @@ fn auth_79_a_login_that_fails_while_connecting_is_told_by_each_call() {
     });
     assert_eq!(
         said,
-        "cannot connect to `https://server/mcp`: not authorized: access was denied: access_denied"
+        "cannot connect to `https://server/mcp`: not authorized: access was denied: access_denied; \
+         log in again to give the permission"
     );
     assert_eq!(person.pages(), 1);
     let said = texts(&|| {
@@ -287,7 +288,11 @@ fn auth_102_a_call_says_why_there_is_no_login_for_its_new_session() {
     let Err(CallError::Http(HttpError::NotAuthorized(why))) = played.result else {
         panic!("{:?}", played.result)
     };
-    assert_eq!(why, "access was denied: access_denied");
+    assert_eq!(
+        why,
+        "access was denied: access_denied; \
+         log in again to give the permission"
+    );
 }
 
 #[test]

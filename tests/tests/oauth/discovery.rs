@@ -43,7 +43,7 @@ fn auth_18_the_url_of_a_challenge_is_read_and_no_other() {
         (
             vec!["https://mcp.test/other 404".to_owned()],
             "the server has no resource metadata (https://mcp.test/other); \
-             set a token by hand, or ask the server's operator"
+             check the URL, or use it without a login, or set a token by hand"
                 .to_owned()
         )
     );
@@ -268,6 +268,15 @@ mcp 200"
         )
     );
     assert!(program.world.shown[0].starts_with("https://mcp.test/authorize?response_type=code&"));
+
+    // A server that has no login at all.
+    let mut program = Program::new(SETUP);
+    program.world.documents.clear();
+    program.world.answer_next("https://mcp.test/register", Answer::new(404, "no JSON"));
+    let (read, end) = discovery(&mut program);
+    assert_eq!(read.len(), 3);
+    let said = "the server has no resource metadata (https://mcp.test/mcp); ";
+    assert!(end.starts_with(said), "{end}");
 
     let mut program = Program::new(SETUP);
     program.world.documents.clear();

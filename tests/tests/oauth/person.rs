@@ -323,7 +323,10 @@ fn auth_79_a_person_who_says_no_is_told_apart() {
     let deny: fn(String) -> String = |query| query.replace("code=code-1", "error=access_denied");
     let mut program = Program::new(SETUP);
     program.bend = deny;
-    assert_eq!(program.request().unwrap_err(), "access was denied: access_denied");
+    assert_eq!(
+        program.request().unwrap_err(),
+        "access was denied: access_denied; log in again to give the permission"
+    );
     program.bend =
         |query| query.replace("code=code-2", "error=server_error&error_description=it%0Abroke");
     assert_eq!(

@@ -53,13 +53,15 @@ impl Login {
     async fn steps(&self, is_quiet: bool, lease: &mut Option<Held>) -> io::Result<()> {
         let browser = self.oauth.browser.as_deref().filter(|_| !is_quiet);
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
+        // Why the last request has no answer.
+        let mut lost = None;
         loop {
-            match self.step()? {
+            match self.step(&lost)? {
                 Taken::Ready => return Ok(()),
                 Taken::Failed(why) => return Err(io::Error::other(why)),
                 Taken::Send(message) => {
                     renew(lease).await?;
-                    self.send(message).await;
+                    lost = self.send(message).await;
                 }
                 Taken::Lock => {
                     *lease = self.acquire().await?;
@@ -104,7 +106,7 @@ impl Login {
 
 /// Requests of a flow to the network and to the store.
 impl Login {
-    fn step(&self) -> io::Result<Taken> {
+    fn step(&self, lost: &Option<String>) -> io::Result<Taken> {
         let mut random = self.random();
         let taken = self.with(|machine| match machine.step(now(), &mut |out| random.fill(out)) {
             Step::Ready => Taken::Ready,
@@ -139,13 +141,17 @@ impl Login {
                 audience: audience.to_owned(),
                 token_endpoint: token_endpoint.to_owned(),
             },
-            Step::Failed(failure) => Taken::Failed(failure.to_string()),
+            Step::Failed(mut failure) => {
+                failure.answer = failure.answer.or(lost.as_deref());
+                Taken::Failed(failure.to_string())
+            }
             _ => Taken::Failed("unknown step of an authorization".to_owned()),
         });
         random.check().map(|()| taken)
     }
 
-    async fn send(&self, message: Message) {
+    /// Returns the reason why there is no answer.
+    async fn send(&self, message: Message) -> Option<String> {
         let fields: Vec<(&str, &str)> =
             message.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         let request = Request {
@@ -164,6 +170,12 @@ impl Login {
             Err(FetchError::Forbidden | FetchError::Redirected) => machine.failed(Lost::Forbidden),
             Err(_) => machine.failed(Lost::Network),
         });
+        match answer {
+            Err(FetchError::Network(error)) => {
+                Some(error.to_string().chars().take(MAX_REASON).collect())
+            }
+            _ => None,
+        }
     }
 
     /// Calls the store on a thread where that may wait.
@@ -283,15 +295,20 @@ impl Random {
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum time of a lock: longer than the request under it.
 const LEASE: Duration = Duration::from_secs(40);
+/// Maximum length of the reason why a request has no answer, in characters: parts of it may be the
+/// server's.
+const MAX_REASON: usize = 300;
 const POLL: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
     use futures_lite::future::block_on;
 
+    use super::super::super::connector::{Dial, boxed};
     use super::super::super::fetch::tests::server;
     use super::super::{Browser, OAuth};
     use super::*;
+    use crate::asynchronous::JoinedIo;
 
     struct Person;
 
@@ -323,5 +340,19 @@ mod tests {
         let failed = block_on(Arc::new(login).log_in()).unwrap_err().to_string();
         assert!(failed.starts_with("no random numbers: "), "{failed}");
         assert_eq!(sent.lock().unwrap().len(), answers.len());
+    }
+
+    #[test]
+    fn a_login_without_a_connection_says_why_there_is_none() {
+        let reason = format!("refused\u{1b}{}", "x".repeat(400));
+        let connector = boxed(move |_: Dial| {
+            let error = io::Error::other(reason.clone());
+            async move { io::Result::<JoinedIo<piper::Reader, piper::Writer>>::Err(error) }
+        });
+        let login = Login::new(OAuth::new("client"), "https://a/mcp", connector);
+        let failed = block_on(Arc::new(login).log_in()).unwrap_err().to_string();
+        let place = "https://a/.well-known/oauth-protected-resource/mcp";
+        let reason = format!("refused\\u001b{}", "x".repeat(292));
+        assert_eq!(failed, format!("no connection ({place}): {reason}; try again later"));
     }
 }
