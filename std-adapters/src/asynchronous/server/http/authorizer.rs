@@ -139,6 +139,7 @@ impl Credentials {
 
     /// Sets the nonce for the next proof, which goes out with the response to a request that is
     /// accepted (RFC 9449, 8.2). The first one stands.
+    #[cfg(feature = "jwt")]
     pub(super) fn set_next_nonce(&self, nonce: String) {
         let _ = self.next_nonce.set(nonce);
     }
