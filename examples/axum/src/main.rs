@@ -40,9 +40,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let app = everything_server::app().shutdown_timeout(Duration::from_secs(5));
     let server = HttpServer::new(&app, options)?;
-    let paths = ["/mcp", "/sse"].into_iter().chain(well_known.iter().map(String::as_str));
     let router =
-        paths.fold(Router::new(), |router, path| router.route_service(path, server.clone()));
+        Router::new().route_service("/mcp", server.clone()).route_service("/sse", server.clone());
+    let router =
+        well_known.iter().fold(router, |router, path| router.route_service(path, server.clone()));
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     eprintln!(
