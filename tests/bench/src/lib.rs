@@ -1,6 +1,7 @@
 //! Cases of the benchmarks. Each handles one message, from the bytes that the transport received to
 //! the bytes that it can send.
 
+mod authorization;
 mod messages;
 mod ours;
 mod peer;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
     cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
     cases.extend(typed::cases());
     cases.extend(site::cases());
+    cases.extend(authorization::cases());
     cases
 }
 

@@ -1,0 +1,223 @@
+//! Cases of the asynchronous HTTP server, on a connection in memory, with and without a check of
+//! access tokens: from the bytes of a call to the bytes of its response.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, ready};
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::SystemTime;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, ToolError, entries};
+use mcp_sansio_adapters::asynchronous::http::{
+    self, AuthorizationError, Credentials, HttpOptions, Principal, tokens,
+};
+use mcp_sansio_adapters::asynchronous::{App, HandlerResult, Listener};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+
+use crate::{Case, messages, site};
+
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("bench", "1"), ServerFeatures::TOOLS);
+static CATALOG: Catalog = Catalog::new().tools(entries![ECHO]);
+static SCOPED: Catalog = Catalog::new().tools(entries![ECHO.scopes("mcp:tools")]);
+const ECHO: Tool<'static> = Tool::new("echo", RawJson::from_static(r#"{"type":"object"}"#));
+
+const ISSUER: &str = "https://auth.example";
+const AUDIENCE: &str = "https://mcp.example/mcp";
+
+/// How requests are checked.
+#[derive(Clone, Copy, PartialEq)]
+enum Check {
+    None,
+    /// By a closure that compares the token, and returns a principal that is kept.
+    Closure,
+    /// As a JWT that was found valid before.
+    Jwt,
+    /// The same, and the tool takes a scope.
+    Scope,
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (era, legacy) in [("legacy", true), ("modern", false)] {
+        for (name, check, token) in [
+            ("none", Check::None, None),
+            // What it takes to read the field.
+            ("none-300", Check::None, Some(300)),
+            ("none-800", Check::None, Some(800)),
+            ("closure-300", Check::Closure, Some(300)),
+            ("jwt-300", Check::Jwt, Some(300)),
+            ("jwt-800", Check::Jwt, Some(800)),
+            ("scope-300", Check::Scope, Some(300)),
+        ] {
+            cases.push(case(format!("server-{era}-{name}"), legacy, check, token));
+        }
+    }
+    cases
+}
+
+fn case(name: String, legacy: bool, check: Check, token: Option<usize>) -> Case {
+    let (token, keys) = token.map(token_of).unzip();
+    let options = HttpOptions::new();
+    let options = match check {
+        Check::None => options,
+        Check::Closure => {
+            let expected = token.clone();
+            let ada = Arc::new(Principal::new(ISSUER, "ada"));
+            options.authorize(move |credentials: Credentials| {
+                ready(if credentials.token() == expected.as_deref() {
+                    Ok(Arc::clone(&ada))
+                } else {
+                    Err(AuthorizationError::invalid_token())
+                })
+            })
+        }
+        Check::Jwt | Check::Scope => {
+            let keys = tokens::Jwks::from_json(&keys.unwrap_or_default()).expect("a key");
+            options.authorize(tokens::Jwt::new(ISSUER, AUDIENCE).keys(keys))
+        }
+    };
+    let app =
+        App::new(&CONFIG, echo).catalog(if check == Check::Scope { &SCOPED } else { &CATALOG });
+    let wire = Rc::new(Wire::default());
+    let listener = Accepts(Cell::new(Some(Rc::clone(&wire))));
+    let mut served = Box::pin(http::serve(Box::new(app), listener, options));
+    let mut called = move |request: &str| {
+        wire.send(request);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(served.as_mut().poll(&mut cx).is_pending(), "the server goes on");
+        wire.output.take()
+    };
+    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n"));
+    let authorization = authorization.unwrap_or_default();
+    let mut session = String::new();
+    if legacy {
+        let open = site::request(true, "initialize", "", "", &authorization, messages::INITIALIZE);
+        let opened = String::from_utf8(called(&open)).expect("it is text");
+        let id = opened.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        session = id.expect("a session is open").to_owned();
+        let initialized = messages::INITIALIZED;
+        called(&site::request(true, "", "", &session, &authorization, initialized));
+    }
+    let body = messages::call(legacy, 64);
+    let request = site::request(legacy, "tools/call", "echo", &session, &authorization, &body);
+    let expected = called(&request);
+    assert!(expected.starts_with(b"HTTP/1.1 200") && expected.ends_with(b"}"));
+    Case {
+        name,
+        bytes: request.len(),
+        run: Box::new(move || {
+            let response = called(&request);
+            assert!(response == expected);
+            response.len()
+        }),
+    }
+}
+
+async fn echo(ctx: mcp_sansio_adapters::asynchronous::Context) -> HandlerResult {
+    let request = ctx.request()?;
+    let text = request.arguments().get("text").and_then(RawJson::as_string);
+    let text = text.ok_or(ToolError::invalid_arguments("no text"))?;
+    ctx.reply(&TextResult::from(Text::from(text)))
+}
+
+/// Returns a JWT of this length, signed by ES256, and the set of keys for it.
+fn token_of(length: usize) -> (String, String) {
+    let random = SystemRandom::new();
+    let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+    let key = EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).expect("a key");
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let header = encode(br#"{"typ":"at+jwt","alg":"ES256"}"#);
+    let now = SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let claims = |jti: usize| {
+        let (exp, jti) = (now + 3600, "x".repeat(jti));
+        format!(
+            r#"{{"iss":"{ISSUER}","aud":"{AUDIENCE}","sub":"a","exp":{exp},"scope":"mcp:tools","x":"{jti}"}}"#
+        )
+    };
+    let without = header.len() + 2 + encode(&[0; 64]).len();
+    let jti = ((length - without) * 3 / 4).checked_sub(claims(0).len()).expect("a longer token");
+    let signed = format!("{header}.{}", encode(claims(jti).as_bytes()));
+    let signature = key.sign(&random, signed.as_bytes()).expect("a signature");
+    let token = format!("{signed}.{}", encode(signature.as_ref()));
+    assert!(token.len().abs_diff(length) <= 1, "{}", token.len());
+    let (x, y) = key.public_key().as_ref()[1..].split_at(32);
+    let (x, y) = (encode(x), encode(y));
+    (token, format!(r#"{{"keys":[{{"kty":"EC","crv":"P-256","x":"{x}","y":"{y}"}}]}}"#))
+}
+
+/// The bytes of a connection.
+#[derive(Default)]
+struct Wire {
+    input: RefCell<Vec<u8>>,
+    output: RefCell<Vec<u8>>,
+    reader: Cell<Option<Waker>>,
+}
+
+impl Wire {
+    fn send(&self, request: &str) {
+        self.input.borrow_mut().extend_from_slice(request.as_bytes());
+        if let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
+    }
+}
+
+struct Stream(Rc<Wire>);
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut input = self.0.input.borrow_mut();
+        if input.is_empty() {
+            self.0.reader.set(Some(cx.waker().clone()));
+            return Poll::Pending;
+        }
+        let n = input.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&input[..n]);
+        input.drain(..n);
+        Poll::Ready(Ok(n))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.0.output.borrow_mut().extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A listener with one connection.
+struct Accepts(Cell<Option<Rc<Wire>>>);
+
+impl Listener for Accepts {
+    type Stream = Stream;
+
+    fn poll_accept(&self, _: &mut Context<'_>) -> Poll<io::Result<Stream>> {
+        self.0.take().map_or(Poll::Pending, |wire| Poll::Ready(Ok(Stream(wire))))
+    }
+}
