@@ -27,6 +27,12 @@ pub trait Fields: Sync {
     /// Returns the value of the `n`th field with this name, counted from 0 in order of appearance.
     /// Names are case-insensitive.
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]>;
+
+    /// Returns the values of the first two fields with this name, for fields that may appear only
+    /// once: as [`nth`](Self::nth), for implementations that find both in one pass.
+    fn first_two(&self, name: &str) -> [Option<&[u8]>; 2] {
+        [self.nth(name, 0), self.nth(name, 1)]
+    }
 }
 
 impl dyn Fields + '_ {
@@ -40,10 +46,10 @@ impl dyn Fields + '_ {
     /// Returns the value of a field that may appear only once.
     #[must_use]
     pub fn single(&self, name: &str) -> SingleValue<'_> {
-        match self.nth(name, 0) {
-            None => SingleValue::Absent,
-            Some(_) if self.nth(name, 1).is_some() => SingleValue::Repeated,
-            Some(value) => text(value).map_or(SingleValue::NotUtf8, SingleValue::Value),
+        match self.first_two(name) {
+            [None, _] => SingleValue::Absent,
+            [_, Some(_)] => SingleValue::Repeated,
+            [Some(value), None] => text(value).map_or(SingleValue::NotUtf8, SingleValue::Value),
         }
     }
 

@@ -75,6 +75,39 @@ fn auth_143_a_request_waits_for_the_check_of_its_token() {
     site.wait_for(2, 2);
 }
 
+/// Knows Ada, and no others.
+#[derive(Clone, Default)]
+struct Knows(Check);
+
+impl Authorizer for Knows {
+    fn known(&self, sent: &Credentials) -> Option<Arc<Principal>> {
+        match sent.token()? {
+            "ada" => Some(Arc::new(principal("ada"))),
+            "broken" => panic!("a broken check"),
+            _ => None,
+        }
+    }
+
+    async fn check(&self, sent: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
+        self.0.check(sent).await
+    }
+}
+
+#[test]
+fn auth_143_known_credentials_are_not_checked_again() {
+    let knows = Knows::default();
+    let site = Site::with(HttpOptions::new().authorize(knows.clone()));
+    assert_eq!(site.send(&who("ada")).text(), "ada");
+    assert_eq!(knows.0.begun.load(Ordering::SeqCst), 0);
+    assert_eq!(site.send(&who("bob")).text(), "bob");
+    assert_eq!(site.send(&who("broken")).status, 500);
+    assert_eq!(knows.0.begun.load(Ordering::SeqCst), 2);
+    // What needs no credentials is refused nevertheless.
+    let elsewhere = who("ada").replacen("/mcp", "/other", 1);
+    assert_eq!(site.send(&elsewhere).status, 404);
+    site.wait_for(2, 2);
+}
+
 #[test]
 fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
     let limit = Duration::from_millis(50);

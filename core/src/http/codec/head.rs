@@ -2,6 +2,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
+use core::borrow::Borrow;
 use core::fmt;
 
 use super::body::Body;
@@ -34,7 +35,7 @@ impl<'f> HeadFields<'f> {
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        nth(places(self.lines), self.lines, name, n)
+        named(places(self.lines), self.lines, name).nth(n)
     }
 }
 
@@ -46,7 +47,7 @@ impl fmt::Debug for HeadFields<'_> {
 }
 
 /// The fields of a head, copied out of the buffer of the reader: for a
-/// [`Site`](crate::http::site::Site).
+/// [`Site`](crate::http::site::Site). Their names are in lower case.
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {
@@ -59,14 +60,31 @@ impl From<HeadFields<'_>> for OwnedFields {
     fn from(fields: HeadFields<'_>) -> Self {
         let mut all = Vec::with_capacity(USUAL_FIELDS);
         all.extend(places(fields.lines));
-        Self { lines: fields.lines.into(), places: all }
+        let mut lines = Vec::from(fields.lines);
+        for place in &all {
+            // So that names are found without a look at each of their bytes.
+            place.name_mut(&mut lines).make_ascii_lowercase();
+        }
+        Self { lines, places: all }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedFields {
+    fn named(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        named(self.places.iter(), &self.lines, name)
     }
 }
 
 #[cfg(feature = "alloc")]
 impl Fields for OwnedFields {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        nth(self.places.iter().copied(), &self.lines, name, n)
+        self.named(name).nth(n)
+    }
+
+    fn first_two(&self, name: &str) -> [Option<&[u8]>; 2] {
+        let mut named = self.named(name);
+        [named.next(), named.next()]
     }
 }
 
@@ -90,6 +108,11 @@ struct Place {
 impl Place {
     fn name(self, lines: &[u8]) -> &[u8] {
         lines.get(self.name as usize..self.colon as usize).unwrap_or_default()
+    }
+
+    #[cfg(feature = "alloc")]
+    fn name_mut(self, lines: &mut [u8]) -> &mut [u8] {
+        lines.get_mut(self.name as usize..self.colon as usize).unwrap_or_default()
     }
 
     fn value(self, lines: &[u8]) -> &[u8] {
@@ -121,18 +144,21 @@ fn places(lines: &[u8]) -> impl Iterator<Item = Place> {
     })
 }
 
-/// Returns the value of the `n`th field with a name.
-fn nth<'l>(
-    places: impl Iterator<Item = Place>,
+/// Returns the values of the fields with a name.
+fn named<'l>(
+    places: impl Iterator<Item: Borrow<Place>>,
     lines: &'l [u8],
     name: &str,
-    n: usize,
-) -> Option<&'l [u8]> {
-    let has_name = |place: &Place| {
-        (place.colon - place.name) as usize == name.len()
-            && place.name(lines).eq_ignore_ascii_case(name.as_bytes())
-    };
-    places.filter(has_name).nth(n).map(|place| place.value(lines))
+) -> impl Iterator<Item = &'l [u8]> {
+    let name = name.as_bytes();
+    places.filter_map(move |place| {
+        let place = place.borrow();
+        let has_name = (place.colon - place.name) as usize == name.len() && {
+            let own = place.name(lines);
+            own == name || own.eq_ignore_ascii_case(name)
+        };
+        has_name.then(|| place.value(lines))
+    })
 }
 
 /// The fields that concern framing and connection, collected in one pass.

@@ -21,7 +21,29 @@ impl<O> Site<'_, O> {
     /// Feed the body while the site [wants](Self::wants_body) it, then call
     /// [`end_of_body`](Self::end_of_body); also without a body.
     pub fn open(&mut self, now: Instant, head: OwnedHead) -> ExchangeKey {
-        let exchange = Exchange::new(head, now);
+        self.open_with(now, head, None)
+    }
+
+    /// As [`open`](Self::open), for a request that is [authorized](Self::authorized) if it is
+    /// accepted.
+    pub fn open_authorized(
+        &mut self,
+        now: Instant,
+        head: OwnedHead,
+        principal: Arc<Principal>,
+    ) -> ExchangeKey {
+        self.open_with(now, head, Some(principal))
+    }
+
+    fn open_with(
+        &mut self,
+        now: Instant,
+        head: OwnedHead,
+        principal: Option<Arc<Principal>>,
+    ) -> ExchangeKey {
+        let mut exchange = Exchange::new(head, now);
+        exchange.expires = principal.as_ref().and_then(|principal| principal.expires);
+        exchange.principal = principal;
         let is_full = self.exchanges.len() >= self.options.max_exchanges;
         let key = self.exchanges.insert(exchange);
         if is_full {
@@ -67,7 +89,7 @@ impl<O> Site<'_, O> {
                 allow_cross_origin(&head, allow, fields);
             }
             self.reply(key, OutgoingResponse::empty(204), Vec::new());
-        } else if self.options.authorizes {
+        } else if self.options.authorizes && exchange.principal.is_none() {
             self.queue(Task::Exchange(key));
         } else {
             self.read_body(key, now)?;

@@ -36,11 +36,20 @@ impl<'f> Operation<'f> {
 /// The requests of a body: one, or those of a batch (2025-03-26). Notifications, responses and
 /// invalid messages are left out.
 #[derive(Debug)]
-pub struct Operations<'f>(Messages<'f>);
+pub struct Operations<'f> {
+    body: &'f [u8],
+    messages: Messages<'f>,
+}
 
 impl<'f> Operations<'f> {
     pub(super) fn new(body: &'f [u8]) -> Self {
-        Self(Messages::new(Frame::Complete(body)))
+        Self { body, messages: Messages::new(Frame::Complete(body)) }
+    }
+
+    /// Returns the requests from the first one again.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self::new(self.body)
     }
 }
 
@@ -49,9 +58,9 @@ impl<'f> Iterator for Operations<'f> {
 
     fn next(&mut self) -> Option<Operation<'f>> {
         loop {
-            let mut envelope = self.0.envelope();
-            let (item, next) = self.0.peek(&mut envelope)?;
-            self.0.advance(next);
+            let mut envelope = self.messages.envelope();
+            let (item, next) = self.messages.peek(&mut envelope)?;
+            self.messages.advance(next);
             if let Item::Message(Kind::Request { method, .. }) = item {
                 return Some(Operation { method, params: envelope.params() });
             }

@@ -75,6 +75,32 @@ fn auth_142_a_field_is_added_to_the_response_while_a_request_waits_for_its_autho
 }
 
 #[test]
+fn auth_143_a_request_that_is_authorized_when_it_begins_is_a_request_like_others() {
+    let mut host = host();
+    (host.authorizes_at_once, host.known) = (false, &["a", "b", "short-c"]);
+    let call = modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]);
+    for token in ["a", "b"] {
+        assert_eq!(host.send(&with(token, &call)).status, 200);
+    }
+    assert_eq!(host.principals, [Some("a".to_owned()), Some("b".to_owned())]);
+    // What is refused without credentials is refused with them.
+    let elsewhere = call.replacen("Host: localhost", "Host: evil.example", 1);
+    assert_ne!(elsewhere, call);
+    assert_eq!(host.send(&with("a", &elsewhere)).status, 403);
+    assert_eq!(host.send(&with("a", &bare("PUT", &[]))).status, 405);
+    let slow = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    let mut cut = Connection::new(&with("short-c", &slow));
+    host.serve(&mut [&mut cut]);
+    assert!(!cut.is_done);
+    host.wait(Duration::from_secs(6));
+    host.serve(&mut [&mut cut]);
+    assert!(cut.is_done, "the token has expired");
+    assert!(host.asked.is_empty());
+    host.serve(&mut [&mut Connection::new(&with("d", &call))]);
+    assert_eq!(host.asked.len(), 1);
+}
+
+#[test]
 fn sess_10_a_session_is_found_only_by_the_principal_that_opened_it() {
     let mut host = host();
     let answer = host.send(&with("a", &initialize("2025-11-25")));

@@ -187,6 +187,8 @@ pub(crate) struct Host {
     pub(crate) asked: Vec<(ExchangeKey, Option<String>)>,
     /// Whether tokens are checked at once: the token is the subject.
     pub(crate) authorizes_at_once: bool,
+    /// Tokens of which nothing is asked.
+    pub(crate) known: &'static [&'static str],
     /// The principals of handled requests.
     pub(crate) principals: Vec<Option<String>>,
     /// Exchanges that have something to do.
@@ -256,9 +258,13 @@ impl Connection {
             Some(Part::Head(head)) => {
                 let fields = head.fields.iter().map(|(name, value)| (name.into(), value.into()));
                 let fields = Owned(fields.collect());
-                self.exchange = Some(
-                    host.site.open(host.now, OwnedHead::new(head.method, head.target, fields)),
-                );
+                let head = OwnedHead::new(head.method, head.target, fields);
+                let known =
+                    bearer_token(&head.as_head()).filter(|token| host.known.contains(token));
+                self.exchange = Some(match known.map(principal) {
+                    Some(principal) => host.site.open_authorized(host.now, head, principal),
+                    None => host.site.open(host.now, head),
+                });
             }
             Some(Part::Body(piece)) => self.piece = piece.into(),
             Some(Part::End) => {
@@ -335,6 +341,7 @@ impl Host {
             ended: Vec::new(),
             asked: Vec::new(),
             authorizes_at_once: true,
+            known: &[],
             principals: Vec::new(),
             ready: HashSet::new(),
             calls: Vec::new(),
@@ -479,13 +486,7 @@ impl Host {
             Some(token) if token == "expired" => {
                 Err(Denied::new(401).challenge("Bearer error=\"invalid_token\""))
             }
-            Some(token) => {
-                let expires = token.strip_prefix("short-").map(|_| Instant::from_millis(5000));
-                Ok(Arc::new(Principal {
-                    expires,
-                    ..Principal::new("https://issuer.example", token)
-                }))
-            }
+            Some(token) => Ok(principal(&token)),
             None => Err(Denied::new(401).challenge("Bearer")),
         };
         self.site.authorized(self.now, exchange, result);
@@ -502,6 +503,11 @@ impl Host {
         let (mut server, tx) = turn.parts(request.request);
         let _ = server.progress(self.now, request.request, &Progress::of(step), tx).unwrap();
     }
+}
+
+fn principal(token: &str) -> Arc<Principal> {
+    let expires = token.strip_prefix("short-").map(|_| Instant::from_millis(5000));
+    Arc::new(Principal { expires, ..Principal::new("https://issuer.example", token) })
 }
 
 pub(crate) fn tool_call(id: u32, name: &str) -> String {

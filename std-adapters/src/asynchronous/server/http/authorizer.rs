@@ -6,13 +6,14 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_sansio::Instant;
 use mcp_sansio::http::site::{OwnedHead, Principal};
 use mcp_sansio::http::{RequestHead, SingleValue};
 
 use super::challenge::AuthorizationError;
+use super::shared::time_at;
 use crate::asynchronous::panics::{Panic, caught};
 use crate::asynchronous::timer::Timer;
 
@@ -36,6 +37,14 @@ use crate::asynchronous::timer::Timer;
 /// });
 /// ```
 pub trait Authorizer: Send + Sync + 'static {
+    /// Returns the principal of a request whose credentials were checked before and are still good,
+    /// without waiting: such a request costs less. Called first, for any request, also one that is
+    /// refused for another reason: it must not change anything. Default: none is known.
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        let _ = credentials;
+        None
+    }
+
     /// Returns the principal of a request, or the reason why it is denied. Must also check that
     /// the token was issued for this server (its audience).
     ///
@@ -65,7 +74,7 @@ where
 pub struct Credentials {
     head: OwnedHead,
     origin: Option<Arc<str>>,
-    now: Instant,
+    at: time::Instant,
     next_nonce: OnceLock<String>,
 }
 
@@ -80,23 +89,36 @@ pub enum Scheme {
 }
 
 impl Credentials {
-    pub(super) const fn new(head: OwnedHead, origin: Option<Arc<str>>, now: Instant) -> Self {
-        Self { head, origin, now, next_nonce: OnceLock::new() }
+    pub(super) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
+        Self { head, origin, at: time::Instant::now(), next_nonce: OnceLock::new() }
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.
     #[must_use]
     pub fn authorization(&self) -> Option<(Scheme, &str)> {
-        let SingleValue::Value(value) = self.head().fields.single("authorization") else {
+        let (scheme, token) = self.token_bytes()?;
+        Some((scheme, std::str::from_utf8(token).ok()?))
+    }
+
+    /// Returns scheme and token as [`authorization`](Self::authorization); the token may be no
+    /// text.
+    pub(super) fn token_bytes(&self) -> Option<(Scheme, &[u8])> {
+        let [Some(value), None] = self.head().fields.first_two("authorization") else {
             return None;
         };
-        let (scheme, token) = value.split_once(' ')?;
-        let scheme = match scheme {
-            _ if scheme.eq_ignore_ascii_case("bearer") => Scheme::Bearer,
-            _ if scheme.eq_ignore_ascii_case("dpop") => Scheme::Dpop,
-            _ => return None,
+        let (scheme, mut token) = if let Some(token) = value.strip_prefix(b"Bearer ") {
+            (Scheme::Bearer, token)
+        } else {
+            let (scheme, token) = value.split_at_checked(value.iter().position(|b| *b == b' ')?)?;
+            match scheme {
+                _ if scheme.eq_ignore_ascii_case(b"bearer") => (Scheme::Bearer, token),
+                _ if scheme.eq_ignore_ascii_case(b"dpop") => (Scheme::Dpop, token),
+                _ => return None,
+            }
         };
-        let token = token.trim_matches(' ');
+        while let [b' ', rest @ ..] | [rest @ .., b' ' | b'\t'] = token {
+            token = rest;
+        }
         (!token.is_empty()).then_some((scheme, token))
     }
 
@@ -153,8 +175,13 @@ impl Credentials {
     /// Returns the time of the request, on the clock of [`Principal::expires`]. All servers of a
     /// process have the same.
     #[must_use]
-    pub const fn now(&self) -> Instant {
-        self.now
+    pub fn now(&self) -> Instant {
+        time_at(self.at)
+    }
+
+    /// As [`now`](Self::now), on the clock of this machine.
+    pub(super) const fn at(&self) -> time::Instant {
+        self.at
     }
 
     /// Returns a time for [`Principal::expires`], of seconds since 1970 as in the claim `exp`. One
@@ -162,7 +189,7 @@ impl Credentials {
     #[must_use]
     pub fn time_of(&self, unix_seconds: u64) -> Instant {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.now.saturating_add(Duration::from_secs(unix_seconds).saturating_sub(now))
+        self.now().saturating_add(Duration::from_secs(unix_seconds).saturating_sub(now))
     }
 }
 
@@ -186,19 +213,27 @@ pub(super) struct Authorized {
 
 /// The result of a check.
 pub(super) type Checked = Result<Authorized, AuthorizationError>;
-/// Begins a check.
-pub(super) type Begin = dyn Fn(Credentials) -> Checking + Send + Sync;
 pub(super) type Checking = Pin<Box<dyn Future<Output = Checked> + Send>>;
 
-pub(super) fn begin(authorizer: impl Authorizer) -> Box<Begin> {
-    let authorizer = Arc::new(authorizer);
-    Box::new(move |credentials| {
-        let authorizer = Arc::clone(&authorizer);
+/// An [`Authorizer`] of any type.
+pub(super) trait AnyAuthorizer: Send + Sync {
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>>;
+
+    fn begin(&self, credentials: Credentials) -> Checking;
+}
+
+impl<A: Authorizer> AnyAuthorizer for Arc<A> {
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        (**self).known(credentials)
+    }
+
+    fn begin(&self, credentials: Credentials) -> Checking {
+        let authorizer = Self::clone(self);
         Box::pin(async move {
             let principal = authorizer.check(&credentials).await?;
             Ok(Authorized { principal, next_nonce: credentials.next_nonce.into_inner() })
         })
-    })
+    }
 }
 
 /// A check that was begun.
@@ -276,7 +311,7 @@ mod tests {
 
     fn credentials(fields: &'static [(&'static str, &'static str)]) -> Credentials {
         let head = OwnedHead::new("POST", "/mcp?token=x", fields);
-        Credentials::new(head, None, Instant::from_millis(7000))
+        Credentials::new(head, None)
     }
 
     #[test]

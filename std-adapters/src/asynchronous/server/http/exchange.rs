@@ -45,13 +45,16 @@ impl HttpExchange {
         Self { server, key, check }
     }
 
-    /// Makes progress with the check, without which the exchange waits.
-    fn drive(&mut self, cx: &mut Context<'_>) {
+    /// Makes progress with the check, without which the exchange waits. Returns whether it has
+    /// ended, and the body is wanted.
+    fn drive(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(check) = &mut self.check
-            && self.server.poll_check(self.key, check, cx).is_ready()
+            && let Poll::Ready(wants_body) = self.server.poll_check(self.key, check, cx)
         {
             self.check = None;
+            return wants_body;
         }
+        false
     }
 
     /// Polls the output: see [`HttpServer::poll_exchange`].
@@ -71,7 +74,11 @@ impl HttpExchange {
     /// Waits until more of the body can be fed, and returns `true`, or until there is a response
     /// without it, and returns `false`. Cancel safe.
     pub async fn wants_body(&mut self) -> bool {
-        poll_fn(|cx| self.poll_wants_body(cx)).await
+        poll_fn(|cx| match self.drive(cx) {
+            true => Poll::Ready(true),
+            false => self.server.poll_wants_body(self.key, cx),
+        })
+        .await
     }
 
     pub(super) fn poll_wants_body(&mut self, cx: &mut Context<'_>) -> Poll<bool> {

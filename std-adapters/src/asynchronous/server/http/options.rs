@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::site::{Denied, Operation, OwnedHead, SiteOptions};
-use mcp_sansio::{Instant, Json, OwnedJson, Revision};
+use mcp_sansio::http::site::{Denied, Operation, OwnedHead, Principal, SiteOptions};
+use mcp_sansio::{Json, OwnedJson, Revision};
 
 use super::super::app::Settings;
-use super::authorizer::{Authorizer, Begin, Check, Credentials, Limits, begin};
+use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials, Limits};
 use super::challenge::AuthorizationError;
 use super::permit::Scopes;
 use super::protected_resource::ProtectedResource;
-use crate::asynchronous::panics::Panic;
+use crate::asynchronous::panics::{Panic, caught};
 
 /// Options of the HTTP server: path, accepted hosts and limits.
 pub struct HttpOptions {
     site: SiteOptions<'static>,
-    authorize: Option<Box<Begin>>,
+    authorizer: Option<Box<dyn AnyAuthorizer>>,
     limits: Limits,
     pub(super) scopes: Scopes,
     resource: Option<ProtectedResource>,
@@ -35,7 +35,7 @@ impl HttpOptions {
         let limits = Limits { timeout: Duration::from_secs(10), waiting: 1000 };
         Self {
             site,
-            authorize: None,
+            authorizer: None,
             limits,
             scopes: Scopes { of: None, implies: None },
             resource: None,
@@ -154,7 +154,8 @@ impl HttpOptions {
     /// The body is not read before. If it panics, the request gets status 500.
     #[must_use]
     pub fn authorize(self, authorizer: impl Authorizer) -> Self {
-        Self { authorize: Some(begin(authorizer)), ..self.with(|site| site.authorizes = true) }
+        let authorizer: Box<dyn AnyAuthorizer> = Box::new(Arc::new(authorizer));
+        Self { authorizer: Some(authorizer), ..self.with(|site| site.authorizes = true) }
     }
 
     /// Limits the time of a check; then the request gets 503. [`Duration::MAX`]: no limit. Default:
@@ -249,14 +250,21 @@ impl HttpOptions {
         self.site.read_timeout
     }
 
-    pub(super) const fn authorizes(&self) -> bool {
-        self.authorize.is_some()
+    /// Returns the credentials of a request, if they are checked.
+    pub(super) fn credentials(&self, head: &OwnedHead) -> Option<Credentials> {
+        self.authorizer.as_ref()?;
+        Some(Credentials::new(head.clone(), self.origin.clone()))
+    }
+
+    /// Returns the principal of a request, if its credentials are known.
+    pub(super) fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        let authorizer = self.authorizer.as_ref()?;
+        caught(|| authorizer.known(credentials)).unwrap_or_default()
     }
 
     /// Begins the check of a request.
-    pub(super) fn check(&self, head: OwnedHead, now: Instant) -> Option<Check> {
-        let begin = self.authorize.as_ref()?;
-        Some(Check::new(begin(Credentials::new(head, self.origin.clone(), now))))
+    pub(super) fn check(&self, credentials: Credentials) -> Option<Check> {
+        Some(Check::new(self.authorizer.as_ref()?.begin(credentials)))
     }
 
     pub(super) const fn limits(&self) -> Limits {

@@ -39,26 +39,30 @@ impl Scopes {
         let Some(principal) = principal else { return Ok(()) };
         let snapshot = catalog.map(CatalogSource::snapshot);
         let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
-        let (mut wanted, mut is_missing) = (Vec::new(), false);
-        let mut want = |scopes: &str| {
-            for scope in scopes.split(' ').filter(|scope| !scope.is_empty()) {
-                if !wanted.iter().any(|wanted| wanted == scope) {
-                    wanted.push(scope.to_owned());
-                    is_missing |= !self.is_granted(principal, scope);
+        let each_of = |operations: Operations<'_>, each: &mut dyn FnMut(&str)| {
+            let mut each = |scopes: &str| {
+                scopes.split(' ').filter(|scope| !scope.is_empty()).for_each(&mut *each);
+            };
+            for operation in operations {
+                if let Some(catalog) = &catalog {
+                    catalog.scopes_of(&operation, &mut each);
+                }
+                if let Some(of) = &self.of {
+                    each(of(&operation));
                 }
             }
         };
-        for operation in operations {
-            if let Some(catalog) = &catalog {
-                catalog.scopes_of(&operation, &mut want);
-            }
-            if let Some(of) = &self.of {
-                want(of(&operation));
-            }
-        }
+        let (again, mut is_missing) = (operations.again(), false);
+        each_of(operations, &mut |scope| is_missing |= !self.is_granted(principal, scope));
         if !is_missing {
             return Ok(());
         }
+        let mut wanted = Vec::<String>::new();
+        each_of(again, &mut |scope| {
+            if !wanted.iter().any(|wanted| wanted == scope) {
+                wanted.push(scope.to_owned());
+            }
+        });
         Err(AuthorizationError::insufficient_scope(wanted.join(" ")).description(DESCRIPTION))
     }
 

@@ -127,23 +127,34 @@ impl HttpServer {
 
     /// Begins an exchange. Returns whether its body is wanted already.
     pub(super) fn open(&self, head: OwnedHead) -> (HttpExchange, bool) {
-        let (key, wants_body, head) = self.with(|site, now| {
-            let kept = self.0.options.authorizes().then(|| head.clone());
-            let key = site.open(now, head);
-            let head = kept.filter(|_| site.awaits_authorization(key));
-            (key, site.wants_body(key), head.map(|head| (head, now)))
-        });
-        let check = head.and_then(|(head, now)| self.0.options.check(head, now));
-        (HttpExchange::new(self.clone(), key, check), wants_body)
+        let Shared { options, .. } = &*self.0;
+        let credentials = options.credentials(&head);
+        let known = credentials.as_ref().and_then(|credentials| options.known(credentials));
+        let (mut state, now) = self.0.enter();
+        let site = &mut state.site;
+        let key = match known {
+            Some(principal) => site.open_authorized(now, head, principal),
+            None => site.open(now, head),
+        };
+        if let Some(credentials) = credentials
+            && site.awaits_authorization(key)
+        {
+            // There are no steps to take before the result.
+            drop(state);
+            return (HttpExchange::new(self.clone(), key, options.check(credentials)), false);
+        }
+        let wants_body = site.wants_body(key);
+        self.0.leave(state, now);
+        (HttpExchange::new(self.clone(), key, None), wants_body)
     }
 
-    /// Polls the check of an exchange, and reports its result.
+    /// Polls the check of an exchange, and reports its result. Returns whether the body is wanted.
     pub(super) fn poll_check(
         &self,
         key: ExchangeKey,
         check: &mut Check,
         cx: &mut task::Context<'_>,
-    ) -> Poll<()> {
+    ) -> Poll<bool> {
         let Shared { options, waiting_checks, .. } = &*self.0;
         check.poll(cx, options.limits(), waiting_checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
@@ -157,7 +168,8 @@ impl HttpServer {
                     authorized.principal
                 });
                 site.authorized(now, key, result);
-            });
+                site.wants_body(key)
+            })
         })
     }
 

@@ -87,27 +87,38 @@ impl Shared {
     }
 
     pub(super) fn now(&self) -> Instant {
-        Instant::from_millis(u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+        time_at(time::Instant::now())
     }
 
     pub(super) fn real_time(&self, at: Instant) -> time::Instant {
         later(self.begun, time::Duration::from_millis(at.as_millis()))
     }
 
+    /// Makes a call, and then the steps that it has caused.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State, Instant) -> R) -> R {
-        let mut state = self.lock();
+        let (mut state, now) = self.enter();
+        let result = call(&mut state, now);
+        self.leave(state, now);
+        result
+    }
+
+    /// Locks the state, for calls at this time.
+    pub(super) fn enter(&self) -> (MutexGuard<'_, State>, Instant) {
+        let state = self.lock();
         // Read while it is locked, so that it never goes back.
-        let now = self.now();
+        (state, self.now())
+    }
+
+    /// Takes the steps that calls have caused, and unlocks the state.
+    pub(super) fn leave(&self, mut state: MutexGuard<'_, State>, now: Instant) {
         let released = self.released.swap(0, Ordering::Relaxed);
         if released > 0 {
             state.site.release_bytes(released);
         }
-        let result = call(&mut state, now);
         let mut wakers = Wakers::default();
         self.take_steps(&mut state, now, &mut wakers);
         drop(state);
         wakers.wake();
-        result
     }
 
     /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
@@ -383,6 +394,12 @@ impl Receiver for Shared {
             self.with(|state, now| state.site.shut_down(now.saturating_add(limit)));
         }
     }
+}
+
+/// Returns a time on the clock of all servers.
+pub(super) fn time_at(at: time::Instant) -> Instant {
+    let passed = at.saturating_duration_since(beginning()).as_millis();
+    Instant::from_millis(u64::try_from(passed).unwrap_or(u64::MAX))
 }
 
 /// Returns the beginning of time of all servers of the process, so that they can share principals.

@@ -34,6 +34,17 @@ impl Gate {
         })
     }
 
+    /// Returns the principal of a request with a bearer token that `known` knows.
+    pub(super) fn known(
+        &self,
+        credentials: &Credentials,
+        known: impl FnOnce(&[u8], Moment) -> Option<Arc<Verified>>,
+    ) -> Option<Arc<Principal>> {
+        let (Scheme::Bearer, token) = credentials.token_bytes()? else { return None };
+        let verified = known(token, Moment::of(credentials))?;
+        self.admit_bearer(&verified).is_ok().then(|| Arc::clone(&verified.principal))
+    }
+
     /// Returns the response to a request whose token is refused.
     pub(super) fn refused(&self, scheme: Scheme, refusal: Refusal) -> AuthorizationError {
         if refusal == Refusal::Unavailable {
@@ -58,15 +69,11 @@ impl Gate {
         credentials: &Credentials,
         now: Moment,
     ) -> Result<Arc<Principal>, AuthorizationError> {
-        let refused = |refusal| Err(self.refused(scheme, refusal));
+        let refused = |refusal| self.refused(scheme, refusal);
         match (scheme, &self.dpop, &verified.jkt) {
-            (Scheme::Bearer, _, Some(_)) => return refused(Refusal::Bound),
-            (Scheme::Bearer, Some(dpop), None) if dpop.is_required() => {
-                return refused(Refusal::Bearer);
-            }
-            (Scheme::Bearer, _, None) => {}
-            (Scheme::Dpop, None, _) => return refused(Refusal::Scheme),
-            (Scheme::Dpop, Some(_), None) => return refused(Refusal::Unbound),
+            (Scheme::Bearer, ..) => self.admit_bearer(verified).map_err(refused)?,
+            (Scheme::Dpop, None, _) => return Err(refused(Refusal::Scheme)),
+            (Scheme::Dpop, Some(_), None) => return Err(refused(Refusal::Unbound)),
             (Scheme::Dpop, Some(dpop), Some(jkt)) => {
                 dpop.check(credentials, token, jkt, now.unix).map_err(|bad| match bad {
                     BadProof::Invalid(why) => {
@@ -77,6 +84,15 @@ impl Gate {
             }
         }
         Ok(Arc::clone(&verified.principal))
+    }
+
+    /// Checks that a token needs no proof.
+    fn admit_bearer(&self, verified: &Verified) -> Result<(), Refusal> {
+        match &self.dpop {
+            _ if verified.jkt.is_some() => Err(Refusal::Bound),
+            Some(dpop) if dpop.is_required() => Err(Refusal::Bearer),
+            _ => Ok(()),
+        }
     }
 
     fn with_scope(&self, error: AuthorizationError) -> AuthorizationError {
@@ -99,8 +115,8 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    pub(super) fn now() -> Self {
+    pub(super) fn of(credentials: &Credentials) -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Self { unix, instant: Instant::now() }
+        Self { unix, instant: credentials.at() }
     }
 }

@@ -10,8 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
 use mcp_sansio::http::site::Principal;
 use mcp_sansio::oauth::{Form, Writer};
+use ring::digest::{SHA256, digest};
 
-use super::cache::{CACHE, TokenCache, TokenHash, hash};
+use super::cache::TokenCache;
 use super::claims::{Expected, Verified, check_times, text, time};
 use super::dpop::Dpop;
 use super::flight::Flights;
@@ -42,7 +43,8 @@ pub struct Introspection {
     demands_audience: bool,
     max_age: Duration,
     cache: TokenCache,
-    flights: Flights<TokenHash, Result<Arc<Verified>, Refusal>>,
+    /// By the SHA-256 of their tokens.
+    flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
     gate: Gate,
 }
 
@@ -70,7 +72,7 @@ impl Introspection {
             authorization: format!("Basic {}", STANDARD.encode(pair)),
             demands_audience: true,
             max_age: MAX_AGE,
-            cache: TokenCache::new(CACHE),
+            cache: TokenCache::new(usize::MAX),
             flights: Flights::new(),
             gate: Gate::default(),
         }
@@ -137,10 +139,11 @@ impl Introspection {
         if token.len() > MAX_TOKEN {
             return Err(Refusal::TooLong);
         }
-        let hash = hash(token);
-        if let Some(verified) = self.cache.get(&hash, GENERATION, now.unix) {
+        if let Some(verified) = self.cache.get(token.as_bytes(), GENERATION, now.unix) {
             return Ok(verified);
         }
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
         if !self.flights.may_begin(hash, MAX_FLIGHTS) {
             return Err(Refusal::Unavailable);
         }
@@ -149,7 +152,7 @@ impl Introspection {
             let answer = answer.map_err(|_| Refusal::Unavailable)?;
             let (verified, until) = self.read(&answer, credentials, now.unix)?;
             let verified = Arc::new(verified);
-            self.cache.insert(hash, GENERATION, until, &verified);
+            self.cache.insert(token.as_bytes(), GENERATION, until, &verified);
             Ok(verified)
         };
         self.flights.run(hash, asking).await
@@ -215,9 +218,13 @@ fn form(pairs: &[(&str, &str)]) -> String {
 }
 
 impl Authorizer for Introspection {
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        self.gate.known(credentials, |token, now| self.cache.get(token, GENERATION, now.unix))
+    }
+
     async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
         let (scheme, token) = self.gate.token(credentials)?;
-        let now = Moment::now();
+        let now = Moment::of(credentials);
         let verified = self.verify(token, credentials, now).await;
         let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
         self.gate.admit(scheme, token, &verified, credentials, now)

@@ -102,13 +102,21 @@ impl Jwks {
     }
 
     /// Returns the keys if it is not time to fetch them.
-    pub(super) fn fresh(&self, now: Instant) -> Option<Arc<KeySet>> {
-        let State { keys, last } = &*self.lock();
-        let is_fresh = match last {
+    fn fresh(&self, now: Instant) -> Option<Arc<KeySet>> {
+        self.fresh_of(&self.lock(), now).cloned()
+    }
+
+    /// Returns the [generation](KeySet::generation) of these keys.
+    pub(super) fn fresh_generation(&self, now: Instant) -> Option<u64> {
+        Some(self.fresh_of(&self.lock(), now)?.generation)
+    }
+
+    fn fresh_of<'s>(&self, state: &'s State, now: Instant) -> Option<&'s Arc<KeySet>> {
+        let is_fresh = match state.last {
             _ if matches!(self.place, Place::Fixed) => true,
             None => false,
             Some((at, attempt)) => {
-                let passed = now.saturating_duration_since(*at);
+                let passed = now.saturating_duration_since(at);
                 match attempt {
                     Attempt::Succeeded => passed < self.max_age,
                     Attempt::Failed => passed < PAUSE,
@@ -117,7 +125,7 @@ impl Jwks {
                 }
             }
         };
-        keys.clone().filter(|_| is_fresh)
+        state.keys.as_ref().filter(|_| is_fresh)
     }
 
     /// Returns the keys, once they have been fetched.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp_sansio::RawJson;
 use mcp_sansio::http::site::Principal;
 
-use super::cache::{CACHE, TokenCache, hash};
+use super::cache::TokenCache;
 use super::claims::{Expected, Verified, check_times};
 use super::dpop::Dpop;
 use super::gate::{Gate, Moment};
@@ -35,10 +35,15 @@ use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 ///
 /// # Revocation
 ///
-/// A token that was accepted is known by its SHA-256 until it expires, or the keys of the issuer
-/// change: its revocation is not noticed, as always without introspection. Let tokens be
-/// short-lived. A known token takes 512 bytes and the length of its claims, scope and names, and
-/// all of them take no more than [`cache_bytes`](Self::cache_bytes).
+/// A token that was accepted is known until it expires, or the keys of the issuer change: its
+/// revocation is not noticed, as always without introspection. Let tokens be short-lived.
+///
+/// # Memory
+///
+/// A known token takes 512 bytes, its length, and that of its claims, scope and names; all of them
+/// take no more than [`cache_bytes`](Self::cache_bytes). Tokens are kept as they are, since a hash
+/// would cost more than all else of the check of a known one. They are zeroed when they are
+/// forgotten: the memory of this process must be as safe as the tokens.
 pub struct Jwt {
     expected: Expected,
     pub(super) source: Source,
@@ -62,7 +67,7 @@ impl Jwt {
             expected: Expected { issuer, audience },
             keys: Jwks::discovered(),
             algorithms: Cow::Borrowed(&Algorithm::ALL),
-            cache: TokenCache::new(CACHE),
+            cache: TokenCache::new(SIGNATURE_END),
             gate: Gate::default(),
         }
     }
@@ -120,19 +125,22 @@ impl Jwt {
         self.keys.fetch(&self.source).await
     }
 
+    /// Returns what is known of a token that was found valid before.
+    fn known(&self, token: &[u8], now: Moment) -> Option<Arc<Verified>> {
+        let generation = self.keys.fresh_generation(now.instant)?;
+        self.cache.get(token, generation, now.unix)
+    }
+
     pub(super) async fn verify(
         &self,
         token: &str,
         credentials: &Credentials,
         now: Moment,
     ) -> Result<Arc<Verified>, Refusal> {
-        let Moment { unix, instant: now } = now;
-        let hash = hash(token);
-        if let Some(keys) = self.keys.fresh(now)
-            && let Some(verified) = self.cache.get(&hash, keys.generation, unix)
-        {
+        if let Some(verified) = self.known(token.as_bytes(), now) {
             return Ok(verified);
         }
+        let Moment { unix, instant: now } = now;
         // All of it is checked before keys are asked for: a token that is not meant for this server
         // causes no request.
         let jws = Jws::parse(token)?;
@@ -164,7 +172,7 @@ impl Jwt {
             Err(refusal) => return Err(refusal),
         };
         let verified = Arc::new(verified);
-        self.cache.insert(hash, keys.generation, until, &verified);
+        self.cache.insert(token.as_bytes(), keys.generation, until, &verified);
         Ok(verified)
     }
 }
@@ -179,9 +187,13 @@ fn check_signature(keys: &KeySet, header: &Header<'_>, jws: &Jws<'_>) -> Result<
 }
 
 impl Authorizer for Jwt {
+    fn known(&self, credentials: &Credentials) -> Option<Arc<Principal>> {
+        self.gate.known(credentials, |token, now| self.known(token, now))
+    }
+
     async fn check(&self, credentials: &Credentials) -> Result<Arc<Principal>, AuthorizationError> {
         let (scheme, token) = self.gate.token(credentials)?;
-        let now = Moment::now();
+        let now = Moment::of(credentials);
         let verified = self.verify(token, credentials, now).await;
         let verified = verified.map_err(|refusal| self.gate.refused(scheme, refusal))?;
         self.gate.admit(scheme, token, &verified, credentials, now)
@@ -201,3 +213,5 @@ impl fmt::Debug for Jwt {
 /// Types of tokens: that of RFC 9068, and what many servers say instead. An ID token of OpenID
 /// Connect is a `JWT`, too, but its audience is a client.
 const TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+/// Number of bytes at the end of a token by which it is found: a part of its signature.
+const SIGNATURE_END: usize = 16;

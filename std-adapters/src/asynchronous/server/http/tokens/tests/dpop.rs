@@ -3,7 +3,7 @@
 use futures_lite::future::block_on;
 use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::types::{EmptyResult, Implementation};
-use mcp_sansio::{Instant, ServerConfig, ServerFeatures};
+use mcp_sansio::{ServerConfig, ServerFeatures};
 
 use super::keys::{self, encode, token};
 use super::*;
@@ -26,7 +26,7 @@ const ED25519_JKT: &str = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 fn request(method: &str, url: (&'static str, &str), proofs: &[&str]) -> Credentials {
     let fields = proofs.iter().map(|proof| ("dpop", (*proof).to_owned())).collect();
     let head = OwnedHead::new(method, url.1, Headers(fields));
-    Credentials::new(head, Some(url.0.into()), Instant::from_millis(0))
+    Credentials::new(head, Some(url.0.into()))
 }
 
 const HERE: (&str, &str) = ("https://mcp.example.com", "/mcp?x=y");
@@ -289,7 +289,13 @@ fn send(jwt: &Jwt, scheme: &str, token: &str, proof: bool) -> Result<String, Aut
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?.as_str())))
         .collect();
-    block_on(jwt.check(&credentials(&fields))).map(|principal| principal.subject.clone())
+    let credentials = credentials(&fields);
+    let checked = block_on(jwt.check(&credentials));
+    // A token that needs a proof is not known without one, and no proof is used up.
+    if let Some(known) = jwt.known(&credentials) {
+        assert!(proof.is_none() && checked.as_ref().is_ok_and(|it| Arc::ptr_eq(it, &known)));
+    }
+    checked.map(|principal| principal.subject.clone())
 }
 
 #[test]

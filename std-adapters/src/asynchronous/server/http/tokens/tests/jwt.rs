@@ -52,6 +52,7 @@ fn auth_154_signatures_of_the_rfcs_are_verified() {
 fn auth_154_auth_14_a_good_token_says_who_it_is() {
     let (now, server) = (Moment::now(), server());
     let jwt = jwt(&server);
+    let begin = credentials(&[]).now();
     for algorithm in Algorithm::ALL {
         let others = r#","scope":"files:read files:write","x":{"y":1}"#;
         let token = token(algorithm, &header(algorithm), &claims(now, others));
@@ -60,8 +61,8 @@ fn auth_154_auth_14_a_good_token_says_who_it_is() {
         assert_eq!((&*principal.issuer, &*principal.subject), (ISSUER, "ada"));
         assert!(principal.has_scope("files:write"));
         assert_eq!(principal.claims, claims(now, others));
-        let expires = principal.expires.unwrap().as_millis();
-        assert!((3_650_000..=3_660_000).contains(&expires), "{expires}");
+        let left = principal.expires.unwrap().saturating_duration_since(begin).as_millis();
+        assert!((3_650_000..=3_660_001).contains(&left), "{left}");
     }
     assert_eq!(server.asked(), [METADATA, JWKS]);
 }
@@ -311,6 +312,39 @@ fn auth_154_a_known_token_is_not_verified_again_until_it_expires() {
     assert!(Arc::ptr_eq(&first, &second));
     assert!(verify(&jwt, &token, now.plus(3659)).is_ok());
     assert_eq!(verify(&jwt, &token, now.plus(3660)).map(|_| ()), Err(Refusal::Expired));
+}
+
+#[test]
+fn auth_154_a_token_that_was_checked_is_known_as_it_was_sent() {
+    let (now, server) = (Moment::now(), server());
+    let jwt = jwt(&server);
+    let [good, other] = ["", r#","x":1"#]
+        .map(|more| token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, more)));
+    let known = |value: &str| jwt.known(&credentials(&[("authorization", value)]));
+    assert_eq!(known(&format!("Bearer {good}")), None);
+    let sent = credentials(&[("authorization", &format!("Bearer {good}"))]);
+    let principal = block_on(jwt.check(&sent)).unwrap();
+    for value in [format!("Bearer {good}"), format!("bearer  {good} ")] {
+        assert!(known(&value).is_some_and(|known| Arc::ptr_eq(&known, &principal)), "{value}");
+    }
+    // The signature of one token under the claims of another.
+    let (claims, _) = other.rsplit_once('.').unwrap();
+    let (_, signature) = good.rsplit_once('.').unwrap();
+    let forged = format!("{claims}.{signature}");
+    assert_eq!(verify(&jwt, &forged, now).map(|_| ()), Err(Refusal::Signature));
+    for value in [
+        format!("Bearer {forged}"),
+        format!("Bearer {other}"),
+        format!("DPoP {good}"),
+        format!("Bearer {good}x"),
+        format!("Bearer {}", &good[1..]),
+        good.clone(),
+        String::new(),
+    ] {
+        assert_eq!(known(&value), None, "{value}");
+    }
+    let good = format!("Bearer {good}");
+    assert_eq!(jwt.known(&credentials(&[("authorization", &*good); 2])), None, "two of them");
 }
 
 #[test]

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_lite::future::block_on;
-use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::OwnedHead;
 
@@ -67,7 +66,7 @@ impl Fields for Headers {
 fn credentials(fields: &[(&'static str, &str)]) -> Credentials {
     let fields = Headers(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect());
     let head = OwnedHead::new("POST", "/mcp", fields);
-    Credentials::new(head, Some("https://mcp.example.com".into()), Instant::from_millis(0))
+    Credentials::new(head, Some("https://mcp.example.com".into()))
 }
 
 fn verify(jwt: &Jwt, token: &str, now: Moment) -> Result<Arc<Verified>, Refusal> {
@@ -75,6 +74,10 @@ fn verify(jwt: &Jwt, token: &str, now: Moment) -> Result<Arc<Verified>, Refusal>
 }
 
 impl Moment {
+    fn now() -> Self {
+        Self::of(&credentials(&[]))
+    }
+
     fn plus(self, seconds: u64) -> Self {
         let instant = self.instant + Duration::from_secs(seconds);
         Self { unix: self.unix + seconds, instant }
