@@ -1,5 +1,6 @@
 # Sourced: installs the authorization servers, once for each lock file, and starts them until the script ends.
-# `issuer[NAME]` is the issuer of one, `person` the command of a person who signs in, `events` what the servers report.
+# `issuer[NAME]` is the issuer of one, `person` the command of a person who signs in, `events` what the servers report,
+# `authorization_process` the process of them all.
 # AUTHORIZATION_DIR is where all of it goes (target/authorization).
 . "$(dirname "${BASH_SOURCE[0]}")/../node/environment.sh"
 
@@ -18,6 +19,7 @@ events=$servers/events.jsonl
 : >"$events"
 # They end with their input, which this script holds open.
 exec {authorization_servers}> >(exec "$node" "$AUTHORIZATION_DIR/servers.mjs" "$servers" >"$servers/issuers" 2>"$servers/stderr")
+authorization_process=$!
 for _ in $(seq 300); do
     [ ! -s "$servers/issuers" ] || break
     sleep 0.1
