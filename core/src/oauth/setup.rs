@@ -7,13 +7,16 @@ use super::signer::Signer;
 use super::url::UrlRules;
 
 /// The server's URL, and the client's way to get tokens for it. It borrows from the caller, and is
-/// `const` where its parts are.
+/// `const` where its parts are; `&SETUP` then is `'static`. A `static` must be `Sync`, which keys
+/// need not be: a secure element behind a `RefCell` is a [`Signer`]. Where several threads share
+/// settings, each makes a `Setup` of them for its calls.
 ///
 /// ```
 /// # use mcp_sansio::oauth::{Policy, Setup};
 /// const SETUP: Setup<'_> = Setup::new("https://mcp.example.com/mcp", "Panel")
 ///     .scope("files:read")
 ///     .policy(Policy::new());
+/// let setup: &'static Setup<'static> = &SETUP;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Setup<'s> {

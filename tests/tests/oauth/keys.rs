@@ -1,9 +1,11 @@
 //! Keys: assertions of the client, and tokens that are bound to a key.
 
+use std::cell::RefCell;
+
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::oauth::{
-    Attempts, Ed25519, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, Signer, Step,
-    UnixTime, decode_base64url,
+    Attempts, Ed25519, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, SignError,
+    Signer, Step, UnixTime, decode_base64url,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -248,6 +250,43 @@ fn auth_114_a_nonce_is_checked_before_it_is_used() {
         program.world.answer_next(ENDPOINT, refused);
         assert_eq!(program.request(), Ok(401), "{nonce}");
     }
+}
+
+/// A key in a secure element, which is no `Sync`, and answers as often as it says.
+struct Element {
+    key: Es256<'static>,
+    answers: RefCell<u32>,
+}
+
+impl Signer for Element {
+    fn alg(&self) -> &str {
+        self.key.alg()
+    }
+
+    fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
+        let mut answers = self.answers.borrow_mut();
+        *answers = answers.checked_sub(1).ok_or(SignError::Unavailable)?;
+        self.key.sign(message, out)
+    }
+
+    fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
+        self.key.jwk(put);
+    }
+}
+
+#[test]
+fn a_secure_element_that_does_not_answer_is_named() {
+    let key = Element { key: Es256::from_bytes(&[7; 32]).unwrap(), answers: RefCell::new(0) };
+    let mut program = bound(&key);
+    let failed = program.request().unwrap_err();
+    assert!(failed.starts_with("the key did not sign the request"), "{failed}");
+    assert_eq!(token_requests(&program.world).len(), 0);
+    // For the token, then for the proof at the resource, too.
+    key.answers.replace(1);
+    let failed = program.request().unwrap_err();
+    assert_eq!(failed, "the key did not sign the proof of possession");
+    key.answers.replace(1);
+    assert_eq!(program.request(), Ok(200));
 }
 
 #[test]
