@@ -92,11 +92,9 @@ impl AddressKind {
 pub(super) fn ipv4(host: &str) -> Option<Option<Ipv4Addr>> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let last = split(host, '.').next_back().unwrap_or_default();
-    let (digits, radix) = digits(last);
-    let is_number = digits.bytes().all(|byte| match radix {
-        16 => byte.is_ascii_hexdigit(),
-        _ => byte.is_ascii_digit(),
-    });
+    let (mut digits, radix) = digits(last);
+    // 8 and 9 do not make a name of an octal number, but no address either.
+    let is_number = digits.all(|digit| digit.is_some_and(|digit| digit < radix.max(10)));
     (!last.is_empty() && is_number).then(|| parts(host))
 }
 
@@ -116,23 +114,28 @@ fn parts(host: &str) -> Option<Ipv4Addr> {
 }
 
 fn number(part: &str) -> Option<u32> {
-    let (digits, radix) = digits(part);
-    if digits.is_empty() && radix == 16 {
-        return Some(0);
-    }
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    u32::from_str_radix(digits, radix).ok()
+    let (mut digits, radix) = digits(part);
+    let value = digits.try_fold(0u32, |value, digit| {
+        let digit = digit.filter(|digit| *digit < radix)?;
+        value.checked_mul(radix)?.checked_add(digit)
+    });
+    value.filter(|_| !part.is_empty())
 }
 
-/// Returns the digits of a number, and their radix.
-fn digits(part: &str) -> (&str, u32) {
-    match part.as_bytes() {
-        [b'0', b'x' | b'X', ..] => (part.get(2..).unwrap_or_default(), 16),
-        [b'0', _, ..] => (part.get(1..).unwrap_or_default(), 8),
-        _ => (part, 10),
-    }
+/// Returns the digits of a number, `None` for what is none, and their radix. The function of the
+/// standard library can panic where the radix is no constant.
+fn digits(part: &str) -> (impl Iterator<Item = Option<u32>>, u32) {
+    let (digits, radix) = match part.as_bytes() {
+        [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
+        [b'0', digits @ ..] if !digits.is_empty() => (digits, 8),
+        digits => (digits, 10),
+    };
+    let value = |byte: &u8| match byte {
+        b'0'..=b'9' => Some(u32::from(byte - b'0')),
+        b'a'..=b'f' | b'A'..=b'F' => Some(u32::from((byte | 0x20) - b'a') + 10),
+        _ => None,
+    };
+    (digits.iter().map(value), radix)
 }
 
 #[cfg(test)]

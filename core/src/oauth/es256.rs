@@ -172,6 +172,22 @@ mod tests {
     }
 
     #[test]
+    fn a_signature_is_that_of_rfc_6979() {
+        // A.2.5, P-256 with SHA-256.
+        let (mut number, mut expected, mut out) = ([0; 32], [0; 64], [0; 64]);
+        decode_base64url("ya-p2EW6dRZrXCFXZ7HWk05Qw9s26JsSe4piKxIPZyE", &mut number).unwrap();
+        decode_base64url(
+            "79SLKqy2qP0RQN2c1F6B1p0sh3tWqvmRw00OqE6vNxb\
+             3yxyULWV8QdQ2x6G24p9l8-kA27mv9AZNxKsvhDrNqA",
+            &mut expected,
+        )
+        .unwrap();
+        let key = Es256::from_bytes(&number).unwrap();
+        assert_eq!(key.sign(&[b"sam", b"", b"ple"], &mut out), Ok(64));
+        assert_eq!(out, expected);
+    }
+
+    #[test]
     fn keys_are_read_from_pkcs8() {
         // openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256
         let key = Es256::from_pkcs8_pem(PEM).unwrap();
