@@ -155,6 +155,7 @@ impl Reason {
             Self::NoResourceMetadata => {
                 "check the URL, or use it without a login, or set a token by hand"
             }
+            Self::OtherResource => "check the URL of the server",
             Self::IssuerNotAllowed => "allow its issuer in the policy",
             Self::OtherIssuer => {
                 "register the client at the authorization server, and configure it"

@@ -342,3 +342,33 @@ fn a_server_is_not_unresponsive_while_a_person_logs_in() {
     assert_eq!(played.result.unwrap(), "called");
     assert!(matches!(played.end, Ok(ConnectionEnd::Closed)), "{:?}", played.end);
 }
+
+#[test]
+fn auth_102_a_list_that_the_transport_reads_again_may_want_another_token() {
+    let answer = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        ("tools/call", Some("Bearer old")) => {
+            Response::error(seen, 400, &json!({"code": -32020, "message": "other fields"}))
+        }
+        ("tools/list", Some("Bearer old")) => unauthorized(),
+        _ => modern(seen),
+    };
+    let played = play_with(
+        Connector::new(&MODERN),
+        |http| http.bearer("old").authorize(async |_| Some("new".to_owned())),
+        64,
+        answer,
+        async |client| call(&client, "a", &json!({})).await,
+    );
+    assert_eq!(played.result.unwrap(), "called");
+    let tokens: Vec<_> =
+        played.seen.iter().map(|seen| (seen.message(), seen.field("authorization"))).collect();
+    let (old, new) = (Some("Bearer old"), Some("Bearer new"));
+    let expected = [
+        ("server/discover", old),
+        ("tools/call", old),
+        ("tools/list", old),
+        ("tools/list", new),
+        ("tools/call", new),
+    ];
+    assert_eq!(tokens, expected);
+}

@@ -1,16 +1,17 @@
 //! Responses: one message, or an event stream and the streams that resume it.
 
 use std::io;
+use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
-use mcp_sansio::http::client::{Exchange, NextStep, ResponseKind};
+use mcp_sansio::http::client::{Exchange, NextStep, OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
 use super::authorize::{Refused, Tried};
 use super::inbox::Failure;
-use super::transport_state::{Diagnostic, Put, State, TransportState};
+use super::transport_state::{Diagnostic, Put, State, TransportState, within};
 use super::wire::Wire;
 use crate::asynchronous::timer::Timer;
 use crate::client::HttpError;
@@ -157,6 +158,70 @@ pub(super) async fn ask(
         if !shared.reauthorize(&refused, &mut tried, id).await? {
             return Err(refused.into());
         }
+    }
+}
+
+/// Sends a message of the transport itself, also again if there are other credentials. Returns what
+/// the server responds, with [`Got`] if that is a message. `id` is that of the call that waits for
+/// it, `limit` the maximum time of sending, and that of reading.
+pub(super) async fn ask_with(
+    shared: &TransportState,
+    post: &OutgoingMessage<'_>,
+    message: &[u8],
+    id: Option<&str>,
+    limit: Duration,
+) -> Result<(ResponseKind, Option<Got>), HttpError> {
+    let mut tried = Tried::default();
+    loop {
+        let target = shared.with(|state| state.target.clone());
+        let credentials = shared.credentials("POST", &target, id).await?;
+        let (mut exchange, head) = shared.with(|state| {
+            let exchange = state.session.begin_post(post);
+            let length = BodyLength::Known(message.len() as u64);
+            let head = shared.head("POST", &target, length, &credentials, &mut |put| {
+                state.session.post_fields(post, None, put).is_ok()
+            });
+            (exchange, head)
+        });
+        let head = head?;
+        let answered = async {
+            let mut wire = shared.send("POST", &head, message).await?;
+            let response = wire.head(|head| {
+                shared.observed(head);
+                let kind =
+                    shared.with(|state| state.session.classify_response(&mut exchange, head));
+                (kind, Refused::of(head, &credentials))
+            });
+            let response = response.await?;
+            Ok::<_, HttpError>((wire, response))
+        };
+        let (wire, (kind, refused)) = within(limit, answered).await?;
+        let got = match kind {
+            ResponseKind::Message => {
+                Some(within(limit, read(shared, wire, &mut exchange, To::Us)).await?)
+            }
+            ResponseKind::EventStream => {
+                Some(within(limit, follow(shared, wire, &mut exchange, To::Us)).await?)
+            }
+            _ => {
+                shared.drain(wire).await;
+                None
+            }
+        };
+        if let Some(refused) = refused {
+            if shared.reauthorize(&refused, &mut tried, id).await? {
+                continue;
+            }
+            return Err(refused.into());
+        }
+        let got = match got {
+            Some(Got { wire: Some(wire), is_over, message }) => {
+                shared.drain(wire).await;
+                Some(Got { wire: None, is_over, message })
+            }
+            got => got,
+        };
+        return Ok((kind, got));
     }
 }
 

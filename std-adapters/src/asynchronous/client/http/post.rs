@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post, ResponseKind};
+use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post, ResponseKind, UrlError};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::{OwnedJson, RawJson};
 
-use super::authorize::{self, Credentials, Refused};
+use super::authorize::{self, Refused};
 use super::exchange::{Got, To, follow, read, unusable};
 use super::inbox::Failure;
 use super::jobs::Job;
 use super::transport_state::{Diagnostic, TransportState, within};
-use super::wire::Wire;
 use super::{listen, reconnect, tools};
 use crate::client::HttpError;
 
@@ -79,50 +78,15 @@ async fn attempt(
         });
         Ok::<_, HttpError>((exchange, head?, state.generation, state.older.is_some()))
     })?;
-    exchange_messages(
-        shared,
-        post,
-        message,
-        &mut exchange,
-        &head,
-        &credentials,
-        generation,
-        is_older,
-        tried,
-    )
-    .await
-}
-
-/// Keeps the messages that open another session.
-fn remember(opening: &mut [Option<Post>; 2], sent: &Post, post: &OutgoingMessage<'_>) {
-    if post.has_method("initialize") {
-        *opening = [Some(sent.clone()), None];
-    } else if post.has_method("notifications/initialized") {
-        opening[1] = Some(sent.clone());
-    }
-}
-
-#[allow(clippy::too_many_arguments)] // what one attempt is about
-async fn exchange_messages(
-    shared: &TransportState,
-    post: &OutgoingMessage<'_>,
-    message: &[u8],
-    exchange: &mut Exchange,
-    head: &[u8],
-    credentials: &Credentials,
-    generation: u32,
-    is_older: bool,
-    tried: &mut Tried,
-) -> Result<Next, HttpError> {
     // The client enforces the time limits of its requests, and drops them.
     let read_timeout = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
     let sent = async {
-        let mut wire = shared.send("POST", head, message).await?;
+        let mut wire = shared.send("POST", &head, message).await?;
         let head = wire.head(|head| {
             shared.observed(head);
-            let reply = shared.with(|state| state.session.classify_response(exchange, head));
+            let reply = shared.with(|state| state.session.classify_response(&mut exchange, head));
             let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
-            let unauthorized = Refused::of(head, credentials);
+            let unauthorized = Refused::of(head, &credentials);
             let location =
                 if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
             (head.status, reply, unauthorized, location)
@@ -144,11 +108,11 @@ async fn exchange_messages(
     };
     match reply {
         ResponseKind::Message => {
-            let got = within(read_timeout, read(shared, wire, exchange, to)).await?;
+            let got = within(read_timeout, read(shared, wire, &mut exchange, to)).await?;
             finish(shared, post, got).await
         }
         ResponseKind::EventStream => {
-            let got = within(read_timeout, follow(shared, wire, exchange, to)).await?;
+            let got = within(read_timeout, follow(shared, wire, &mut exchange, to)).await?;
             finish(shared, post, got).await
         }
         ResponseKind::Accepted => {
@@ -158,7 +122,7 @@ async fn exchange_messages(
             }
             shared.drain(wire).await;
             if post.id().is_some() {
-                unusable(shared, exchange, "request accepted (HTTP 202) without a response");
+                unusable(shared, &exchange, "request accepted (HTTP 202) without a response");
             }
             Ok(Next::Done)
         }
@@ -179,11 +143,27 @@ async fn exchange_messages(
             }
         }
         ResponseKind::ErrorStatus(status) => {
-            let body = within(read_timeout, wire.body(MAX_ERROR)).await?;
-            refused(shared, post, exchange, wire, body, status, &location, tried).await
+            let (body, is_cut) = within(read_timeout, wire.body(MAX_ERROR)).await?;
+            if !is_cut {
+                shared.release(wire);
+            }
+            if !location.is_empty() && tried.redirects < MAX_REDIRECTS {
+                tried.redirects += 1;
+                return redirect(shared, &location);
+            }
+            rejected(shared, post, &exchange, status, &body, tried).await
         }
         ResponseKind::Invalid(reason) => Err(HttpError::Invalid(reason.to_owned())),
         _ => Err(HttpError::Status(status)),
+    }
+}
+
+/// Keeps the messages that open another session.
+fn remember(opening: &mut [Option<Post>; 2], sent: &Post, post: &OutgoingMessage<'_>) {
+    if post.has_method("initialize") {
+        *opening = [Some(sent.clone()), None];
+    } else if post.has_method("notifications/initialized") {
+        opening[1] = Some(sent.clone());
     }
 }
 
@@ -212,39 +192,32 @@ async fn reauthorize(
     Err(refused.into())
 }
 
-#[allow(clippy::too_many_arguments)] // the request and its response
-async fn refused(
+/// Takes another path of the same origin from now on.
+fn redirect(shared: &TransportState, location: &str) -> Result<Next, HttpError> {
+    let moved = shared.with(|state| {
+        let target =
+            shared.origin().resolve(&state.target, location).map(|target| target.to_string())?;
+        state.target.clone_from(&target);
+        Ok::<_, UrlError>(target)
+    });
+    match moved {
+        Ok(target) => {
+            shared.report(Diagnostic::Redirected(&target));
+            Ok(Next::Again)
+        }
+        Err(error) => Err(HttpError::Invalid(format!("redirected to `{location}`: {error}"))),
+    }
+}
+
+async fn rejected(
     shared: &TransportState,
     post: &OutgoingMessage<'_>,
     exchange: &Exchange,
-    wire: Wire,
-    (body, is_cut): (Vec<u8>, bool),
     status: u16,
-    location: &str,
+    body: &[u8],
     tried: &mut Tried,
 ) -> Result<Next, HttpError> {
-    if !is_cut {
-        shared.release(wire);
-    }
-    if !location.is_empty() && tried.redirects < MAX_REDIRECTS {
-        tried.redirects += 1;
-        let moved = shared.with(|state| {
-            let target = shared
-                .origin()
-                .resolve(&state.target, location)
-                .map(|target| target.to_string())?;
-            state.target.clone_from(&target);
-            Ok::<_, mcp_sansio::http::client::UrlError>(target)
-        });
-        return match moved {
-            Ok(target) => {
-                shared.report(Diagnostic::Redirected(&target));
-                Ok(Next::Again)
-            }
-            Err(error) => Err(HttpError::Invalid(format!("redirected to `{location}`: {error}"))),
-        };
-    }
-    let error = shared.with(|state| state.session.json_rpc_error(&body));
+    let error = shared.with(|state| state.session.json_rpc_error(body));
     let code = error.and_then(|error| error.get("code").and_then(RawJson::as_i64));
     if shared.with(|state| {
         state.older.is_none() && state.session.may_support_http_sse(exchange, status, error)

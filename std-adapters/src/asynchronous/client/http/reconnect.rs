@@ -5,12 +5,10 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_sansio::http::client::{Post, ResponseKind};
-use mcp_sansio::http::codec::BodyLength;
 
-use super::authorize::{Refused, Tried};
-use super::exchange::{To, follow, read};
+use super::exchange::ask_with;
 use super::jobs::Job;
-use super::transport_state::{Diagnostic, State, TransportState, within};
+use super::transport_state::{Diagnostic, State, TransportState};
 use crate::client::HttpError;
 
 /// Opens another session, unless that was done since the session of this generation. `id` is that
@@ -97,54 +95,9 @@ async fn exchange(
     sent: &Post,
     id: Option<&str>,
 ) -> Result<bool, HttpError> {
-    let (post, message) = (sent.message(), sent.body());
     let limit = shared.http.accept_timeout;
-    let mut tried = Tried::default();
-    loop {
-        let target = shared.with(|state| state.target.clone());
-        let credentials = shared.credentials("POST", &target, id).await?;
-        let (mut exchange, head) = shared.with(|state| {
-            let exchange = state.session.begin_post(&post);
-            let length = BodyLength::Known(message.len() as u64);
-            let head = shared.head("POST", &target, length, &credentials, &mut |put| {
-                state.session.post_fields(&post, None, put).is_ok()
-            });
-            (exchange, head)
-        });
-        let head = head?;
-        let answered = async {
-            let mut wire = shared.send("POST", &head, message).await?;
-            let response = wire.head(|head| {
-                shared.observed(head);
-                let kind =
-                    shared.with(|state| state.session.classify_response(&mut exchange, head));
-                (kind, Refused::of(head, &credentials))
-            });
-            let response = response.await?;
-            Ok::<_, HttpError>((wire, response))
-        };
-        let (wire, (kind, refused)) = within(limit, answered).await?;
-        let got = match kind {
-            ResponseKind::Message => {
-                within(limit, read(shared, wire, &mut exchange, To::Us)).await?
-            }
-            ResponseKind::EventStream => {
-                within(limit, follow(shared, wire, &mut exchange, To::Us)).await?
-            }
-            kind => {
-                shared.drain(wire).await;
-                let Some(refused) = refused else { return Ok(kind == ResponseKind::Accepted) };
-                if shared.reauthorize(&refused, &mut tried, id).await? {
-                    continue;
-                }
-                return Err(refused.into());
-            }
-        };
-        if let Some(wire) = got.wire {
-            shared.drain(wire).await;
-        }
-        return Ok(got.is_over);
-    }
+    let (kind, got) = ask_with(shared, &sent.message(), sent.body(), id, limit).await?;
+    Ok(got.map_or(kind == ResponseKind::Accepted, |got| got.is_over))
 }
 
 fn ended() -> HttpError {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use mcp_sansio::http::client::{OutgoingMessage, ResponseKind};
-use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::http::client::OutgoingMessage;
 use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson};
 
-use super::exchange::{To, follow, read};
+use super::exchange::{Got, ask_with};
 use super::transport_state::{Diagnostic, TransportState};
 use crate::client::{Cursors, MAX_LIST};
 
@@ -102,7 +102,12 @@ pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>)
         let request = format!(
             r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
         );
-        let Some(response) = ask(shared, request.as_bytes()).await else { return false };
+        let Some(post) = OutgoingMessage::parse(request.as_bytes()) else { return false };
+        // The time limit is that of the call.
+        let asked = ask_with(shared, &post, request.as_bytes(), call.id(), Duration::MAX).await;
+        let Ok((_, Some(Got { is_over: true, message: response, .. }))) = asked else {
+            return false;
+        };
         let sanitized = shared.with(|state| state.tools.take(&response));
         sanitized
             .dropped
@@ -125,35 +130,6 @@ pub(super) async fn refresh(shared: &TransportState, call: &OutgoingMessage<'_>)
         }
     }
     false
-}
-
-/// Sends a request of the transport itself. Returns the response.
-async fn ask(shared: &TransportState, message: &[u8]) -> Option<Vec<u8>> {
-    let post = OutgoingMessage::parse(message)?;
-    let target = shared.with(|state| state.target.clone());
-    let credentials = shared.credentials("POST", &target, None).await.ok()?;
-    let (mut exchange, head) = shared.with(|state| {
-        let exchange = state.session.begin_post(&post);
-        let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head("POST", &target, length, &credentials, &mut |put| {
-            state.session.post_fields(&post, None, put).is_ok()
-        });
-        (exchange, head)
-    });
-    let mut wire = shared.send("POST", &head.ok()?, message).await.ok()?;
-    let got = match wire
-        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
-        .await
-        .ok()?
-    {
-        ResponseKind::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
-        ResponseKind::EventStream => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
-        _ => return None,
-    };
-    if let Some(wire) = got.wire {
-        shared.drain(wire).await;
-    }
-    got.is_over.then_some(got.message)
 }
 
 /// Maximum number of tools with annotations. Calls of others are sent without mirrored fields.
