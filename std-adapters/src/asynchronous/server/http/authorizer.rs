@@ -180,6 +180,7 @@ impl Credentials {
     }
 
     /// As [`now`](Self::now), on the clock of this machine.
+    #[cfg(feature = "jwt")]
     pub(super) const fn at(&self) -> time::Instant {
         self.at
     }
