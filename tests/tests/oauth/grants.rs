@@ -4,14 +4,10 @@ use mcp_sansio::oauth::{Grant, IdentityProvider, RegisteredClient, Setup, TokenE
 use serde_json::json;
 
 use super::program::Program;
-use super::world::{Answer, Asked, ENDPOINT, ISSUER, client_of, id_jag};
+use super::world::{Answer, ENDPOINT, ISSUER, client_of, id_jag};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 const SECRET: RegisteredClient<'_> = RegisteredClient::new("service").secret("service-secret");
-
-fn token_requests<'p>(program: &'p Program<'_>) -> Vec<&'p Asked> {
-    program.world.asked.iter().filter(|asked| asked.url.ends_with("/token")).collect()
-}
 
 #[test]
 fn auth_115_auth_116_auth_119_auth_120_a_client_gets_a_token_for_itself() {
@@ -42,7 +38,7 @@ keep
 ready
 mcp 200"
         );
-        let asked = token_requests(&program)[0];
+        let asked = program.world.requests("/token")[0];
         assert_eq!(client_of(asked), ("service".into(), Some("service-secret".into())));
         assert_eq!(asked.field("authorization").is_some(), is_basic, "{listed}");
         assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
@@ -118,7 +114,7 @@ keep
 ready
 mcp 200"
     );
-    let [exchange, grant] = token_requests(&program)[..] else { panic!() };
+    let [exchange, grant] = program.world.requests("/token")[..] else { panic!() };
     for (name, value) in [
         ("subject_token", "identity-secret"),
         ("subject_token_type", "urn:ietf:params:oauth:token-type:id_token"),
@@ -177,7 +173,7 @@ fn auth_130_auth_131_auth_133_a_platform_gives_the_assertion() {
         "ask assertion for https://as.test
 POST https://as.test/token urn:ietf:params:oauth:grant-type:jwt-bearer 200"
     ));
-    let asked = token_requests(&program)[0];
+    let asked = program.world.requests("/token")[0];
     assert_eq!(asked.form("assertion").as_deref(), Some("platform-secret"));
     assert_eq!(asked.form("client_id").as_deref(), Some("workload"));
     assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));

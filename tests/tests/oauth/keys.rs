@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::program::Program;
-use super::world::{Answer, Asked, ENDPOINT, ISSUER, World};
+use super::world::{Answer, ENDPOINT, ISSUER};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 
@@ -23,10 +23,6 @@ fn parts(text: &str) -> [Value; 2] {
         let mut decoded = [0; 1024];
         serde_json::from_slice(decode_base64url(part, &mut decoded).unwrap()).unwrap()
     })
-}
-
-fn token_requests(world: &World) -> Vec<&Asked> {
-    world.asked.iter().filter(|asked| asked.url.ends_with("/token")).collect()
 }
 
 #[test]
@@ -41,7 +37,7 @@ fn auth_117_auth_118_a_client_authenticates_with_a_key() {
         assert_eq!(program.request(), Ok(200));
         program.world.valid.clear();
         assert_eq!(program.request(), Ok(200));
-        let asked = token_requests(&program.world);
+        let asked = program.world.requests("/token");
         let assertions: Vec<[Value; 2]> =
             asked.iter().map(|asked| parts(&asked.form("client_assertion").unwrap())).collect();
         let [header, claims] = &assertions[0];
@@ -73,7 +69,7 @@ fn auth_39_a_client_with_a_metadata_document_authenticates_with_its_key() {
     program.world.server()["client_id_metadata_document_supported"] = true.into();
     program.world.server()["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
     assert_eq!(program.request(), Ok(200));
-    let asked = token_requests(&program.world)[0];
+    let asked = program.world.requests("/token")[0];
     let [_, claims] = parts(&asked.form("client_assertion").unwrap());
     assert_eq!(claims["sub"], "https://client.test/metadata.json");
 }
@@ -134,7 +130,7 @@ fn auth_134_auth_135_auth_136_each_request_with_a_bound_token_has_a_proof_of_its
     program.restart();
     program.world.now += 3600;
     assert_eq!(program.request(), Ok(200));
-    assert!(token_requests(&program.world)[1].field("dpop").is_some());
+    assert!(program.world.requests("/token")[1].field("dpop").is_some());
     program.setup = SETUP;
     assert_eq!(program.state.open(&SETUP).generation(), 0);
 }
@@ -153,7 +149,7 @@ fn auth_117_auth_136_a_key_for_eddsa_signs_assertions_and_proofs() {
             program.world.token_type = "DPoP";
         }
         assert_eq!(program.request(), Ok(200));
-        let asked = token_requests(&program.world)[0];
+        let asked = program.world.requests("/token")[0];
         let [header, _] = parts(&asked.form("client_assertion").unwrap());
         assert_eq!(header, json!({"typ": "JWT", "alg": "EdDSA", "kid": "k2"}));
         assert_eq!(asked.field("dpop").is_some(), has_proof);
@@ -183,7 +179,11 @@ fn auth_134_a_server_that_lists_proofs_gets_them_and_another_does_not() {
             program.world.token_type = "dpop";
         }
         assert_eq!(program.request(), Ok(200));
-        assert_eq!(token_requests(&program.world)[0].field("dpop").is_some(), has_proof, "{algs}");
+        assert_eq!(
+            program.world.requests("/token")[0].field("dpop").is_some(),
+            has_proof,
+            "{algs}"
+        );
     }
     // AUTH-82: a bound token that was not asked for.
     let mut program = Program::new(SETUP);
@@ -198,7 +198,7 @@ fn auth_137_auth_138_nonces_are_taken_at_both_ends() {
     let ask = |nonce: &str| Answer::error(400, "use_dpop_nonce").field("DPoP-Nonce", nonce);
     program.world.answer_next("https://as.test/token", ask("server-1"));
     assert_eq!(program.request(), Ok(200));
-    let asked = token_requests(&program.world);
+    let asked = program.world.requests("/token");
     assert_eq!(asked.len(), 2);
     let claims = asked.iter().map(|asked| parts(asked.field("dpop").unwrap())[1].clone());
     let nonces: Vec<Value> = claims.map(|claims| claims["nonce"].clone()).collect();
@@ -280,7 +280,7 @@ fn a_secure_element_that_does_not_answer_is_named() {
     let mut program = bound(&key);
     let failed = program.request().unwrap_err();
     assert!(failed.starts_with("the key did not sign the request"), "{failed}");
-    assert_eq!(token_requests(&program.world).len(), 0);
+    assert_eq!(program.world.requests("/token").len(), 0);
     // For the token, then for the proof at the resource, too.
     key.answers.replace(1);
     let failed = program.request().unwrap_err();

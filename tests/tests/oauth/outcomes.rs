@@ -286,35 +286,6 @@ fn auth_85_a_record_is_checked_before_it_is_taken() {
 }
 
 #[test]
-fn auth_91_auth_92_a_token_goes_to_its_server_alone() {
-    let mut program = Program::new(SETUP);
-    assert_eq!(program.request(), Ok(200));
-    for (url, is_sent) in [
-        (ENDPOINT, true),
-        ("https://mcp.test/mcp?session=1", true),
-        ("https://MCP.test:443/other", true),
-        ("https://mcp.test:8443/mcp", false),
-        ("http://mcp.test/mcp", false),
-        ("https://mcp.test.evil.test/mcp", false),
-        ("https://as.test/mcp", false),
-        ("/mcp", false),
-        ("", false),
-    ] {
-        for method in ["POST", "GET", "DELETE"] {
-            let mut count = 0;
-            let mut put = |name: &str, value: &dyn std::fmt::Display| {
-                assert_eq!(name, "authorization");
-                assert_eq!(value.to_string(), "Bearer access-secret-1");
-                count += 1;
-            };
-            let mut machine = program.state.open(&SETUP);
-            machine.fields(None, &mut |_| {}, method, url, &mut put).unwrap();
-            assert_eq!(count == 1, is_sent, "{url}");
-        }
-    }
-}
-
-#[test]
 fn auth_113_the_twelfth_request_is_the_last() {
     let mut state = AuthorizationState::new(vec![0; 4096].into_boxed_slice());
     let mut machine = state.open(&SETUP);

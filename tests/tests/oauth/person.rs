@@ -4,15 +4,10 @@ use mcp_sansio::oauth::{RegisteredClient, Setup, TokenEndpointAuth};
 use serde_json::{Value, json};
 
 use super::program::Program;
-use super::world::{Answer, Asked, ENDPOINT, ISSUER, client_of, form};
+use super::world::{Answer, ENDPOINT, ISSUER, client_of, form};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test \"1\"");
 const DOCUMENT: &str = "https://client.test/metadata.json";
-
-/// Returns the last token request.
-fn token_request<'p>(program: &'p Program<'_>) -> &'p Asked {
-    program.world.asked.iter().rfind(|asked| asked.url.ends_with("/token")).unwrap()
-}
 
 /// Returns a parameter of the last authorization request.
 fn shown(program: &Program<'_>, name: &str) -> Option<String> {
@@ -140,7 +135,7 @@ fn auth_47_the_client_authenticates_as_the_registration_says() {
             program.world.registration["client_secret"] = "s".into();
         }
         assert_eq!(program.request(), Ok(200));
-        let asked = token_request(&program);
+        let asked = *program.world.requests("/token").last().unwrap();
         let is_basic = asked.field("authorization").is_some();
         let (id, secret) = client_of(asked);
         let used = match secret {
@@ -163,7 +158,7 @@ fn auth_36_auth_48_credentials_are_encoded_before_they_are_joined() {
         let clients = [client];
         let mut program = Program::new(SETUP.clients(&clients));
         assert_eq!(program.request(), Ok(200));
-        let asked = token_request(&program);
+        let asked = *program.world.requests("/token").last().unwrap();
         assert_eq!(client_of(asked), (id.to_owned(), Some(secret.to_owned())));
         assert_eq!(asked.field("authorization").is_some(), method != Some(TokenEndpointAuth::Post));
         // Configured credentials are not kept.
@@ -229,7 +224,7 @@ fn auth_54_auth_55_auth_56_auth_58_auth_61_auth_71_an_authorization_request_has_
     // Verifier and state are new each time.
     assert_ne!(get(first, "state"), get(second, "state"));
     assert_ne!(get(first, "code_challenge"), get(second, "code_challenge"));
-    let asked = token_request(&program);
+    let asked = *program.world.requests("/token").last().unwrap();
     assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
     assert_eq!(asked.form("code_verifier").unwrap().len(), 43);
     assert!(!second.contains(&asked.form("code_verifier").unwrap()));
@@ -293,13 +288,13 @@ fn auth_72_auth_73_auth_74_auth_75_auth_76_the_issuer_of_an_answer_is_compared()
 
 #[test]
 fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown() {
-    let bends: [fn(String) -> String; 9] = [
+    let bends: [fn(&str) -> String; 9] = [
         |query| query.replace("state=", "state=x"),
         |query| query.replace("state=", "other="),
-        |query| query + "&state=x",
-        |query| query + "&code=other",
+        |query| format!("{query}&state=x"),
+        |query| format!("{query}&code=other"),
         |query| query.replace("code=", "kode="),
-        |query| query + "&error=invalid_request",
+        |query| format!("{query}&error=invalid_request"),
         |_| String::new(),
         |query| query.replace("code=code-1", "error=attack&error_description=attack") + "&iss=evil",
         |query| {
@@ -308,7 +303,7 @@ fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown()
     ];
     for bend in bends {
         let mut program = Program::new(SETUP);
-        program.bend = bend;
+        program.world.redirect = Some(Box::new(bend));
         let failure = program.request().unwrap_err();
         assert!(failure.ends_with("log in again") && !failure.contains("attack"), "{failure}");
         assert!(!program.world.asked.iter().any(|asked| asked.url.ends_with("/token")));
@@ -320,15 +315,15 @@ fn auth_61_auth_77_auth_78_an_answer_that_is_not_ours_is_dropped_and_not_shown()
 
 #[test]
 fn auth_79_a_person_who_says_no_is_told_apart() {
-    let deny: fn(String) -> String = |query| query.replace("code=code-1", "error=access_denied");
     let mut program = Program::new(SETUP);
-    program.bend = deny;
+    let deny = |query: &str| query.replace("code=code-1", "error=access_denied");
+    program.world.redirect = Some(Box::new(deny));
     assert_eq!(
         program.request().unwrap_err(),
         "access was denied: access_denied; log in again to give the permission"
     );
-    program.bend =
-        |query| query.replace("code=code-2", "error=server_error&error_description=it%0Abroke");
+    let fail = "error=server_error&error_description=it%0Abroke";
+    program.world.redirect = Some(Box::new(|query| query.replace("code=code-2", fail)));
     assert_eq!(
         program.request().unwrap_err(),
         "the authorization server refused the request: server_error: it\\nbroke"
@@ -344,9 +339,6 @@ fn auth_80_auth_82_an_answer_of_the_token_endpoint_must_be_usable() {
         (Answer::new(200, "<html>"), "unusable document: the body is no JSON object"),
         (Answer::json(200, &json!({"token_type": "Bearer"})), "unusable document"),
         (Answer::json(200, &json!({"access_token": "a"})), "unusable document"),
-        (Answer::json(200, &token("MAC")), "the token has a type that cannot be used"),
-        (Answer::json(200, &token("DPoP")), "the token has a type that cannot be used"),
-        (Answer::json(200, &token("N_A")), "the token has a type that cannot be used"),
         (
             Answer::json(200, &json!({"access_token": "a\r\nb", "token_type": "bearer"})),
             "unusable document: the member `access_token` has a wrong type or value",

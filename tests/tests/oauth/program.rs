@@ -25,8 +25,6 @@ pub(crate) struct Program<'s> {
     /// Allocations of the machine.
     pub(crate) allocations: u64,
     pub(crate) redirect: &'static str,
-    /// Changes the query with which the browser returns.
-    pub(crate) bend: fn(String) -> String,
     pub(crate) assertions: Vec<&'static str>,
     /// Answers to `AskClient`.
     pub(crate) asked_client: Option<(&'static str, Option<&'static str>)>,
@@ -52,10 +50,17 @@ impl<'s> Program<'s> {
             sent: 0,
             allocations: 0,
             redirect: REDIRECT,
-            bend: |query| query,
             assertions: Vec::new(),
             asked_client: None,
         }
+    }
+
+    /// A program that has logged in, with an empty trace.
+    pub(crate) fn logged_in(setup: Setup<'s>) -> Self {
+        let mut program = Self::new(setup);
+        assert_eq!(program.request(), Ok(200));
+        program.trace();
+        program
     }
 
     /// Starts the program again, with what is in its store.
@@ -200,7 +205,7 @@ impl<'s> Program<'s> {
             Taken::Show(url) => {
                 let scope = form(url.split_once('?').unwrap().1, "scope");
                 self.trace.push(format!("show {}", scope.as_deref().unwrap_or("-")));
-                let query = (self.bend)(self.world.agree(&url));
+                let query = self.world.agree(&url);
                 self.machine(|machine| machine.redirected(&query));
             }
             Taken::AskClient => {

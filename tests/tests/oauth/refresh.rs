@@ -8,17 +8,9 @@ use super::world::{Answer, ENDPOINT};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 
-/// A program that has logged in, with an empty trace.
-fn logged_in() -> Program<'static> {
-    let mut program = Program::new(SETUP);
-    assert_eq!(program.request(), Ok(200));
-    program.trace();
-    program
-}
-
 #[test]
 fn auth_83_auth_88_a_token_is_renewed_shortly_before_it_ends() {
-    let mut program = logged_in();
+    let mut program = Program::logged_in(SETUP);
     program.world.now += 3569;
     assert_eq!(program.request(), Ok(200));
     assert_eq!(program.trace(), "mcp 200");
@@ -46,7 +38,7 @@ mcp 200"
 
 #[test]
 fn auth_88_a_refresh_token_without_a_successor_is_kept() {
-    let mut program = logged_in();
+    let mut program = Program::logged_in(SETUP);
     program.world.gives_refresh = false;
     for _ in 0..2 {
         program.world.now += 3600;
@@ -83,7 +75,7 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
         Answer::json(200, &json!({"access_token": "a b", "token_type": "Bearer"})),
     ];
     for answer in answers {
-        let mut program = logged_in();
+        let mut program = Program::logged_in(SETUP);
         program.world.now += 3580;
         program.world.answer_next("https://as.test/token", answer.clone());
         assert_eq!(program.request(), Ok(200), "{answer:?}");
@@ -94,7 +86,7 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
         assert_eq!(program.trace(), "mcp 200", "{answer:?}");
     }
     for lost in [Lost::Network, Lost::TimedOut, Lost::TooLarge, Lost::Forbidden] {
-        let mut program = logged_in();
+        let mut program = Program::logged_in(SETUP);
         program.world.now += 3580;
         program.world.lost.push(("https://as.test/token", lost));
         assert_eq!(program.request(), Ok(200));
@@ -104,7 +96,7 @@ fn auth_90_a_renewal_that_fails_early_leaves_the_token_in_use() {
 
 #[test]
 fn auth_33_auth_100_a_401_leads_to_metadata_one_refresh_and_then_a_flow() {
-    let mut program = logged_in();
+    let mut program = Program::logged_in(SETUP);
     program.world.valid.clear();
     assert_eq!(program.request(), Ok(200));
     assert_eq!(
@@ -140,7 +132,7 @@ mcp 200"
 #[test]
 fn auth_90_a_refresh_that_is_lost_drops_no_token() {
     for failing in [Answer::new(500, ""), Answer::new(200, "x"), Answer::new(302, "")] {
-        let mut program = logged_in();
+        let mut program = Program::logged_in(SETUP);
         program.world.valid.clear();
         program.world.answer_next("https://as.test/token", failing);
         program.request().unwrap_err();
@@ -153,22 +145,6 @@ ready
 mcp 200"
         ));
     }
-}
-
-#[test]
-fn auth_89_a_token_that_another_program_renewed_is_taken() {
-    let mut program = logged_in();
-    let mut other = Program::new(SETUP);
-    other.store = program.store.clone();
-    other.restart();
-    other.world = program.world;
-    other.world.now += 3600;
-    assert_eq!(other.request(), Ok(200));
-    program.store = other.store.clone();
-    program.world = other.world;
-    // The old refresh token would be refused, and could cost the other program its own.
-    assert_eq!(program.request(), Ok(200));
-    assert_eq!(program.trace(), "lock\nready\nmcp 200");
 }
 
 #[test]
@@ -195,7 +171,7 @@ mcp 200"
 
 #[test]
 fn auth_50_invalid_client_registers_once_more() {
-    let mut program = logged_in();
+    let mut program = Program::logged_in(SETUP);
     program.world.valid.clear();
     program.world.answer_next("https://as.test/token", Answer::error(401, "invalid_client"));
     assert_eq!(program.request(), Ok(200));

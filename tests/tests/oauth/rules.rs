@@ -10,10 +10,6 @@ use super::world::{Answer, Asked, ENDPOINT, ISSUER, form, server_metadata};
 
 const SETUP: Setup<'_> = Setup::new(ENDPOINT, "Test");
 
-fn of_url<'p>(program: &'p Program<'_>, url: &str) -> Vec<&'p Asked> {
-    program.world.asked.iter().filter(|asked| asked.url == url).collect()
-}
-
 #[test]
 fn auth_01_auth_04_auth_09_auth_24_auth_40_a_client_follows_the_flow_of_the_specification() {
     let mut program = Program::new(SETUP);
@@ -38,7 +34,7 @@ mcp 200
 mcp 200
 mcp 200"
     );
-    for asked in &of_url(&program, ENDPOINT)[1..] {
+    for asked in &program.world.requests(ENDPOINT)[1..] {
         assert_eq!(asked.field("authorization"), Some("Bearer access-secret-1"));
     }
 }
@@ -49,7 +45,8 @@ fn auth_16_auth_31_metadata_is_asked_for_at_registered_places_with_the_version()
     program.world.documents.clear();
     *program.world.document("https://mcp.test/.well-known/oauth-protected-resource") =
         json!({"resource": ENDPOINT, "authorization_servers": ["https://as.test/tenant"]});
-    assert!(program.request().is_err());
+    let failure = program.request().unwrap_err();
+    assert!(failure.starts_with("the authorization server has no metadata"), "{failure}");
     let gets: Vec<&Asked> =
         program.world.asked.iter().filter(|asked| asked.method == "GET").collect();
     assert_eq!(gets.len(), 5);
@@ -98,7 +95,7 @@ fn auth_57_auth_59_auth_60_the_resource_is_that_of_the_metadata_byte_for_byte() 
         assert_eq!(program.request(), Ok(200));
         let (_, query) = program.world.shown[0].split_once('?').unwrap();
         assert_eq!(form(query, "resource").as_deref(), Some(resource));
-        let tokens = of_url(&program, "https://as.test/token");
+        let tokens = program.world.requests("https://as.test/token");
         assert_eq!(tokens.len(), 2);
         for asked in tokens {
             assert_eq!(asked.form("resource").as_deref(), Some(resource));
@@ -108,7 +105,7 @@ fn auth_57_auth_59_auth_60_the_resource_is_that_of_the_metadata_byte_for_byte() 
     let mut program = Program::new(SETUP);
     program.world.documents.clear();
     assert_eq!(program.request(), Ok(200));
-    let asked = of_url(&program, "https://mcp.test/token");
+    let asked = program.world.requests("https://mcp.test/token");
     assert_eq!(asked[0].form("resource").as_deref(), Some(ENDPOINT));
 }
 
@@ -134,7 +131,7 @@ fn auth_81_auth_52_the_verifier_of_the_page_goes_with_the_code() {
     let mut program = Program::new(SETUP);
     assert_eq!(program.request(), Ok(200));
     // The server has compared them; with another challenge it would not have given a token.
-    let asked = of_url(&program, "https://as.test/token");
+    let asked = program.world.requests("https://as.test/token");
     assert!(asked[0].form("code_verifier").is_some());
     let mut program = Program::new(SETUP);
     program.machine(|machine| machine.begin());
@@ -186,7 +183,7 @@ fn auth_97_a_client_of_its_own_gives_up_after_few_attempts() {
         program.world.answer_next(ENDPOINT, answer);
     }
     assert_eq!(program.request(), Ok(403));
-    assert!(of_url(&program, "https://as.test/token").len() <= 3);
+    assert_eq!(program.world.requests("https://as.test/token").len(), 3);
     assert!(program.world.shown.is_empty());
 }
 

@@ -96,13 +96,14 @@ fn auth_98_a_403_without_end_takes_at_most_three_pages() {
 #[test]
 fn auth_98_a_403_that_wants_another_scope_each_time_ends() {
     let mut program = program();
+    assert_eq!(program.request(), Ok(200));
     for at in 0..20 {
         let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"s{at}\"");
         let answer = Answer::new(403, "").field("www-authenticate", &challenge);
         program.world.answer_next(ENDPOINT, answer);
     }
     assert_eq!(program.request(), Ok(403));
-    assert!(program.world.shown.len() <= 3, "{:?}", scopes(&program));
+    assert_eq!(program.world.shown.len(), 3);
 }
 
 #[test]
@@ -113,7 +114,7 @@ fn auth_100_a_401_without_end_is_reported() {
         program.world.answer_next(ENDPOINT, answer);
     }
     assert_eq!(program.request(), Ok(401));
-    assert!(program.world.shown.len() <= 2);
+    assert_eq!(program.world.shown.len(), 1);
 }
 
 #[test]
@@ -121,6 +122,11 @@ fn auth_103_other_errors_are_reported() {
     for answer in [
         Answer::new(403, ""),
         Answer::new(403, "").field("www-authenticate", "Bearer error=\"invalid_token\""),
+        Answer::new(403, "").field("www-authenticate", "Bearer"),
+        Answer::new(403, "").field("www-authenticate", "Bearer error=invalid_token, scope=a"),
+        Answer::new(403, "").field("www-authenticate", "Basic error=insufficient_scope, scope=a"),
+        Answer::new(403, "")
+            .field("www-authenticate", "Bearer error=insufficient_scope, scope=\"\""),
         Answer::new(403, "").field("www-authenticate", "Bearer error=\"insufficient_scope\""),
         Answer::new(403, "")
             .field("www-authenticate", "Bearer error=\"insufficient_scope\", scope=\"a\\\"b\""),

@@ -171,6 +171,11 @@ impl World {
         self.document("https://as.test/.well-known/oauth-authorization-server")
     }
 
+    /// Returns the requests for URLs that end like this.
+    pub(crate) fn requests(&self, end: &str) -> Vec<&Asked> {
+        self.asked.iter().filter(|asked| asked.url.ends_with(end)).collect()
+    }
+
     /// Lets the next request for a URL that begins like this have another answer.
     pub(crate) fn answer_next(&mut self, url: &str, answer: Answer) {
         self.queued.push_back((url.to_owned(), answer));
