@@ -36,12 +36,14 @@ impl<'m> Client<'m> {
         }
         let flags = entries.get(Tag::ServerFlags.of(issuer)).and_then(|bits| bits.parse().ok());
         let flags = ServerFlags(flags.unwrap_or_default());
-        let is_code = matches!(setup.grant, Grant::AuthorizationCode);
+        // Both grants take it (ext-auth, enterprise-managed authorization, 5).
+        let may_be_document =
+            matches!(setup.grant, Grant::AuthorizationCode | Grant::Enterprise(_));
         let is_document = |url: &&str| {
             Url::parse(url).is_ok_and(|url| url.is_secure() && !matches!(url.path(), "" | "/"))
         };
         let id = setup.metadata_document.filter(is_document);
-        let id = id.filter(|_| is_code && flags.supports_metadata_documents());
+        let id = id.filter(|_| may_be_document && flags.supports_metadata_documents());
         id.map(|id| Self { id, secret: None, method: None, key: setup.document_key })
     }
 

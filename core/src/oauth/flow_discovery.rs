@@ -1,7 +1,5 @@
 //! Discovery: metadata of the resource and of its authorization server.
 
-use core::fmt::{self, Write as _};
-
 use super::arena::Tag;
 use super::failure::Reason;
 use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
@@ -10,7 +8,7 @@ use super::setup::{Grant, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, decode};
 use super::unix_time::UnixTime;
 use super::url::{Place, Url, resource_matches};
-use super::writer::Writer;
+use super::writer::write_to;
 use crate::http::ResponseHead;
 use crate::http::client::UrlError;
 use crate::json::{JsonStr, RawJson};
@@ -381,11 +379,6 @@ fn is_issuer(issuer: &str, rules: super::UrlRules) -> Result<()> {
         return Err(Reason::Url(UrlError::Characters));
     }
     url.check(rules).map_err(Reason::Url)
-}
-
-/// Writes a text; the writer remembers if it did not fit.
-pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {
-    let _ = write!(out, "{text}");
 }
 
 const FIRST_PLACE: (&str, Place) = (AUTHORIZATION_SERVER, Place::Inserted);

@@ -4,13 +4,12 @@ use super::arena::Tag;
 use super::base64::put_base64url;
 use super::failure::Reason;
 use super::flow_client::Client;
-use super::flow_discovery::write_to;
 use super::form::Form;
 use super::pkce::put_challenge;
 use super::redirect::{RedirectAnswer, RedirectOutcome};
 use super::scope;
 use super::state::{Authorization, Phase, Result};
-use super::writer::Writer;
+use super::writer::{Writer, write_to};
 
 impl Authorization<'_> {
     /// Writes the URL for the person, with a verifier and a state of its own.

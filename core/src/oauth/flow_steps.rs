@@ -4,14 +4,13 @@ use core::fmt::Write as _;
 
 use super::arena::{Key, Tag};
 use super::failure::{Failure, Lost, Reason};
-use super::flow_discovery::write_to;
 use super::setup::Grant;
 use super::state::{Authorization, Phase, Result};
 use super::step::{Purpose, Request, Step};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
 use super::url::Url;
-use super::writer::Writer;
+use super::writer::{Writer, write_to};
 use crate::bytes::split;
 use crate::http::ResponseHead;
 

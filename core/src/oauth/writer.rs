@@ -85,6 +85,11 @@ impl fmt::Display for Full {
 
 impl core::error::Error for Full {}
 
+/// Writes a text; the writer remembers if it did not fit.
+pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {
+    let _ = fmt::Write::write_fmt(out, format_args!("{text}"));
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;

@@ -198,7 +198,7 @@ fn auth_68_a_redirect_uri_that_is_known_is_used_again() {
 }
 
 #[test]
-fn an_answer_can_be_pasted() {
+fn auth_78_an_answer_can_be_pasted_if_it_belongs_to_the_login() {
     const URI: &str = "http://127.0.0.1:4711/a";
     let good = "state=right&code=c";
     for text in [good, &format!("{URI}?{good}"), &format!(" {URI}?{good}#\n")] {

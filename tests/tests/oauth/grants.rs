@@ -136,6 +136,20 @@ mcp 200"
 }
 
 #[test]
+fn auth_37_auth_126_a_metadata_document_is_the_id_where_an_organization_permits_it() {
+    let document = "https://client.test/metadata.json";
+    let setup = SETUP.grant(Grant::Enterprise(PROVIDER)).metadata_document(document);
+    let mut program = Program::new(setup);
+    program.assertions = vec!["identity-secret"];
+    program.world.gives_assertions = true;
+    program.world.server()["client_id_metadata_document_supported"] = true.into();
+    assert_eq!(program.request(), Ok(200));
+    let [exchange, grant] = program.world.requests("/token")[..] else { panic!() };
+    assert_eq!(client_of(exchange).0, "at-the-provider");
+    assert_eq!(client_of(grant), (document.into(), None));
+}
+
+#[test]
 fn auth_125_auth_129_an_answer_of_the_provider_must_be_usable() {
     let mut other = id_jag();
     other["issued_token_type"] = "urn:ietf:params:oauth:token-type:access_token".into();

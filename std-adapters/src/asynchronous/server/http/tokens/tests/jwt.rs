@@ -348,7 +348,7 @@ fn auth_154_a_token_that_was_checked_is_known_as_it_was_sent() {
 }
 
 #[test]
-fn auth_145_auth_156_the_response_says_what_is_wrong() {
+fn auth_11_auth_145_auth_156_the_response_says_what_is_wrong() {
     let (now, server) = (Moment::now(), server());
     let jwt = jwt(&server).scope("files:read");
     let check = |value: &str| {
@@ -364,7 +364,8 @@ fn auth_145_auth_156_the_response_says_what_is_wrong() {
     ] {
         let error = check(&value).unwrap_err();
         assert_eq!(error.status(), status, "{value}");
-        assert!(!format!("{error:?}").contains(&good));
+        let error = format!("{error:?}");
+        assert!(error.contains("files:read") && !error.contains(&good), "{error}");
     }
     let bound = token(
         Algorithm::Es256,
