@@ -13,9 +13,10 @@ use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
 };
 
-/// A request to the client: a call to a legacy client ([`Server::request`]), or an input request in
-/// a result for a modern one ([`Server::input_required`]). Made of the parameters of an elicitation
-/// or of sampling with [`From`], so that a program links only the types that it uses.
+/// A request to the client: a call to a legacy client ([`request`](super::Server::request)), or an
+/// input request in a result for a modern one ([`input_required`](super::Server::input_required)).
+/// Made of the parameters of an elicitation or of sampling with [`From`], so that a program links
+/// only the types that it uses.
 #[derive(Clone, Copy)]
 pub struct ClientRequest<'a> {
     pub(super) method: &'static str,

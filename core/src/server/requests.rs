@@ -37,7 +37,7 @@ impl Server<'_> {
     /// (except for ping), or is modern (use [`input_required`](Self::input_required)).
     /// [`SendError::Invalid`] for a form with nested fields, URL mode without a URL (in 2025-11-25
     /// also without an id), messages with a `tool_use` without `tool_result`, and an unknown method
-    /// ([`InputRequest::Other`]).
+    /// ([`InputRequest::Other`](crate::types::InputRequest::Other)).
     /// [`SendError::TooManyCalls`] if the table is full. [`SendError::Full`]: drain and call again.
     pub fn request<'a>(
         &mut self,
