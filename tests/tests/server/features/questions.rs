@@ -69,7 +69,7 @@ fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
         },
     );
     assert!(read > 0);
-    let documented = include_str!("../../../../core/src/server/requests.rs");
+    let documented = include_str!("../../../../core/src/server/client_request.rs");
     for what in [
         "/// `sampling/createMessage`. Deprecated since 2026-07-28.",
         "/// `roots/list`. Deprecated since 2026-07-28.",
