@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::arena::{Entries, Key, MAX_ISSUERS, Tag, put_entry};
 use super::state::{Authorization, Phase};
+use super::token::is_access_token;
 use super::writer::Full;
 
 /// Reason why a record cannot be used. Nothing of it has been taken.
@@ -21,8 +22,9 @@ pub enum RecordError {
 }
 
 impl Authorization<'_> {
-    /// Takes a record that was kept. Its form is checked. A program that can change it can give the
-    /// client tokens and credentials, so keep it where only its owner can write.
+    /// Takes a record that was kept. Its form is checked, and that a token can stand in a header
+    /// field. A program that can change it can give the client tokens and credentials, so keep it
+    /// where only its owner can write.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -74,7 +76,11 @@ impl Authorization<'_> {
         }
         let entries = Entries::of_record(rest);
         let is_text = |(key, text): (Key, &[u8])| {
-            key.is_valid_in_record() && core::str::from_utf8(text).is_ok()
+            key.is_valid_in_record()
+                && core::str::from_utf8(text).is_ok_and(|text| {
+                    // It goes into a header field as it is.
+                    !key.is_within(Tag::AccessToken, Tag::AccessToken) || is_access_token(text)
+                })
         };
         if !entries.is_complete() || !entries.iter().all(is_text) {
             return Err(RecordError::Damaged);

@@ -122,6 +122,11 @@ impl fmt::Debug for TokenResponse<'_> {
     }
 }
 
+/// Whether an access token can stand in a header field.
+pub(super) fn is_access_token(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// An error of a token endpoint or of a registration (RFC 6749, 5.2; RFC 7591, 3.2.2). Its
 /// `Display` output has at most 64 characters of the code and 256 of the description, and is safe
 /// for terminals.

@@ -266,6 +266,13 @@ fn auth_85_a_record_is_checked_before_it_is_taken() {
     }
     assert_eq!(load(&[&[9], &record[1..]].concat()), Err(RecordError::Version));
     assert_eq!(load(&[&record[..], &[7, 0, 0, 0]].concat()), Err(RecordError::Damaged));
+    // A token that would end its header field.
+    let at = record.windows(13).position(|part| part == b"access-secret").unwrap();
+    for byte in *b"\r\n\0 \x06\x7f" {
+        let mut changed = record.clone();
+        changed[at + 6] = byte;
+        assert_eq!(load(&changed), Err(RecordError::Damaged));
+    }
     for at in 0..record.len() {
         for flip in [0x01, 0x80, 0xff] {
             let mut changed = record.clone();
