@@ -42,8 +42,12 @@ fn document(random: &mut Random, members: &Members, required: &[&str]) -> (Strin
         if map.contains_key(&name) && !random.one_in(40) {
             continue;
         }
-        let value =
+        let mut value =
             if random.one_in(30) { random::value(random, 2) } else { fitting(random, kind) };
+        // The test of seconds has those that depend on how they are written.
+        if kind == Some(Seconds) && (value.is_f64() || value.is_string()) {
+            value = Value::Null;
+        }
         is_good &= kind.is_none_or(|kind| fits(&value, kind) && !map.contains_key(&name));
         let comma = if text.len() > 1 { "," } else { "" };
         text += comma;
