@@ -56,7 +56,7 @@ impl Home {
         err
     }
 
-    /// Whatever it has stored.
+    /// Returns the files of its store.
     fn files(&self) -> Vec<PathBuf> {
         let place = self.0.join(".local/state/mcp-inspect");
         let files = fs::read_dir(place).into_iter().flatten();

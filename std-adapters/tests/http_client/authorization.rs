@@ -123,7 +123,7 @@ fn a_call_does_not_time_out_while_a_person_logs_in_and_does_afterwards() {
         assert!(took >= Duration::from_millis(takes), "{took:?}");
         assert_eq!(matches!(called, Err(CallError::TimedOut)), is_silent, "{called:?}");
         assert_eq!(called.is_ok(), !is_silent, "{called:?}");
-        // What is left of its time after the login is what it had before.
+        // The call has as much time after the login as it had before.
         assert!(took < Duration::from_secs(5), "{took:?}");
     }
 }

@@ -102,7 +102,7 @@ fn auth_143_known_credentials_are_not_checked_again() {
     assert_eq!(site.send(&who("bob")).text(), "bob");
     assert_eq!(site.send(&who("broken")).status, 500);
     assert_eq!(knows.0.begun.load(Ordering::SeqCst), 2);
-    // What needs no credentials is refused nevertheless.
+    // A path that does not exist is refused nevertheless.
     let elsewhere = who("ada").replacen("/mcp", "/other", 1);
     assert_eq!(site.send(&elsewhere).status, 404);
     site.wait_for(2, 2);
@@ -154,7 +154,7 @@ fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
         assert_eq!(counts(), (2, 1));
         drop(never);
         assert_eq!(counts(), (2, 2));
-        // What needs no credentials does not check them.
+        // A preflight needs no credentials, so they are not checked.
         let mut preflight = server.exchange("OPTIONS", "/mcp", fields("Bearer never"));
         assert_eq!(preflight.response().await.status, 204);
         assert_eq!(counts(), (2, 2));
@@ -175,7 +175,7 @@ fn auth_149_auth_153_metadata_is_served_to_anyone_at_both_places() {
         .dpop_required();
     let options = HttpOptions::new().protected_resource(resource).authorize(Check::default());
     let site = Site::with(options);
-    // Whatever the page, and whatever the name by which the server is reached.
+    // Any page may read it, and the server may have any name.
     let from = [("Origin", "https://anywhere.example"), ("Host", "mcp.example.com")];
     for target in ["", "/mcp"].map(|path| format!("/.well-known/oauth-protected-resource{path}")) {
         let answer = site.send(&request("GET", &target, &from, ""));

@@ -33,7 +33,7 @@ const ECHO: Tool<'static> = Tool::new("echo", RawJson::from_static(r#"{"type":"o
 const ISSUER: &str = "https://auth.example";
 const AUDIENCE: &str = "https://mcp.example/mcp";
 
-/// How requests are checked.
+/// The check of requests.
 #[derive(Clone, Copy, PartialEq)]
 enum Check {
     None,
@@ -50,7 +50,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for (era, legacy) in [("legacy", true), ("modern", false)] {
         for (name, check, token) in [
             ("none", Check::None, None),
-            // What it takes to read the field.
+            // The field is read, and not checked.
             ("none-300", Check::None, Some(300)),
             ("none-800", Check::None, Some(800)),
             ("closure-300", Check::Closure, Some(300)),

@@ -23,7 +23,7 @@ impl core::fmt::Write for Out<'_> {
     }
 }
 
-/// What a step asks for, without what it lends.
+/// A step, without the texts that it lends.
 enum Asked {
     Request,
     Response,

@@ -1,4 +1,4 @@
-//! What an authorization server, a resource and a browser send.
+//! Answers of an authorization server, a resource and a browser.
 
 use std::hint::black_box;
 

@@ -98,7 +98,7 @@ pub(crate) struct World {
     pub(crate) token_type: &'static str,
     /// Whether assertions are taken, and given at the identity provider.
     pub(crate) gives_assertions: bool,
-    /// What the last assertion of the identity provider permits.
+    /// Scope of the last assertion of the identity provider.
     assertion_scope: String,
     pub(crate) expires_in: Option<u64>,
     /// Added to the query with which the browser returns.

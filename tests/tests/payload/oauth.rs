@@ -1,4 +1,4 @@
-//! What a peer sends in an authorization. The fuzz target `oauth` has the same body.
+//! Texts of a peer in an authorization. The fuzz target `oauth` has the same body.
 
 use mcp_sansio_tests::oauth::survives;
 

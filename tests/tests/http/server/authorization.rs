@@ -83,7 +83,7 @@ fn auth_143_a_request_that_is_authorized_when_it_begins_is_a_request_like_others
         assert_eq!(host.send(&with(token, &call)).status, 200);
     }
     assert_eq!(host.principals, [Some("a".to_owned()), Some("b".to_owned())]);
-    // What is refused without credentials is refused with them.
+    // Credentials do not change the other checks.
     let elsewhere = call.replacen("Host: localhost", "Host: evil.example", 1);
     assert_ne!(elsewhere, call);
     assert_eq!(host.send(&with("a", &elsewhere)).status, 403);

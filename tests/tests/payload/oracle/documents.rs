@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::random::{self, Random, rounds};
 
-/// What a member must be.
+/// The type of a member.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Text,
@@ -121,7 +121,7 @@ fn compare(
         let expected = value.is_some();
         assert_eq!(read(&text, value.as_ref()), expected, "{text}");
         good += u64::from(expected);
-        // What is no JSON is never read.
+        // Only JSON is read.
         let mut chars: Vec<char> = text.chars().collect();
         random::mutate(&mut random, &mut chars);
         let changed: String = chars.into_iter().collect();

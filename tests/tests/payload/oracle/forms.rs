@@ -85,7 +85,7 @@ fn auth_78_queries_are_read_as_the_crate_form_urlencoded_does() {
         assert!(texts.eq(expected.iter().cloned()), "{query:?}");
         for ((_, value), (_, text)) in ours.iter().zip(&expected) {
             let mut memory = [0; 64];
-            // What is not UTF-8 is shown with U+FFFD, and is no text.
+            // Bytes that are not UTF-8 are shown with U+FFFD, and are no text.
             let copied = value.copy_to(&mut memory).map(str::to_owned);
             assert!(copied.as_ref().is_none_or(|copied| copied == text), "{query:?}");
             assert_eq!(copied.is_none(), text.contains('\u{fffd}'), "{query:?}");

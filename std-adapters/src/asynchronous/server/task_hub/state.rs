@@ -1,4 +1,4 @@
-//! What the hub keeps of its tasks.
+//! The state of the hub: its tasks, their results, and the requests that wait for them.
 
 use std::mem::{replace, take};
 use std::sync::{Arc, Weak};
@@ -17,7 +17,7 @@ use super::response::{Content, OpenInput, TaskOutcome, TaskResponse};
 
 pub(super) struct State {
     pub(super) tasks: GrowingTasksState,
-    /// What is kept of each task, by [`TaskKey::index`].
+    /// An entry for each task, by [`TaskKey::index`].
     pub(super) kept: Vec<Option<Kept>>,
     /// Bytes of all results.
     pub(super) result_bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct State {
     pub(super) last_waiting: u64,
 }
 
-/// What is kept of a task.
+/// The hub's part of a task, beside that of [`GrowingTasksState`].
 pub(super) struct Kept {
     /// Where its handler runs.
     pub(super) runner: Arc<Mailbox>,

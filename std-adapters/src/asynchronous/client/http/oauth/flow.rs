@@ -53,7 +53,7 @@ impl Login {
     async fn steps(&self, is_quiet: bool, lease: &mut Option<Held>) -> io::Result<()> {
         let browser = self.oauth.browser.as_deref().filter(|_| !is_quiet);
         let browser = || browser.ok_or_else(|| io::Error::other("a person has to log in"));
-        // Why the last request has no answer.
+        // The error of the last request, if it has no answer.
         let mut lost = None;
         loop {
             match self.step(&lost)? {

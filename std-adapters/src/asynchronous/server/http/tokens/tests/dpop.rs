@@ -239,7 +239,7 @@ fn auth_142_an_old_nonce_is_replaced_with_a_response() {
     let now = Moment::now();
     let cnf = format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}}"#);
     let bound = token(Algorithm::Es256, &header(Algorithm::Es256), &claims(now, &cnf));
-    // What a response to a request has whose nonce was made so long ago.
+    // Returns the nonce of the response to a request whose own nonce is this many seconds old.
     let next = |age: u64| {
         let old = Moment { unix: now.unix - age, ..now };
         let proof = |nonce: &str, made: Moment| {
