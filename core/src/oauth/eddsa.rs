@@ -2,11 +2,10 @@
 
 use core::fmt;
 
-use ed25519_dalek::pkcs8::{DecodePrivateKey as _, Error};
 use ed25519_dalek::{SigningKey, ed25519::signature::MultipartSigner as _};
 
 use super::base64::put_base64url;
-use super::pkcs8::from_pem;
+use super::pkcs8;
 use super::signer::{KeyError, SignError, Signer};
 use super::writer::Writer;
 use crate::bytes::copy;
@@ -33,12 +32,7 @@ impl<'i> Ed25519<'i> {
     /// # Errors
     /// [`KeyError`].
     pub fn from_pkcs8_der(der: &[u8]) -> Result<Self, KeyError> {
-        let key = SigningKey::from_pkcs8_der(der).map_err(|error| match error {
-            Error::PublicKey(_) => KeyError::OtherAlgorithm,
-            Error::KeyMalformed(_) => KeyError::Value,
-            _ => KeyError::Encoding,
-        })?;
-        Ok(Self { key, id: None })
+        Ok(Self { key: pkcs8::from_der(der)?, id: None })
     }
 
     /// Reads a key in PKCS#8 as PEM: `-----BEGIN PRIVATE KEY-----`.
@@ -46,7 +40,7 @@ impl<'i> Ed25519<'i> {
     /// # Errors
     /// [`KeyError`].
     pub fn from_pkcs8_pem(pem: &str) -> Result<Self, KeyError> {
-        from_pem(pem, Self::from_pkcs8_der)
+        Ok(Self { key: pkcs8::from_pem(pem)?, id: None })
     }
 
     /// Sets the id by which the authorization server knows the key.

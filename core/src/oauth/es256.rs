@@ -5,10 +5,9 @@ use core::fmt;
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::elliptic_curve::point::AffineCoordinates as _;
-use p256::pkcs8::DecodePrivateKey as _;
 
 use super::base64::put_base64url;
-use super::pkcs8::from_pem;
+use super::pkcs8;
 use super::signer::{KeyError, SignError, Signer};
 use super::writer::Writer;
 use crate::bytes::copy;
@@ -38,13 +37,7 @@ impl<'i> Es256<'i> {
     /// # Errors
     /// [`KeyError`].
     pub fn from_pkcs8_der(der: &[u8]) -> Result<Self, KeyError> {
-        use p256::pkcs8::Error;
-        let key = SigningKey::from_pkcs8_der(der).map_err(|error| match error {
-            Error::PublicKey(_) => KeyError::OtherAlgorithm,
-            Error::KeyMalformed(_) => KeyError::Value,
-            _ => KeyError::Encoding,
-        })?;
-        Ok(Self { key, id: None })
+        Ok(Self { key: pkcs8::from_der(der)?, id: None })
     }
 
     /// Reads a key in PKCS#8 as PEM: `-----BEGIN PRIVATE KEY-----`.
@@ -52,7 +45,7 @@ impl<'i> Es256<'i> {
     /// # Errors
     /// [`KeyError`].
     pub fn from_pkcs8_pem(pem: &str) -> Result<Self, KeyError> {
-        from_pem(pem, Self::from_pkcs8_der)
+        Ok(Self { key: pkcs8::from_pem(pem)?, id: None })
     }
 
     /// Sets the id by which the authorization server knows the key.

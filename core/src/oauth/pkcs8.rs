@@ -1,15 +1,22 @@
-//! PEM around private keys in PKCS#8 (RFC 7468, 10).
+//! Private keys in PKCS#8 (RFC 5958), and PEM around them (RFC 7468, 10).
 
+use pkcs8::{DecodePrivateKey, Error};
 use zeroize::Zeroizing;
 
 use super::base64::decode_base64url;
 use super::signer::KeyError;
 
-/// Reads a key whose PEM begins with `-----BEGIN PRIVATE KEY-----`; `read` gets its DER.
-pub(super) fn from_pem<K>(
-    pem: &str,
-    read: impl FnOnce(&[u8]) -> Result<K, KeyError>,
-) -> Result<K, KeyError> {
+/// Reads a key in DER.
+pub(super) fn from_der<K: DecodePrivateKey>(der: &[u8]) -> Result<K, KeyError> {
+    K::from_pkcs8_der(der).map_err(|error| match error {
+        Error::PublicKey(_) => KeyError::OtherAlgorithm,
+        Error::KeyMalformed(_) => KeyError::Value,
+        _ => KeyError::Encoding,
+    })
+}
+
+/// Reads a key whose PEM begins with `-----BEGIN PRIVATE KEY-----`.
+pub(super) fn from_pem<K: DecodePrivateKey>(pem: &str) -> Result<K, KeyError> {
     let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
     let body = body.and_then(|body| body.strip_suffix("-----END PRIVATE KEY-----"));
     let digits = body.ok_or(KeyError::Encoding)?.bytes();
@@ -29,7 +36,7 @@ pub(super) fn from_pem<K>(
     let text = text.get(..len).and_then(|text| core::str::from_utf8(text).ok());
     let mut der = Zeroizing::new([0; MAX_PEM]);
     let der = text.and_then(|text| decode_base64url(text, &mut *der));
-    read(der.ok_or(KeyError::Encoding)?)
+    from_der(der.ok_or(KeyError::Encoding)?)
 }
 
 /// Maximum length of the Base64 text of a key; those of P-256 have 184 characters, and of the
