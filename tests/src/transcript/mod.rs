@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `# text` | a comment |
 //! | `config: OPTION` | at the top: see [`Setup`](setup::Setup) |
+//! | `config: each A B C D` | the conversation is played once with each of these revisions |
 //! | `< TEXT` | the peer sends this line |
 //! | `<\ TEXT` | the peer sends these bytes, no newline added; `\n`, `\r`, `\t`, `\\`, `\xHH` are escapes |
 //! | `> TEXT` | the next line that is sent, byte for byte |
@@ -23,7 +24,8 @@
 //! claimed. In all lines `${meta}`, `${meta CAPABILITIES}` and `${meta CAPABILITIES MEMBERS}` stand
 //! for the `_meta` member of a modern request, `${client CAPABILITIES MEMBERS}` for one that names
 //! the client, too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N
-//! times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
+//! times the text, and `${NAME}` for what `config: let NAME = TEXT` said. In a file with
+//! `config: each`, `${revision}` stands for the date of the revision and `${letter}` for its letter.
 //!
 //! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a
 //! server then, and options, actions and events are those in [`client`].
@@ -50,7 +52,7 @@ use mcp_sansio::Revision;
 pub use connection::play_through_connection;
 pub use parse::Transcript;
 
-/// Returns all transcripts, by path.
+/// Returns all conversations, by path.
 ///
 /// # Panics
 /// When a file cannot be read.
@@ -64,7 +66,7 @@ pub fn all() -> Vec<Transcript> {
         .collect()
 }
 
-/// Returns the names and texts of all transcripts of a server, by path.
+/// Returns the names and texts of all conversations with a server, by path.
 ///
 /// # Panics
 /// When a file cannot be read.
@@ -73,7 +75,7 @@ pub fn texts() -> Vec<(String, String)> {
     read().into_iter().filter(|(name, _)| !is_of_a_client(name)).collect()
 }
 
-/// Returns the names and texts of all transcripts of a client, by path.
+/// Returns the names and texts of all conversations with a client, by path.
 ///
 /// # Panics
 /// When a file cannot be read.
@@ -94,10 +96,31 @@ fn read() -> Vec<(String, String)> {
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        (path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned(), text)
+        by_revision(&path.strip_prefix(&root).unwrap_or(path).to_string_lossy(), &text)
     };
-    paths.iter().map(read).collect()
+    paths.iter().flat_map(read).collect()
 }
+
+/// Returns the names and texts of the conversations in a file: one for each revision of `config:
+/// each`, whose name ends in the letter. They have the lines of the file, for the numbers in faults.
+///
+/// # Panics
+/// When a letter is not one of a revision.
+#[must_use]
+pub fn by_revision(name: &str, text: &str) -> Vec<(String, String)> {
+    let Some(each) = text.lines().find(|line| line.starts_with(EACH)) else {
+        return vec![(name.into(), text.into())];
+    };
+    let with = |letter: &str| {
+        let revision = setup::revision(letter).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        let text = text.replacen(each, &format!("# {letter}"), 1);
+        let text = text.replace("${revision}", revision.as_str()).replace("${letter}", letter);
+        (format!("{name} ({letter})"), text)
+    };
+    each[EACH.len()..].split(' ').map(with).collect()
+}
+
+const EACH: &str = "config: each ";
 
 /// Plays a transcript in all ways; returns the lines sent, each with the revision that it was
 /// written for.
