@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 
 use super::JoinedIo;
+use crate::asynchronous::clock;
 use crate::client::{EXIT_TIMEOUT, Stderr, StderrLines, end};
 
 /// A server that is started as a child process and connected over its standard input and output,
@@ -137,7 +138,7 @@ impl AsyncWrite for ChildProcess {
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.pipes).poll_close(cx);
         if closed.is_ready() {
-            self.closed_at.get_or_insert_with(Instant::now);
+            self.closed_at.get_or_insert_with(clock::now);
         }
         closed
     }
@@ -148,7 +149,7 @@ impl Drop for ChildProcess {
         self.pipes.writer = None;
         let Some(mut child) = self.child.take() else { return };
         // The time since its input was closed counts.
-        let waited = self.closed_at.map_or(Duration::ZERO, |at| at.elapsed());
+        let waited = self.closed_at.map_or(Duration::ZERO, clock::elapsed);
         let [after_input, after_sigterm] = self.exit_timeouts;
         let timeouts = [after_input.saturating_sub(waited), after_sigterm];
         if let Ok(None) = child.try_wait() {

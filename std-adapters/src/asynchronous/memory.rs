@@ -11,7 +11,7 @@ use crate::observer::Transport;
 impl<H> App<H> {
     /// Serves one client in memory until `work` is done: for tests of an application, without a
     /// socket. The bytes are those of a real connection, 64 KiB in each direction at most. Time is
-    /// that of the computer; `blocking::Memory` has virtual time.
+    /// that of the computer, unless a test pauses tokio's; `blocking::Memory` has virtual time.
     ///
     #[cfg_attr(feature = "smol", doc = "```")]
     #[cfg_attr(not(feature = "smol"), doc = "```ignore")]

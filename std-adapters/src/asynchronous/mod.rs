@@ -87,6 +87,8 @@
 //!
 //! Timers are those of the runtime that polls a connection: tokio's in a tokio runtime, whose time
 //! must be enabled; otherwise async-io's. With the feature `tokio` alone there must be a runtime.
+//! Time limits are measured by the clock of the timers, so a test that pauses tokio's
+//! (`start_paused`) waits for none of them.
 //!
 //! # Threads
 //!
@@ -123,6 +125,7 @@
 
 mod child_process;
 pub mod client;
+mod clock;
 #[cfg(feature = "http")]
 pub mod http;
 mod io;

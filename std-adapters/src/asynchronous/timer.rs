@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use super::clock;
+
 /// A timer of tokio, if it is polled in a tokio runtime; otherwise of async-io. It takes nothing
 /// before it is polled.
 pub(super) struct Timer {
@@ -32,7 +34,7 @@ impl Timer {
 
     /// A time beyond the range of the clock never comes.
     pub(super) fn after(duration: Duration) -> Self {
-        Self { at: Instant::now().checked_add(duration), sleep: Sleep::Unset }
+        Self { at: clock::now().checked_add(duration), sleep: Sleep::Unset }
     }
 
     pub(super) fn set_at(&mut self, at: Instant) {

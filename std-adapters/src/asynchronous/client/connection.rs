@@ -14,6 +14,7 @@ use super::connector::{Connected, Limits, OnEvent};
 use super::inner::{ConnectionInner, Phase, State};
 use super::server_requests::ServerRequests;
 use super::transport::{Link as _, Transport};
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::LazyTimer;
 use crate::client::ConnectError;
@@ -135,7 +136,7 @@ impl<T: Transport> Connection<T> {
         {
             moved = true;
             let stalls_at = self.link.stalls_at(self.limits.stall_timeout);
-            if stalls_at.is_some_and(|at| at <= Instant::now()) {
+            if stalls_at.is_some_and(|at| at <= clock::now()) {
                 self.end = Some(ConnectionEnd::Unresponsive);
             }
         }
@@ -221,8 +222,8 @@ impl<T: Transport> Connection<T> {
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.server_requests.clear();
         self.link.discard();
-        let since = *self.closing_since.get_or_insert_with(Instant::now);
-        let is_over = since.elapsed() >= self.limits.close_timeout || self.link.has_ended();
+        let since = *self.closing_since.get_or_insert_with(clock::now);
+        let is_over = clock::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
         let is_closed = self.link.poll_close(&self.inner, cx);
         (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
     }
@@ -233,7 +234,7 @@ impl<T: Transport> Connection<T> {
         let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
         // A deadline that has passed waits for room, not for time.
         let deadline = deadline.and_then(|at| self.inner.real_time(at));
-        let deadline = deadline.filter(|at| *at > Instant::now());
+        let deadline = deadline.filter(|at| *at > clock::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
         [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]

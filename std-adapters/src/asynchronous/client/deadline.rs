@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::inner::ConnectionInner;
+use crate::asynchronous::clock;
 
 /// Time at which a call times out. It moves while a person logs in.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ impl Deadline {
     /// Starts a time limit. `Duration::MAX` is no limit.
     pub(super) fn after(limit: Duration, inner: &ConnectionInner) -> Self {
         let logins = inner.with(|state| state.login_time.elapsed());
-        Self { at: Instant::now().checked_add(limit), logins }
+        Self { at: clock::now().checked_add(limit), logins }
     }
 
     /// Returns what is left of the limit.
@@ -36,7 +37,7 @@ impl Deadline {
 
     pub(super) fn left_at(self, logins: &LoginTime) -> Duration {
         let end = self.end(logins);
-        end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
+        end.map_or(Duration::MAX, |end| end.saturating_duration_since(clock::now()))
     }
 
     /// Returns the time at which the limit ends; `None` while a login moves it.
@@ -51,7 +52,7 @@ impl Deadline {
 
 impl LoginTime {
     fn elapsed(&self) -> Duration {
-        self.total.saturating_add(self.since.map_or(Duration::ZERO, |since| since.elapsed()))
+        self.total.saturating_add(self.since.map_or(Duration::ZERO, clock::elapsed))
     }
 
     /// Returns whether a login has ended.
@@ -59,7 +60,7 @@ impl LoginTime {
     pub(super) fn set(&mut self, is_going_on: bool) -> bool {
         self.total = self.elapsed();
         let was_going_on = self.since.take().is_some();
-        self.since = is_going_on.then(Instant::now);
+        self.since = is_going_on.then(clock::now);
         was_going_on && !is_going_on
     }
 }

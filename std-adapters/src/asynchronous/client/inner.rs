@@ -20,6 +20,7 @@ use super::deadline::LoginTime;
 use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
+use crate::asynchronous::clock;
 use crate::client::ConnectError;
 
 #[doc(hidden)]
@@ -122,7 +123,7 @@ impl ConnectionInner {
             is_notified: false,
             wakers: Vec::new(),
         };
-        let clock = std::time::Instant::now();
+        let clock = clock::now();
         Self {
             state: Mutex::new(state),
             clock,
@@ -151,7 +152,9 @@ impl ConnectionInner {
 
     /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
-        Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
+        Instant::from_millis(
+            u64::try_from(clock::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
+        )
     }
 
     pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {

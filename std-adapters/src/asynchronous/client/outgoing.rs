@@ -9,6 +9,7 @@ use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
 use super::inner::ConnectionInner;
+use crate::asynchronous::clock;
 #[cfg(feature = "smol")]
 use crate::asynchronous::smol_streams::shut_down;
 
@@ -57,7 +58,7 @@ impl Outgoing {
         {
             match written {
                 Poll::Pending => {
-                    self.waits_since.get_or_insert_with(Instant::now);
+                    self.waits_since.get_or_insert_with(clock::now);
                     return Ok(moved);
                 }
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),

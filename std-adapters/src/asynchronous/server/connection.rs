@@ -17,6 +17,7 @@ use super::reply::IntoReply;
 use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
+use crate::asynchronous::clock;
 use crate::asynchronous::timer::LazyTimer;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
 
@@ -227,7 +228,7 @@ where
                 let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 self.ends_at = earlier(self.ends_at, timeout);
             }
-            if self.ends_at.is_some_and(|at| at <= Instant::now()) {
+            if self.ends_at.is_some_and(|at| at <= clock::now()) {
                 self.runner.end_tasks();
             }
             if self.runner.tasks.is_empty()
@@ -272,7 +273,7 @@ where
             self.shared.lock().core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
-        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= Instant::now()) {
+        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= clock::now()) {
             self.end(if self.io.input_ended {
                 ConnectionEnd::Closed
             } else {
@@ -284,7 +285,7 @@ where
         {
             return Ok(Round::Ended(end));
         }
-        if self.idle_timeout.is_some_and(|timeout| self.io.active.elapsed() >= timeout)
+        if self.idle_timeout.is_some_and(|timeout| clock::elapsed(self.io.active) >= timeout)
             && self.idle_at().is_some()
         {
             return Ok(Round::Ended(self.end.unwrap_or(ConnectionEnd::Idle)));
@@ -342,7 +343,7 @@ impl<A, T, F> Drop for Connection<A, T, F> {
 
 /// Returns the time after this limit, unless another limit has begun.
 pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
-    limit.or_else(|| Instant::now().checked_add(timeout))
+    limit.or_else(|| clock::now().checked_add(timeout))
 }
 
 /// Returns whether the error means that the client closed the connection.

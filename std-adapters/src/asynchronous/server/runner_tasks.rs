@@ -28,6 +28,7 @@ use super::task_hub::{TaskOutcome, record};
 use super::tasks::Place;
 #[cfg(feature = "store")]
 use super::tasks::Tasks;
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::Panic;
 use crate::observer::Ended;
 #[cfg(feature = "store")]
@@ -94,7 +95,7 @@ impl<K: Clone> RunningTasks<K> {
     ) {
         let after =
             request.upgrade().and_then(|request| request.task.as_ref().map(|it| it.after()));
-        if let Some(at) = after.and_then(|after| Instant::now().checked_add(after)) {
+        if let Some(at) = after.and_then(|after| clock::now().checked_add(after)) {
             self.planned.insert(place, at);
             self.later.insert((at, place), Later { server: server.clone(), request, source });
         }
@@ -103,7 +104,7 @@ impl<K: Clone> RunningTasks<K> {
     /// Returns a call whose time has come.
     fn next_due(&mut self) -> Option<Later<K>> {
         let first = self.later.first_entry()?;
-        if first.key().0 > Instant::now() {
+        if first.key().0 > clock::now() {
             return None;
         }
         self.planned.remove(&first.key().1);

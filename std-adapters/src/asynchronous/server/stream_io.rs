@@ -8,6 +8,8 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Spare;
 
+use crate::asynchronous::clock;
+
 /// A stream, and when it was used.
 pub(super) struct StreamIo<T> {
     /// `None` once it is dropped.
@@ -22,7 +24,7 @@ pub(super) struct StreamIo<T> {
 
 impl<T> StreamIo<T> {
     pub(super) fn new(stream: T) -> Self {
-        let active = Instant::now();
+        let active = clock::now();
         Self { stream: Some(stream), input_ended: false, is_flushed: true, active, bytes_since: 0 }
     }
 
@@ -34,7 +36,7 @@ impl<T> StreamIo<T> {
 
     /// Records activity.
     pub(super) fn progressed(&mut self) {
-        (self.active, self.bytes_since) = (Instant::now(), 0);
+        (self.active, self.bytes_since) = (clock::now(), 0);
     }
 
     fn moved(&mut self, bytes: usize) {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
@@ -15,6 +15,7 @@ use super::inbox::Received;
 #[cfg(feature = "oauth")]
 use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::{caught, caught_future};
 use crate::client::HttpError;
 
@@ -246,10 +247,10 @@ impl TransportState {
         id: Option<&str>,
         future: impl Future<Output = io::Result<R>>,
     ) -> io::Result<R> {
-        let began = Instant::now();
+        let began = clock::now();
         self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
         let result = within(AUTHORIZATION_LIMIT, future).await;
-        let unused = AUTHORIZATION_LIMIT.saturating_sub(began.elapsed());
+        let unused = AUTHORIZATION_LIMIT.saturating_sub(clock::elapsed(began));
         self.move_deadline(id, Received::BroughtForward, unused);
         result
     }

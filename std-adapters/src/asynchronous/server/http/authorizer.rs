@@ -14,6 +14,7 @@ use mcp_sansio::http::{RequestHead, SingleValue};
 
 use super::challenge::AuthorizationError;
 use super::shared::time_at;
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::{Panic, caught};
 use crate::asynchronous::timer::Timer;
 
@@ -90,7 +91,7 @@ pub enum Scheme {
 
 impl Credentials {
     pub(super) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
-        Self { head, origin, at: time::Instant::now(), next_nonce: OnceLock::new() }
+        Self { head, origin, at: clock::now(), next_nonce: OnceLock::new() }
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.

@@ -28,6 +28,8 @@ use super::exchange::HttpExchange;
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
+#[cfg(feature = "tasks")]
+use crate::asynchronous::clock;
 use crate::asynchronous::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
@@ -252,7 +254,7 @@ impl HttpServer {
                 let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 *ends_at = earlier(*ends_at, limit);
             }
-            if ends_at.is_some_and(|at| at <= time::Instant::now()) {
+            if ends_at.is_some_and(|at| at <= clock::now()) {
                 runner.end_tasks();
             }
             if runner.tasks.is_empty() {

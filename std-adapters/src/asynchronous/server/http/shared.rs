@@ -22,6 +22,7 @@ use super::super::reservation::ParamsReservation;
 use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::later;
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
@@ -87,7 +88,7 @@ impl Shared {
     }
 
     pub(super) fn now(&self) -> Instant {
-        time_at(time::Instant::now())
+        time_at(clock::now())
     }
 
     pub(super) fn real_time(&self, at: Instant) -> time::Instant {

@@ -12,6 +12,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 use mcp_sansio::http::site::OwnedHead;
 
+use crate::asynchronous::clock;
 use crate::asynchronous::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
@@ -117,7 +118,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         &mut self,
         mut stop: impl FnMut(&mut Context<'_>) -> bool,
     ) -> io::Result<Next<Head>> {
-        let due = later(Instant::now(), self.read_timeout);
+        let due = later(clock::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
@@ -161,7 +162,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// Reads a part of a body. Its time is limited by the site.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.poll_read_until(cx, later(Instant::now(), NEVER))
+        self.poll_read_until(cx, later(clock::now(), NEVER))
     }
 
     /// Returns 0 also when the time is due.
@@ -178,7 +179,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             }
         }
         // The timer is not polled while there is always input.
-        if due <= Instant::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
+        if due <= clock::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
     }
 
     /// Returns whether the client has gone while it waits for its response. Pipelined input is kept
@@ -280,7 +281,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// not discard output that the client has not read.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.flush().await?;
-        let due = later(Instant::now(), self.read_timeout.min(LINGER));
+        let due = later(clock::now(), self.read_timeout.min(LINGER));
         let mut is_closed = false;
         poll_fn(|cx| {
             // On the stack, not in every connection.
@@ -303,7 +304,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     Poll::Pending => return Poll::Pending,
                 }
             }
-            if due <= Instant::now() { Poll::Ready(Ok(())) } else { Poll::Pending }
+            if due <= clock::now() { Poll::Ready(Ok(())) } else { Poll::Pending }
         })
         .await
     }
@@ -311,7 +312,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
 impl Stuck {
     fn new() -> Self {
-        Self { since: Instant::now(), taken: 0 }
+        Self { since: clock::now(), taken: 0 }
     }
 
     /// Returns `None` if it has read enough in its time.

@@ -28,6 +28,7 @@ use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
+use crate::asynchronous::clock;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
@@ -61,7 +62,7 @@ impl TaskHub {
         let state = State { tasks, kept: Vec::new(), result_bytes: 0, waiting: 0, last_waiting: 0 };
         Self {
             options,
-            begun: time::Instant::now(),
+            begun: clock::now(),
             #[cfg(feature = "http")]
             owners: RandomState::new(),
             state: Mutex::new(state),
@@ -76,7 +77,7 @@ impl TaskHub {
     fn time(&self) -> TaskTime {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        TaskTime::new(Instant::from_millis(millis(self.begun.elapsed())), millis(unix))
+        TaskTime::new(Instant::from_millis(millis(clock::elapsed(self.begun))), millis(unix))
     }
 
     /// Returns the time of the next [`expire`](Self::expire).

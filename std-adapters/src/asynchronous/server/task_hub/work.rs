@@ -20,6 +20,7 @@ use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskHub};
+use crate::asynchronous::clock;
 use crate::asynchronous::panics::Panic;
 use crate::observer::is_error;
 
@@ -137,10 +138,10 @@ impl TaskWork {
         }
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let is_more = reported.is_none_or(|(done, at)| {
-            progress.done() > done && at.elapsed() >= self.progress_interval
+            progress.done() > done && clock::elapsed(at) >= self.progress_interval
         });
         if is_more {
-            *reported = Some((progress.done(), Instant::now()));
+            *reported = Some((progress.done(), clock::now()));
         }
         is_more
     }

@@ -12,6 +12,7 @@ use super::super::connector::Purpose;
 use super::super::fetch::{FetchError, Limits, Request, fetch};
 use super::login::{Login, MEMORY};
 use super::settings::key;
+use crate::asynchronous::clock;
 use crate::asynchronous::timer::Timer;
 use crate::asynchronous::unblock;
 use crate::store::{Lease, Store, StoreError};
@@ -210,7 +211,7 @@ impl Login {
         loop {
             let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
             if let Some(lease) = self.on_store(acquire).await? {
-                return Ok(Some(Held { lease: Some(lease), since: Instant::now() }));
+                return Ok(Some(Held { lease: Some(lease), since: clock::now() }));
             }
             Timer::after(POLL).await;
         }
@@ -234,10 +235,10 @@ impl Drop for Held {
 
 /// Extends the lock before a request that may take longer than what is left of it.
 async fn renew(held: &mut Option<Held>) -> io::Result<()> {
-    if let Some(mut old) = held.take_if(|held| held.since.elapsed() > LEASE - TIME_LIMIT) {
+    if let Some(mut old) = held.take_if(|held| clock::elapsed(held.since) > LEASE - TIME_LIMIT) {
         let renewed = unblock(move || {
             let is_ours = old.lease.as_ref().is_some_and(|it| it.renew(LEASE).unwrap_or(false));
-            old.since = Instant::now();
+            old.since = clock::now();
             is_ours.then_some(old)
         });
         // A refresh token that two programs send is taken for stolen.
