@@ -75,7 +75,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
     }
 }
 
-/// Runs a client against one connection of the application. Returns how the connection ended.
+/// Runs a client against one connection of the application, in virtual time. Returns how the connection ended.
 pub(crate) fn talk<A, H, F, T>(
     app: A,
     (capacity, chunk): (usize, usize),
@@ -88,8 +88,8 @@ where
 {
     let (server, end) = pipe(capacity, chunk);
     let connection = Connection::new(app, server);
-    // The streams are in memory, so no reactor is needed.
-    let (output, ended) = future::block_on(future::zip(client(Client::new(end)), connection));
+    let both = future::zip(client(Client::new(end)), connection);
+    let (output, ended) = super::virtual_time::block_on(both);
     (output, ended.unwrap())
 }
 

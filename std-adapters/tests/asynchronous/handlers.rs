@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::pipe;
 use crate::recorder::Recorder;
+use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
 
 /// Returns the argument.
@@ -354,11 +355,12 @@ fn handlers_can_log_and_detect_that_their_request_has_ended() {
         client.send(&call(1, "wait", json!({}))).await;
         let ctx = context.recv().await.unwrap();
         assert!(!ctx.is_gone());
-        let ctx = smol::unblock(move || {
+        let ctx = tokio::task::spawn_blocking(move || {
             smol::block_on(ctx.progress(&Progress::of(1))).unwrap();
             ctx
         })
-        .await;
+        .await
+        .unwrap();
         assert_eq!(client.next().await["params"]["progress"], 1);
         client.send(&cancel(1)).await;
         client.ask(&legacy(2, "ping", json!({}))).await;
@@ -407,7 +409,7 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
         // A repeated notification would arrive before this response.
         assert_eq!(two.ask(&call(2, "nobody", json!({}))).await["id"], 2);
     };
-    let (ended, ()) = smol::block_on(future::zip(
+    let (ended, ()) = virtual_time::block_on(future::zip(
         future::zip(Connection::new(&app, one), Connection::new(&app, two)),
         clients,
     ));

@@ -5,8 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
+
+use crate::virtual_time;
+
+/// Five thousand of them are the time limits of the tests.
+const STEP: Duration = Duration::from_micros(10);
 
 /// Sends `first`, and then `repeated` for ever.
 pub(crate) struct Hostile {
@@ -47,6 +53,12 @@ impl Hostile {
         }
     }
 
+    /// Counts a step. Time passes by them: a peer that never pauses leaves no other for it.
+    fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        virtual_time::pass(STEP);
+    }
+
     fn fill(&mut self, into: &mut [u8]) -> usize {
         for byte in into.iter_mut() {
             *byte = match self.at.checked_sub(self.first.len()) {
@@ -65,7 +77,7 @@ impl AsyncRead for Hostile {
         cx: &mut Context<'_>,
         into: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        self.steps.fetch_add(1, Ordering::Relaxed);
+        self.step();
         match self.kind {
             Kind::NeverPauses => {
                 let len = into.len().min(1024);
@@ -90,7 +102,7 @@ impl AsyncWrite for Hostile {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.steps.fetch_add(1, Ordering::Relaxed);
+        self.step();
         match self.kind {
             Kind::NeverReads => Poll::Pending,
             // One byte, without a pause.

@@ -5,7 +5,7 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult};
@@ -14,9 +14,11 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
 use serde_json::json;
+use tokio::time::{Instant, sleep};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::{Pipe, pipe};
+use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
 
 async fn echo(ctx: Context) -> HandlerResult {
@@ -173,7 +175,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
         client.send(&call(1, "wait", json!({}))).await;
         // Long after the last activity.
-        smol::Timer::after(Duration::from_millis(450)).await;
+        sleep(Duration::from_secs(3600)).await;
         release.send(()).await.unwrap();
         assert_eq!(client.next().await["id"], 1);
         assert_eq!(client.line().await, None, "the connection was closed");
@@ -199,7 +201,7 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
             client
         };
         let connection = async { Connection::new(&app, server).await.unwrap() };
-        let (end, _client) = future::block_on(future::zip(connection, written));
+        let (end, _client) = virtual_time::block_on(future::zip(connection, written));
         assert_eq!(end, ConnectionEnd::Idle);
     }
 }
@@ -310,7 +312,7 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
     let (server, client) = pipe(64, 64);
     let mut client = Client::new(client);
     let mut connection = Connection::new(&app, server);
-    smol::block_on(async {
+    virtual_time::block_on(async {
         // The handler waits.
         assert!(future::poll_once(&mut connection).await.is_none());
         app.broadcaster().shut_down();
@@ -368,13 +370,13 @@ impl AsyncWrite for SlowToFlush {
         mut self: Pin<&mut Self>,
         _: &mut task::Context<'_>,
     ) -> Poll<std::io::Result<()>> {
-        if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now())
-        {
+        if let Some((_, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now()) {
             self.flushes += 1;
             // At first the timer has not been polled. The second time nothing is due yet, but will
             // be at the end of this call.
-            if self.flushes == 2 && first < second {
-                std::thread::sleep(second.saturating_duration_since(Instant::now()));
+            if self.flushes == 2 {
+                let passes = second.saturating_duration_since(Instant::now());
+                virtual_time::pass(passes);
             }
         }
         Poll::Pending
@@ -411,7 +413,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
         let mut client = Client::new(client);
         let first = Instant::now();
         client.send(&call(1, "echo", json!({}))).await;
-        smol::Timer::after(Duration::from_millis(40)).await;
+        sleep(Duration::from_millis(40)).await;
         let second = Instant::now();
         client.send(&call(2, "wait", json!({}))).await;
         future::yield_now().await;
@@ -421,7 +423,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
         let margin = Duration::from_millis(20);
         from.set(Some((first + LIMIT, second + LIMIT + margin)));
         let late = async {
-            smol::Timer::after(Duration::from_secs(20)).await;
+            sleep(Duration::from_secs(20)).await;
             panic!("the second deadline is lost");
         };
         let expired = future::or(client.next(), late).await;
@@ -435,7 +437,7 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
         let _ = connection.await;
         pending().await
     };
-    future::block_on(future::or(conversation, connection));
+    virtual_time::block_on(future::or(conversation, connection));
 }
 
 #[test]
@@ -453,7 +455,7 @@ fn d4_single_bytes_do_not_keep_a_connection() {
                 client.send(request).await;
             }
             for byte in 0..2_000 {
-                smol::Timer::after(Duration::from_millis(5)).await;
+                sleep(Duration::from_millis(5)).await;
                 let is_open = match request {
                     None => client.stream.write_all(b"x").await.is_ok(),
                     Some(_) => client.stream.read(&mut [0]).await.is_ok_and(|read| read > 0),

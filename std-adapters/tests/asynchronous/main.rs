@@ -17,6 +17,8 @@ mod pipe;
 mod recorder;
 mod shutdown;
 mod sockets;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;
 
 use mcp_sansio::types::{Implementation, Resource, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};

@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
 use crate::pipe::Pipe;
+use crate::virtual_time;
 use crate::{CATALOG, CONFIG};
 
 /// Panics when it is dropped.
@@ -246,7 +247,7 @@ fn f9_a_connection_that_panics_ends_alone() {
         told.borrow_mut().push(hub.connections());
         hub.shut_down();
     };
-    let (ended, ()) = future::block_on(future::zip(serve(&app, &door), clients));
+    let (ended, ()) = virtual_time::block_on(future::zip(serve(&app, &door), clients));
     ended.unwrap();
     assert_eq!(*told.borrow(), [1]);
 }

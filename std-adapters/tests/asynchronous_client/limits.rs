@@ -115,7 +115,7 @@ fn c7_the_time_limit_applies_to_the_whole_list() {
     let server = async {
         while theirs.read(&mut [0; 4096]).await.unwrap() > 0 {
             asked.set(asked.get() + 1);
-            async_io::Timer::after(pause).await;
+            tokio::time::sleep(pause).await;
             let page = json!({"jsonrpc": "2.0", "id": asked.get(), "result": {"tools": [], "nextCursor": asked.get().to_string()}});
             if theirs.write_all(format!("{page}\n").as_bytes()).await.is_err() {
                 return;

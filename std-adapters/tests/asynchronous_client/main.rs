@@ -23,6 +23,8 @@ mod task_script;
 #[cfg(feature = "tasks")]
 mod tasks;
 mod typed;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig, ServerFeatures};

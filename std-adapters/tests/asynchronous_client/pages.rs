@@ -156,7 +156,7 @@ fn the_time_between_pages_counts_towards_no_limit() {
     let (pages, _) = list(&MODERN, answer, async |client, _| {
         let mut pages = client.pages::<Tools>(CallOptions::new().limit(limit));
         let first = pages.next().await;
-        async_io::Timer::after(limit).await;
+        tokio::time::sleep(limit).await;
         [first, pages.next().await]
     });
     assert!(pages.iter().all(|page| matches!(page, Some(Ok(_)))), "{pages:?}");

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{CallToolParams, TextResult};
 use mcp_sansio::{
@@ -11,6 +10,7 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerState, TxBuffer,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
+use tokio::time::timeout;
 
 use crate::pipe::{Pipe, pipe};
 
@@ -103,10 +103,16 @@ pub(crate) fn play_on<R, F: Future<Output = ()>>(
     (result, end.unwrap())
 }
 
-/// Fails a test that hangs.
+/// Runs in virtual time, and fails a test that hangs.
 pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
+    crate::virtual_time::block_on(async { timeout(Duration::from_secs(30), work).await })
+        .expect("the test ends in time")
+}
+
+/// Runs with sockets, processes or threads, in the time of the machine.
+pub(crate) fn run_in_real_time<R>(work: impl Future<Output = R>) -> R {
     smol::block_on(future::or(async { Some(work.await) }, async {
-        Timer::after(Duration::from_secs(30)).await;
+        async_io::Timer::after(Duration::from_secs(60)).await;
         None
     }))
     .expect("the test ends in time")

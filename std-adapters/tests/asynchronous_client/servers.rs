@@ -18,7 +18,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult};
 
 use crate::pipe::pipe;
-use crate::script::{run, text};
+use crate::script::{run, run_in_real_time, text};
 use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
 static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
@@ -124,7 +124,7 @@ fn over_tcp_from_several_threads_through_one_connection() {
     let address = listener.get_ref().local_addr().unwrap();
     let app = Arc::new(App::new(&BOTH, greet).catalog(&CATALOG));
     let serving = smol::spawn(async move { server::serve(&*app, &listener).await });
-    run(async {
+    run_in_real_time(async {
         let stream = Async::<TcpStream>::connect(address).await.unwrap();
         let (client, connection) = Connector::new(&CLIENT).on_input_request(answer).connect(stream);
         // On the global executor, which requires `Send`.
@@ -156,8 +156,10 @@ fn over_a_unix_socket() {
         visit(&client).await;
         client.close();
     };
-    let (((), end), served) =
-        run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+    let (((), end), served) = run_in_real_time(future::zip(
+        future::zip(work, connection),
+        server::Connection::new(&app, theirs),
+    ));
     assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
     assert_eq!(served.unwrap(), server::ConnectionEnd::Closed);
 }

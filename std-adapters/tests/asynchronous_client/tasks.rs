@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{ElicitResult, Implementation, TaskStatus};
 use mcp_sansio::{
@@ -14,6 +13,7 @@ use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, TaskRef,
 };
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::run;
@@ -96,7 +96,7 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
         return Err(InputRefusal::new("no"));
     }
     if question.as_raw().as_str().contains("\"task\"") {
-        Timer::after(Duration::from_millis(100)).await;
+        sleep(Duration::from_millis(100)).await;
     }
     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }
@@ -177,7 +177,7 @@ fn canc_10_tex_33_a_call_that_is_dropped_cancels_its_task() {
             let call = client.call_tool("slow", &RawJson::EMPTY);
             let call = async { Some(call.await) };
             let late = async {
-                Timer::after(Duration::from_millis(150)).await;
+                sleep(Duration::from_millis(150)).await;
                 None
             };
             assert!(future::or(call, late).await.is_none());
@@ -462,7 +462,7 @@ fn a_wait_that_is_dropped_can_be_repeated() {
         for _ in 0..3 {
             let wait = async { Some(task.wait().await) };
             let late = async {
-                Timer::after(Duration::from_millis(60)).await;
+                sleep(Duration::from_millis(60)).await;
                 None
             };
             assert!(future::or(wait, late).await.is_none());

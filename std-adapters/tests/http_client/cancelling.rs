@@ -27,7 +27,7 @@ async fn begin_and_drop(client: mcp_sansio_adapters::asynchronous::client::Clien
     let mut slow = Box::pin(call(&client, "slow", &arguments));
     for _ in 0..20 {
         assert!(poll_once(&mut slow).await.is_none());
-        async_io::Timer::after(Duration::from_millis(1)).await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     drop(slow);
     call(&client, "fast", &json!({})).await.unwrap()

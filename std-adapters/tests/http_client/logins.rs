@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::future;
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
@@ -15,6 +14,7 @@ use mcp_sansio_adapters::asynchronous::client::{
 };
 use mcp_sansio_adapters::store::MemoryStore;
 use serde_json::json;
+use tokio::time::sleep;
 
 use crate::scene::{Played, Response, Seen, call, initialized, legacy, modern, play_at};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
@@ -63,7 +63,7 @@ impl Browser for Person {
     async fn show(&self, url: String) -> io::Result<String> {
         self.pages.fetch_add(1, Ordering::Relaxed);
         let _page = Page(Arc::clone(&self.closed));
-        Timer::after(self.takes).await;
+        sleep(self.takes).await;
         let state = url.split(['?', '&']).find(|part| part.starts_with("state="));
         Ok(format!("{}&{}", self.said, state.expect("a state")))
     }
@@ -176,11 +176,11 @@ fn a_login_ends_with_the_last_call_that_waits_for_it_and_another_begins_anew() {
             let arguments = json!({});
             let one = call(&client, "a", &arguments);
             let impatient = async {
-                Timer::after(Duration::from_millis(100)).await;
+                sleep(Duration::from_millis(100)).await;
                 Err(CallError::Closed)
             };
             assert!(future::or(one, impatient).await.is_err());
-            Timer::after(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
             let counts = (watched.pages(), watched.closed.load(Ordering::Relaxed));
             (counts, call(&client, "b", &arguments).await)
         });

@@ -20,6 +20,8 @@ mod streams;
 #[cfg(feature = "tasks")]
 mod tasks;
 mod tools;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions};

@@ -67,7 +67,7 @@ fn bc_02_before_2025_11_25_any_error_means_legacy() {
         let played = play(&OLD, 64, old("/messages?id=7", status), async |client| {
             // `initialize` was 1 here.
             futures_lite::future::or(async { client.connected().await.map(|_| true) }, async {
-                async_io::Timer::after(std::time::Duration::from_millis(100)).await;
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                 Ok(false)
             })
             .await

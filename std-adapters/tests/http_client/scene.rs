@@ -4,7 +4,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::http::codec::{
     BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader,
@@ -15,6 +14,7 @@ use mcp_sansio_adapters::asynchronous::client::http::{Connect, Dial, HttpTranspo
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 use serde_json::{Value, json};
 use smol::Executor;
+use tokio::time::timeout;
 
 use crate::pipe::{Pipe, pipe};
 
@@ -364,13 +364,10 @@ pub(crate) fn play_at<R>(
     Played { result, end, seen, trace, notices, dials }
 }
 
-/// Fails a test that hangs.
+/// Runs in virtual time, and fails a test that hangs.
 pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
-    smol::block_on(future::or(async { Some(work.await) }, async {
-        Timer::after(Duration::from_secs(20)).await;
-        None
-    }))
-    .expect("the test ends in time")
+    crate::virtual_time::block_on(async { timeout(Duration::from_secs(20), work).await })
+        .expect("the test ends in time")
 }
 
 /// Calls a tool with these arguments. Returns the text of the result.

@@ -1,5 +1,7 @@
 //! Sessions that end.
 
+use std::time::Duration;
+
 use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
@@ -147,8 +149,7 @@ fn a_modern_server_has_no_session_even_if_it_sends_an_id() {
 
 #[test]
 fn b3_closing_waits_for_no_time_limit() {
-    use std::time::{Duration, Instant};
-
+    // Longer than a test may take.
     let hour = Duration::from_secs(3600);
     for config in [&LEGACY, &MODERN] {
         let played = play_with(
@@ -162,10 +163,8 @@ fn b3_closing_waits_for_no_time_limit() {
             },
             async |client| {
                 call(&client, "a", &json!({})).await.unwrap();
-                Instant::now()
             },
         );
-        let closed = played.result.elapsed();
-        assert!(closed < Duration::from_secs(1), "{closed:?}");
+        assert!(played.end.is_ok(), "{:?}", played.end);
     }
 }

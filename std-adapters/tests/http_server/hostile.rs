@@ -141,14 +141,15 @@ fn s3_a_post_whose_stream_is_not_read_times_out() {
     stream.get().takes = Takes::Nothing;
     let peer = world.connect("");
     let ping = request("POST", &target, &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    // Until the buffers of the stream are full, or it has been closed.
-    let refused = || peer.answers("503") + peer.answers("404");
+    // Until the buffers of the stream are full.
+    let refused = || peer.answers("503");
     let mut sent = 0;
     while refused() == 0 {
         sent += 1;
         peer.send(&ping);
         world.until("an answer", || peer.answers("202") + refused() == sent);
     }
+    world.until("the stream is let go", || stream.is_gone());
 }
 
 #[test]

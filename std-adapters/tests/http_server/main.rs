@@ -22,3 +22,5 @@ mod scopes;
 mod scripted;
 mod sessions;
 mod site;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;

@@ -4,18 +4,21 @@
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as Cx, Poll, Waker};
 use std::time::Duration;
 
-use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, Listener};
 use smol::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
+use tokio::time::{Sleep, sleep};
+
+use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
@@ -26,8 +29,9 @@ const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
-/// A server that runs as long as a test waits for something.
+/// A server that runs as long as a test waits for something, in virtual time.
 pub(crate) struct World {
+    runtime: Runtime,
     served: Pin<Box<dyn Future<Output = io::Result<()>>>>,
     door: Door,
     /// Number of waiting handlers, and of those that were dropped or have ended.
@@ -80,7 +84,8 @@ impl World {
         let door = Door::default();
         let listener = door.clone();
         let served = Box::pin(async move { serve(&app, listener, options).await });
-        Self { served, door, waiting, ended, gate }
+        let runtime = virtual_time::runtime();
+        Self { runtime, served, door, waiting, ended, gate }
     }
 
     /// Connects a client that sends this, and reads everything.
@@ -113,15 +118,18 @@ impl World {
 
     /// Runs the server until a condition holds.
     pub(crate) fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let mut limit = Timer::after(Duration::from_secs(20));
-        smol::block_on(poll_fn(|cx| {
-            if is_so() {
-                return Poll::Ready(());
-            }
-            assert!(Pin::new(&mut limit).poll(cx).is_pending(), "{what}");
-            assert!(self.served.as_mut().poll(cx).is_pending());
-            if is_so() { Poll::Ready(()) } else { Poll::Pending }
-        }));
+        self.runtime.block_on(async {
+            let mut limit = pin!(sleep(Duration::from_secs(20)));
+            poll_fn(|cx| {
+                if is_so() {
+                    return Poll::Ready(());
+                }
+                assert!(limit.as_mut().poll(cx).is_pending(), "{what}");
+                assert!(self.served.as_mut().poll(cx).is_pending());
+                if is_so() { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        });
     }
 
     /// Sends one request after the other on this connection, each of which gets 200. Returns the
@@ -189,7 +197,7 @@ pub(crate) enum Takes {
     /// One byte at a time, without a pause.
     Bytes,
     /// One byte at a time, with a pause after each.
-    Slowly(Duration, Option<Timer>),
+    Slowly(Duration, Option<Pin<Box<Sleep>>>),
 }
 
 impl Peer {
@@ -254,7 +262,9 @@ impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Cx<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut state = self.0.get();
         state.count();
-        std::thread::sleep(state.pause);
+        if !state.pause.is_zero() {
+            virtual_time::pass(state.pause);
+        }
         if !state.sent.is_empty() {
             let read = state.sent.len().min(buf.len());
             buf.iter_mut().zip(state.sent.drain(..read)).for_each(|(to, from)| *to = from);
@@ -288,11 +298,11 @@ impl AsyncWrite for Stream {
             Takes::Bytes => 1,
             Takes::Slowly(pause, timer) => {
                 if let Some(timer) = timer
-                    && Pin::new(timer).poll(cx).is_pending()
+                    && timer.as_mut().poll(cx).is_pending()
                 {
                     return Poll::Pending;
                 }
-                *timer = Some(Timer::after(*pause));
+                *timer = Some(Box::pin(sleep(*pause)));
                 1
             }
         };

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::future::{Future, ready};
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::future;
 use mcp_sansio_adapters::asynchronous::http::{
     Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::client::legacy;
 use super::{CATALOG, CONFIG, call, filled_in, handle, request};
@@ -103,7 +103,7 @@ where
     });
     let server = HttpServer::new(app, options).unwrap();
     let client = |token| Client { server: server.clone(), token, session: None };
-    async_io::block_on(future::or(
+    super::virtual_time::block_on(future::or(
         async {
             server.run(app).await;
         },
@@ -124,7 +124,7 @@ fn tsk_52_a_task_outlives_its_exchange_and_its_id_cannot_be_guessed() {
             ids.insert(id);
         }
         assert_eq!(ids.len(), 60);
-        Timer::after(Duration::from_millis(60)).await;
+        sleep(Duration::from_millis(60)).await;
         for id in ids {
             let ended = anna.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
             assert_eq!(ended["result"]["result"]["content"][0]["text"], "done", "{ended}");

@@ -11,6 +11,8 @@ mod session;
 #[cfg(feature = "store")]
 mod store;
 mod times;
+#[path = "../virtual_time/mod.rs"]
+mod virtual_time;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -71,7 +73,7 @@ impl Drop for Held {
 async fn handle(ctx: Context) -> HandlerResult {
     let millis = ctx.arguments()?.get("ms").and_then(RawJson::as_u64).unwrap_or(0);
     match ctx.name() {
-        "wait" => drop(async_io::Timer::after(Duration::from_millis(millis)).await),
+        "wait" => tokio::time::sleep(Duration::from_millis(millis)).await,
         "hold" => {
             HELD.fetch_add(1, Ordering::SeqCst);
             let _held = Held;
@@ -80,7 +82,7 @@ async fn handle(ctx: Context) -> HandlerResult {
         "steps" => {
             for done in 1..=3 {
                 ctx.progress(&Progress::of(done).total(3)).await?;
-                async_io::Timer::after(Duration::from_millis(millis)).await;
+                tokio::time::sleep(Duration::from_millis(millis)).await;
             }
             ctx.log(&LogMessage::new(LoggingLevel::Info, "three steps")).await?;
         }

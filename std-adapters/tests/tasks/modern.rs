@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_io::Timer;
 use futures_lite::AsyncReadExt as _;
 use mcp_sansio::tasks::TasksConfig;
 use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::client::{Client, WIDE, modern, talk};
 use super::pipe::Pipe;
@@ -20,7 +20,7 @@ async fn poll_while(client: &mut Client<Pipe>, id: &Value, status: &str) -> Valu
         if polled["result"]["status"] != status {
             return polled["result"].clone();
         }
-        Timer::after(Duration::from_millis(1)).await;
+        sleep(Duration::from_millis(1)).await;
     }
 }
 
@@ -90,7 +90,7 @@ fn a_cancelled_task_drops_its_handler() {
     talk(&app, WIDE, async |mut client| {
         let id = create(&mut client, "hold", json!({})).await;
         while HELD.load(Ordering::SeqCst) == 0 {
-            Timer::after(Duration::from_millis(1)).await;
+            sleep(Duration::from_millis(1)).await;
         }
         // The request has been answered, so that its cancellation does nothing.
         client.send(&super::client::cancel(1)).await;
@@ -99,7 +99,7 @@ fn a_cancelled_task_drops_its_handler() {
         let answer = client.ask(&request(3, "tasks/cancel", json!({"taskId": id}))).await;
         assert_eq!(answer["result"]["resultType"], "complete");
         while HELD.load(Ordering::SeqCst) > 0 {
-            Timer::after(Duration::from_millis(1)).await;
+            sleep(Duration::from_millis(1)).await;
         }
         let ended = poll_while(&mut client, &id, "working").await;
         assert_eq!(ended["status"], "cancelled");

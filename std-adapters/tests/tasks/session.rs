@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use async_io::Timer;
 use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::client::{Client, WIDE, cancel, legacy, talk};
 use super::pipe::Pipe;
@@ -92,7 +92,7 @@ fn a_task_asks_while_its_result_is_waited_for() {
                 if state["result"]["status"] != "working" {
                     break state;
                 }
-                Timer::after(Duration::from_millis(1)).await;
+                sleep(Duration::from_millis(1)).await;
             };
             assert_eq!(state["result"]["status"], "input_required");
             // The first request is given up with what it asked; the next one asks again.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_io::Timer;
 use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
 use mcp_sansio_adapters::store::{MemoryStore, Seal, Store, StoreError, TaskStore};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::client::{Client, WIDE, talk};
 use super::http::serve;
@@ -82,7 +82,7 @@ fn tasks_survive_the_process() {
         client.ask(&request(2, "tasks/cancel", json!({"taskId": ids[4]}))).await;
         for id in &ids[..3] {
             while state(&mut client, id).await["status"] == "working" {
-                Timer::after(Duration::from_millis(1)).await;
+                sleep(Duration::from_millis(1)).await;
             }
         }
         ids
@@ -123,7 +123,7 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
             let id = &created["result"]["taskId"];
             let before = store.puts.load(Ordering::SeqCst);
             while state(&mut client, id).await["status"] == "working" {
-                Timer::after(Duration::from_millis(1)).await;
+                sleep(Duration::from_millis(1)).await;
             }
             // The end is saved before it is told.
             assert!(store.puts.load(Ordering::SeqCst) > before);
@@ -141,7 +141,7 @@ fn stored_tasks_keep_their_owner() {
     serve(&app, async |client| {
         let created = client("anna").ask(&call(1, "must", json!({}))).await;
         *id.lock().unwrap() = created["result"]["taskId"].clone();
-        Timer::after(Duration::from_millis(50)).await;
+        sleep(Duration::from_millis(50)).await;
     });
     let id = id.into_inner().unwrap();
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
