@@ -280,7 +280,7 @@ fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled
 }
 
 #[test]
-fn request_state_is_returned_and_a_response_without_it_does_not_count() {
+fn mrtr_10_request_state_is_returned_and_a_response_without_it_does_not_count() {
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG).state_protector(Backwards);

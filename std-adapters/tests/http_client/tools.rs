@@ -119,30 +119,42 @@ fn hdr_36_an_argument_that_no_field_can_carry_is_refused_before_it_is_sent() {
 fn hdr_20_hdr_21_tools_with_invalid_annotations_are_left_out_and_reported() {
     for chunk in CHUNKS {
         let bad = [
-            ("empty", json!({"a": {"type": "string", "x-mcp-header": ""}})),
-            ("space", json!({"a": {"type": "string", "x-mcp-header": "a b"}})),
-            ("number", json!({"a": {"type": "number", "x-mcp-header": "A"}})),
+            (
+                "empty",
+                json!({"a": {"type": "string", "x-mcp-header": ""}}),
+                "x-mcp-header must be a token of",
+            ),
+            (
+                "space",
+                json!({"a": {"type": "string", "x-mcp-header": "a b"}}),
+                "x-mcp-header must be a token of",
+            ),
+            (
+                "number",
+                json!({"a": {"type": "number", "x-mcp-header": "A"}}),
+                "x-mcp-header is allowed only on properties of type string, integer or boolean",
+            ),
             (
                 "twice",
                 json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}),
+                "two x-mcp-header names of the schema are equal",
             ),
             (
                 "items",
                 json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}}),
+                "x-mcp-header is allowed only under `properties`",
             ),
         ];
         let mut tools = vec![tool("first", &json!({}))];
-        tools.extend(bad.iter().map(|(name, properties)| tool(name, properties)));
+        tools.extend(bad.iter().map(|(name, properties, _)| tool(name, properties)));
         tools.push(weather());
         let played =
             play(&MODERN, chunk, with_tools(tools, modern), async |client| names(&client).await);
         assert_eq!(played.result, ["first", "weather"]);
         assert_eq!(played.notices.len(), bad.len());
-        for ((name, _), notice) in bad.iter().zip(&played.notices) {
-            assert!(
-                notice.starts_with(&format!("tool `{name}` removed from the list: ")),
-                "{notice}"
-            );
+        for ((name, _, reason), notice) in bad.iter().zip(&played.notices) {
+            let expected = format!("tool `{name}` removed from the list: {reason}");
+            assert!(notice.starts_with(&expected), "{notice}");
         }
     }
 }

@@ -124,7 +124,7 @@ impl StateProtector for Plain {
 }
 
 #[test]
-fn auth_151_auth_152_request_state_is_accepted_from_its_principal_only() {
+fn auth_151_auth_152_mrtr_11_request_state_is_accepted_from_its_principal_only() {
     serve_app(
         options(),
         |app| app.catalog(&CATALOG).state_protector(Plain),

@@ -178,7 +178,7 @@ fn a_refusal_ends_the_tool_and_a_cancelled_call_is_not_made_again() {
 }
 
 #[test]
-fn the_state_of_a_modern_call_is_protected() {
+fn mrtr_10_the_state_of_a_modern_call_is_protected() {
     let mut client = Client::connect();
     let first = client.call_modern(json!({}))["result"].take();
     assert_eq!(first["inputRequests"].as_object().unwrap().len(), 2);

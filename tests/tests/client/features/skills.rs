@@ -8,7 +8,7 @@ use mcp_sansio::{
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::support::{NOW, Peer, REVISIONS, raw};
+use super::support::{CONFIG, NOW, Peer, REVISIONS, raw};
 
 const SKILL_MD: &str = "---\nname: tea\ndescription: Makes tea\n---\nBoil water.\n";
 
@@ -54,6 +54,39 @@ fn skl_03_methods_of_skills_are_sent_only_to_servers_that_declared_them() {
                 _ => refused(NotAllowed::Capability),
             };
             assert_eq!(result, expected, "{method} {revision:?}");
+        }
+    }
+}
+
+#[test]
+fn skl_03_directories_are_read_only_where_the_settings_say_so() {
+    let uri = raw(r#"{"uri":"skill://tea/SKILL.md"}"#);
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        for (settings, reads_directories) in [
+            (json!({}), false),
+            (json!({"directoryRead": false}), false),
+            (json!({"directoryRead": "true"}), false),
+            (json!({"directoryread": true}), false),
+            (json!({"directoryRead": true}), true),
+        ] {
+            let id = "io.modelcontextprotocol/skills";
+            let declared = json!({"resources": {}, "extensions": {id: settings}});
+            let mut peer = match revision {
+                Revision::V2026_07_28 => Peer::discovers(&declared),
+                _ => Peer::with(&CONFIG, revision, &declared),
+            };
+            for (method, is_declared) in [
+                ("skills/list", true),
+                ("skills/get", true),
+                ("resources/directory/read", reads_directories),
+            ] {
+                peer.does(|client, tx| {
+                    let sent = client.request(NOW, method, &uri, CallOptions::new(), tx);
+                    let refused = Err(SendError::NotAllowed(NotAllowed::Capability));
+                    let expected = if is_declared { Ok(()) } else { refused };
+                    assert_eq!(sent.map(|_| ()), expected, "{method} {settings} {revision}");
+                });
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const EVERYTHING: ClientFeatures = ClientFeatures::ROOTS_LIST_CHANGED
     .with(ClientFeatures::ELICITATION_FORM)
     .with(ClientFeatures::ELICITATION_URL);
 
-static CONFIG: ClientConfig<'static> =
+pub(crate) static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).send_client_info(false);
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
@@ -61,6 +61,16 @@ impl Peer {
             );
         }
         assert_eq!(peer.client.revision(), Some(revision));
+        peer
+    }
+
+    /// Connects by `server/discover` to a server of 2026-07-28 with these capabilities.
+    pub(crate) fn discovers(capabilities: &Value) -> Self {
+        let mut peer = Self { client: new_client::<8>(&CONFIG), ids: 0 };
+        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("connecting starts"));
+        let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "public"});
+        peer.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), |_, _, _| {});
+        assert_eq!(peer.client.revision(), Some(Revision::V2026_07_28));
         peer
     }
 

@@ -30,20 +30,28 @@ fn http_01_http_02_one_path_serves_all_revisions_in_any_chunking() {
 #[test]
 fn http_42_other_methods_are_not_allowed_and_invalid_json_is_a_parse_error() {
     let mut host = Host::new();
-    for method in ["PUT", "HEAD", "PATCH", "post", "TRACE"] {
-        let answer = host.send(&bare(method, &[]));
-        assert_eq!(
-            (answer.status, answer.field("allow")),
-            (405, Some("POST, GET, DELETE, OPTIONS")),
-            "{method}"
-        );
+    let mut heads = vec![Vec::new(), vec![("MCP-Protocol-Version", "2026-07-28".to_owned())]];
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let session = ("Mcp-Session-Id", host.open(version));
+        heads.push(vec![session, ("MCP-Protocol-Version", version.to_owned())]);
     }
-    for body in
-        ["", "{", "nonsense", "\u{7f}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x"]
-    {
-        let answer = host.send(&post(&[], body));
-        assert_eq!(answer.error(), (400, -32700), "{body:?}");
-        assert!(!answer.body.contains("\"id\""), "{answer:?}");
+    for fields in &heads {
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, &**value)).collect();
+        for method in ["PUT", "HEAD", "PATCH", "post", "TRACE"] {
+            let answer = host.send(&bare(method, &fields));
+            assert_eq!(
+                (answer.status, answer.field("allow")),
+                (405, Some("POST, GET, DELETE, OPTIONS")),
+                "{method} {fields:?}"
+            );
+        }
+        for body in
+            ["", "{", "nonsense", "\u{7f}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x"]
+        {
+            let answer = host.send(&post(&fields, body));
+            assert_eq!(answer.error(), (400, -32700), "{body:?} {fields:?}");
+            assert!(!answer.body.contains("\"id\""), "{answer:?}");
+        }
     }
     let options = host.send(&bare("OPTIONS", &[]));
     assert_eq!((options.status, options.field("allow")), (204, Some("POST, GET, DELETE, OPTIONS")));

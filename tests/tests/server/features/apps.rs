@@ -177,7 +177,7 @@ fn shows(mime_type: &str) -> Value {
 }
 
 #[test]
-fn app_07_a_server_offers_pages_to_clients_that_show_them() {
+fn app_04_app_07_a_server_offers_pages_to_clients_that_show_them() {
     static CONFIG: ServerConfig =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
             .client_extensions(&[ui::EXTENSION_ID]);
@@ -262,10 +262,17 @@ fn app_04_a_server_declares_the_extension() {
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
             .extensions(ui::SERVER_EXTENSIONS);
     CONFIG.check().unwrap();
-    let discovered = Peer::<8, 8>::sized(Revision::LATEST, &CONFIG, json!({}))
-        .say(&Peer::new(Revision::LATEST).request("server/discover", json!({})), |_, event, _| {
-            panic!("{event:?}")
-        });
-    let extensions = json!({"io.modelcontextprotocol/ui": {}});
-    assert_eq!(discovered[0]["result"]["capabilities"]["extensions"], extensions);
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut peer = Peer::<8, 8>::sized(Revision::LATEST, &CONFIG, json!({}));
+        let request = if revision.is_modern() {
+            peer.request("server/discover", json!({}))
+        } else {
+            let params = json!({"protocolVersion": revision.as_str(), "capabilities": {},
+                "clientInfo": {"name": "c", "version": "1"}});
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+        };
+        let answer = peer.say(&request, |_, _, _| {});
+        let extensions = json!({"io.modelcontextprotocol/ui": {}});
+        assert_eq!(answer[0]["result"]["capabilities"]["extensions"], extensions, "{revision}");
+    }
 }

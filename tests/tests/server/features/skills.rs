@@ -42,7 +42,11 @@ fn result(revision: Revision, method: &str, params: Value) -> Value {
 }
 
 fn code(method: &str, params: Value) -> Value {
-    peer(Revision::LATEST).ask(method, params, respond)["error"]["code"].clone()
+    code_in(Revision::LATEST, method, params)
+}
+
+fn code_in(revision: Revision, method: &str, params: Value) -> Value {
+    peer(revision).ask(method, params, respond)["error"]["code"].clone()
 }
 
 /// Returns all pages of a list.
@@ -218,7 +222,7 @@ fn skl_13_a_skill_is_returned_by_the_uri_of_its_skill_md_and_no_other() {
 }
 
 #[test]
-fn skl_14_each_file_of_a_skill_can_be_read() {
+fn skl_14_res_03_each_file_of_a_skill_can_be_read() {
     let read = |uri: &str| result(Revision::LATEST, "resources/read", json!({"uri": uri}));
     let pots = read("skill://tea/pots.json");
     assert_eq!(
@@ -235,10 +239,17 @@ fn skl_14_each_file_of_a_skill_can_be_read() {
     let skill_md = &read("skill://tea/cups/SKILL.md")["contents"][0];
     assert_eq!(skill_md["mimeType"], "text/markdown");
     assert!(skill_md["text"].as_str().unwrap().starts_with("---\nname: cups\n"));
-    for unknown in
-        ["skill://tea", "skill://tea/cups", "skill://tea/x.md", "skill://tea/pots.json?x"]
-    {
-        assert_eq!(code("resources/read", json!({"uri": unknown})), -32602, "{unknown}");
+    for revision in KNOW_SKILLS {
+        let read = result(revision, "resources/read", json!({"uri": "skill://tea/pots.json"}));
+        assert_eq!(read["contents"], pots["contents"], "{revision}");
+        // The specification of skills is for 2026-07-28: before it the older rule holds.
+        let not_found = if revision.is_modern() { -32602 } else { -32002 };
+        for unknown in
+            ["skill://tea", "skill://tea/cups", "skill://tea/x.md", "skill://tea/pots.json?x"]
+        {
+            let code = code_in(revision, "resources/read", json!({"uri": unknown}));
+            assert_eq!(code, not_found, "{unknown} {revision}");
+        }
     }
 }
 
