@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates output of servers and clients by the official JSON schemas of the protocol's revisions.
 
-    validate.py SCHEMA_DIRECTORY RECORDING...
+    validate.py SCHEMA_DIRECTORY LEAST RECORDING...      fewer than LEAST valid messages are a failure
 
 The directory has a file a revision, and `tasks-2026-07-28.json`, the schema of the extension for tasks (modelcontextprotocol/ext-tasks,
 schema/2026-07-28/schema.json). Without that file its messages are validated as any others.
@@ -216,7 +216,8 @@ def main() -> int:
     schemas = Schemas(pathlib.Path(sys.argv[1]))
     self_test(schemas)
     passed = failed = 0
-    for path in sys.argv[2:]:
+    least = int(sys.argv[2])
+    for path in sys.argv[3:]:
         sessions: dict[str, Session] = collections.defaultdict(Session)
         for record in map(json.loads, open(path, encoding="utf-8")):
             session = sessions[record.get("session", "")]
@@ -231,7 +232,9 @@ def main() -> int:
                 if found is not None and failed <= 40:
                     print(f"{record.get('session', path)} ({revision}): {found}\n    {record['line'].strip()[:300]}")
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    if passed < least:
+        print(f"at least {least} messages must be validated", file=sys.stderr)
+    return 1 if failed or passed < least else 0
 
 
 if __name__ == "__main__":
