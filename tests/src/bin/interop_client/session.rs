@@ -36,6 +36,9 @@ pub(crate) struct Session {
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
+/// Time limit of all that comes soon on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// An event other than a response: its kind and content.
 pub(crate) type Seen = (&'static str, Value);
 
@@ -55,7 +58,7 @@ impl Session {
             ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
         // Leaked: a few dozen, in a process that ends soon.
         let config: &'static ClientConfig<'static> =
-            Box::leak(Box::new(config.call_timeout(Duration::from_secs(20))));
+            Box::leak(Box::new(config.call_timeout(PATIENCE).probe_timeout(PATIENCE)));
         let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
         let lines = Arc::clone(&sent);
         let mut connector =
@@ -80,7 +83,8 @@ impl Session {
                 });
                 connector.connect(BlockingHttpTransport::new(http))?
             }
-            words => connector.connect(Process::new(super::command(words)))?,
+            words => connector
+                .connect(Process::new(super::command(words)).exit_timeouts(PATIENCE, PATIENCE))?,
         };
         Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
     }
@@ -115,7 +119,7 @@ impl Session {
 
     /// Waits for the first event of a kind.
     pub(crate) fn take(&mut self, kind: &str) -> Result<Value, Wrong> {
-        let until = Instant::now() + Duration::from_secs(5);
+        let until = Instant::now() + PATIENCE;
         loop {
             let mut seen = self.seen.lock().expect("no panic");
             if let Some(at) = seen.iter().position(|(seen, _)| *seen == kind) {
