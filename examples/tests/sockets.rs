@@ -126,7 +126,7 @@ fn everything_is_served_over_http() {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\n\
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\nContent-Type: application/json\r\n\
          MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: test_simple_text\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )

@@ -10,7 +10,7 @@ use crate::scripted::{Peer, Takes, Then, World};
 use crate::site::{call, initialize, modern, post, request};
 
 const SHORT: Duration = Duration::from_millis(50);
-const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
 /// Maximum number of reads and writes of one client before another one gets its response: the
 /// server polls 64 connections before the test runs, and each reads and writes at most 16 times.
 const FEW: usize = 2048;

@@ -40,7 +40,7 @@ const CALL: [&str; 2] = [
 
 fn post([fields, body]: [&str; 2]) -> Vec<u8> {
     let length = body.len();
-    format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Length: {length}\r\n{fields}\r\n{body}").into_bytes()
+    format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{fields}\r\n{body}").into_bytes()
 }
 
 /// Reads a request and handles it with a server of any size; returns the status and the length of

@@ -70,7 +70,7 @@ mod challenge;
 mod exchange;
 mod failure;
 mod message;
-mod origin;
+pub(in crate::http) mod origin;
 mod session;
 mod tx_buffer;
 

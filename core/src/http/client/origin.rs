@@ -159,7 +159,7 @@ impl fmt::Display for ResolvedTarget<'_> {
 }
 
 /// Splits visible ASCII characters into host and port.
-fn host_and_port(authority: &str, default_port: u16) -> Option<(&str, u16)> {
+pub(in crate::http) fn host_and_port(authority: &str, default_port: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = split_once(rest, ']')?;

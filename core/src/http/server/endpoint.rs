@@ -97,7 +97,7 @@ impl<'c> Endpoint<'c> {
     /// # Errors
     /// 403 for a host or origin that is not accepted, 405 for a method that is not served (send
     /// [`allowed_methods`](Self::allowed_methods)), 406 if the client does not accept the
-    /// response's media types, 415 if the body is not JSON.
+    /// response's media types, 415 for a POST whose `Content-Type` is not JSON, or missing.
     pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Rejection<'static>> {
         self.host_policy.check(head)?;
         self.check_method(head)
@@ -144,17 +144,8 @@ impl<'c> Endpoint<'c> {
                 "Accept must list application/json and text/event-stream, or for GET the latter",
             ));
         }
-        let is_json = match head.fields.single("content-type") {
-            SingleValue::Absent => true,
-            SingleValue::Value(kind) => is_json(kind),
-            _ => false,
-        };
-        if method == HttpMethod::Post && !is_json {
-            return Err(Rejection::new(
-                415,
-                ErrorCode::InvalidRequest,
-                "Content-Type must be application/json",
-            ));
+        if method == HttpMethod::Post {
+            check_content_type(head)?;
         }
         Ok(method)
     }
@@ -248,6 +239,21 @@ impl<'c> Endpoint<'c> {
                 .revisions
                 .newest_legacy()
                 .is_some_and(|revision| revision > Revision::V2024_11_05)
+    }
+}
+
+/// Checks that a body is declared as JSON: a page of another origin cannot send that without a
+/// preflight, but can send a body without a type.
+pub(in crate::http) fn check_content_type(
+    head: &RequestHead<'_>,
+) -> Result<(), Rejection<'static>> {
+    match head.fields.single("content-type") {
+        SingleValue::Value(kind) if is_json(kind) => Ok(()),
+        _ => Err(Rejection::new(
+            415,
+            ErrorCode::InvalidRequest,
+            "Content-Type must be application/json",
+        )),
     }
 }
 

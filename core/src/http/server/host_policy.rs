@@ -2,6 +2,7 @@
 
 use super::response::Rejection;
 use crate::bytes::split;
+use crate::http::client::origin::host_and_port;
 use crate::http::{RequestHead, SingleValue};
 use crate::ip;
 
@@ -62,23 +63,21 @@ impl<'c> HostPolicy<'c> {
         Self { origins, ..self }
     }
 
-    /// Checks `Host` and `Origin`. The authority of an absolute-form target takes precedence over
-    /// `Host`.
+    /// Checks `Host` and `Origin`. An absolute-form target is checked by its authority, and its
+    /// `Host` is ignored, unless that is no host (RFC 9112, 3.2.2).
     ///
     /// # Errors
-    /// 403; 400 if `Host` differs from the authority of the target.
+    /// 403; 400 if `Host` is no host beside an absolute-form target.
     pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Rejection<'static>> {
         let host = match (head.fields.single("host"), head.authority()) {
-            (SingleValue::Value(host), Some(authority))
-                if !host.eq_ignore_ascii_case(authority) =>
-            {
-                return Err(Rejection::bad(
-                    "Host differs from the authority of the request target",
-                ));
+            (SingleValue::Value(host), Some(_)) if !is_well_formed(host) => {
+                return Err(Rejection::bad("Host is malformed"));
             }
-            (SingleValue::Value(host), _) => self.is_host(host),
             // HTTP/2 has no `Host` but `:authority`; HTTP/1.1 requires `Host`.
-            (SingleValue::Absent, Some(authority)) => self.is_host(authority),
+            (SingleValue::Value(_) | SingleValue::Absent, Some(authority)) => {
+                self.is_host(authority)
+            }
+            (SingleValue::Value(host), None) => self.is_host(host),
             (SingleValue::Absent, None) => matches!(self.hosts, Hosts::Any),
             (SingleValue::NotUtf8 | SingleValue::Repeated, _) => false,
         };
@@ -114,6 +113,12 @@ fn authority(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let authority = split(rest, '/').next()?;
     (!authority.contains(['@'])).then_some(authority)
+}
+
+/// Whether a value is a host with an optional port.
+fn is_well_formed(host: &str) -> bool {
+    host.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'?' | b'#'))
+        && host_and_port(host, 0).is_some()
 }
 
 fn without_port(host: &str) -> &str {
@@ -201,9 +206,6 @@ mod tests {
         for (target, fields, expected) in [
             ("http://localhost:80/mcp", &local[..], None),
             ("http://LOCALHOST:80/mcp", &local, None),
-            ("http://localhost/mcp", &local, Some(400)),
-            ("http://evil.example.com/mcp", &local, Some(400)),
-            ("http://localhost:80/mcp", &foreign, Some(400)),
             ("http://evil.example.com/mcp", &foreign, Some(403)),
             ("http://evil.example.com/mcp", &[], Some(403)),
             ("http://user@localhost/mcp", &[], Some(403)),
@@ -215,8 +217,36 @@ mod tests {
                 "{target} {fields:?}"
             );
         }
-        assert_eq!(status(HostPolicy::ANY_HOST, "http://a/mcp", &[("Host", "b")]), Some(400));
         assert_eq!(status(HostPolicy::ANY_HOST, "http://a/mcp", &[("Host", "a")]), None);
+    }
+
+    #[test]
+    fn r3_l3_a_host_that_differs_from_the_authority_of_the_target_is_ignored() {
+        let status = |policy: HostPolicy<'_>, target: &str, fields: &[(&str, &str)]| {
+            let checked = policy.check(&RequestHead::new("POST", target, &fields));
+            checked.err().map(|refused| refused.status())
+        };
+        for (target, host, expected) in [
+            ("http://localhost/mcp", "localhost:80", None),
+            ("http://localhost:80/mcp", "evil.example.com", None),
+            ("http://localhost/mcp", "[::2]:1", None),
+            ("http://evil.example.com/mcp", "localhost", Some(403)),
+            ("http://localhost@evil.example.com/mcp", "localhost", Some(403)),
+        ] {
+            let checked = status(HostPolicy::LOOPBACK, target, &[("Host", host)]);
+            assert_eq!(checked, expected, "{target} {host}");
+        }
+        assert_eq!(status(HostPolicy::ANY_HOST, "http://a/mcp", &[("Host", "b")]), None);
+        for malformed in
+            ["", "local host", "localhost:x", "a@localhost", "localhost/", "a,b", "[::1", "é", "#"]
+        {
+            let checked =
+                status(HostPolicy::LOOPBACK, "http://localhost/mcp", &[("Host", malformed)]);
+            assert_eq!(checked, Some(400), "{malformed}");
+        }
+        let two = [("Host", "localhost"), ("Host", "localhost")];
+        assert_eq!(status(HostPolicy::LOOPBACK, "http://localhost/mcp", &two), Some(403));
+        assert_eq!(status(HostPolicy::LOOPBACK, "/mcp", &[]), Some(403));
     }
 
     #[test]

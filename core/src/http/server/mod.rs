@@ -24,6 +24,7 @@
 //! // As parsed by any HTTP library, or by `codec`.
 //! let fields = [
 //!     ("Host", "localhost:8080"),
+//!     ("Content-Type", "application/json"),
 //!     ("Accept", "application/json, text/event-stream"),
 //!     ("MCP-Protocol-Version", "2026-07-28"),
 //!     ("Mcp-Method", "tools/call"),
@@ -82,6 +83,8 @@ mod tx_buffer;
 pub use crate::framing::{EventId, InvalidEventId};
 pub use endpoint::{Endpoint, HttpMethod, Route};
 pub use host_policy::HostPolicy;
+#[cfg(feature = "alloc")]
+pub(in crate::http) use endpoint::check_content_type;
 #[cfg(feature = "alloc")]
 pub(crate) use replay::RecordedPart;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};

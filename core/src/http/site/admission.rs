@@ -9,7 +9,7 @@ use super::exchange::{Exchange, OwnedHead, Stage};
 use super::principal::{Denied, Principal};
 use super::slab::Key;
 use super::{ExchangeKey, Site, Task, set_timer};
-use crate::http::server::{BodyKind, OutgoingResponse, Rejection};
+use crate::http::server::{BodyKind, OutgoingResponse, Rejection, check_content_type};
 use crate::http::{RequestHead, SingleValue};
 use crate::rpc::ErrorCode;
 use crate::time::Instant;
@@ -189,7 +189,9 @@ impl<O> Site<'_, O> {
         let mut method = None;
         if self.options.sse_path != Some(head.path()) {
             method = Some(self.endpoint.check_method(&head)?);
-        } else if !matches!(head.method, "GET" | "POST") {
+        } else if head.method == "POST" {
+            check_content_type(&head)?;
+        } else if head.method != "GET" {
             return Err(Rejection::new(405, ErrorCode::InvalidRequest, "Method not allowed"));
         }
         exchange.stage = Stage::Body(method);

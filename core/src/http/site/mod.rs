@@ -49,6 +49,7 @@
 //! // As parsed by any HTTP library.
 //! let fields = [
 //!     ("Host", "localhost:8080"),
+//!     ("Content-Type", "application/json"),
 //!     ("Accept", "application/json, text/event-stream"),
 //!     ("MCP-Protocol-Version", "2026-07-28"),
 //!     ("Mcp-Method", "tools/call"),

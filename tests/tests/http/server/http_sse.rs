@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::host::{CONFIG, Connection, Host, bare, initialize, post, tool_call};
+use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
@@ -68,6 +68,26 @@ fn only_its_own_path_and_id_lead_to_a_stream() {
     assert_eq!((answer.status, answer.field("allow")), (405, Some("GET, POST, OPTIONS")));
     host.serve(&mut [&mut stream]);
     assert_eq!((stream.answer.body.as_str(), stream.is_done), ("", false));
+}
+
+#[test]
+fn r3_l2_a_post_without_a_content_type_is_refused() {
+    let mut host = host(1 << 16);
+    let (_stream, target) = open(&mut host);
+    let session = host.open("2025-11-25");
+    let posts = [
+        to(&target, &post(&[], INITIALIZED)),
+        post(&[("Mcp-Session-Id", &session)], INITIALIZED),
+        initialize("2025-11-25"),
+        modern("tools/list", "{}", &[]),
+    ];
+    for whole in posts {
+        let without = whole.replace("Content-Type: application/json\r\n", "");
+        let wrong = whole.replace("Content-Type: application/json", "Content-Type: text/plain");
+        assert_eq!(host.send(&without).error(), (415, -32600), "{without}");
+        assert_eq!(host.send(&wrong).error(), (415, -32600), "{wrong}");
+        assert!(matches!(host.send(&whole).status, 200 | 202), "{whole}");
+    }
 }
 
 #[test]
