@@ -2,28 +2,78 @@
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
+use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 use rustix::process::{Pid, Signal, kill_process};
 
-#[test]
-fn requests_need_the_token_and_ctrl_c_ends_the_program() {
+/// Starts the program. Returns it with its address.
+fn start(arguments: &[&str]) -> (Child, SocketAddr) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_axum-server"))
-        .args([
-            "--http",
-            "127.0.0.1:0",
-            "--token",
-            "secret",
-            "--issuer",
-            "https://auth.example.com",
-        ])
+        .args(["--http", "127.0.0.1:0"])
+        .args(arguments)
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.split_once("http://").unwrap().1.split_once('/').unwrap().0;
+    (child, address.parse().unwrap())
+}
+
+/// A call of 2026-07-28 with an argument of this length, which its response repeats.
+fn call(len: usize, more: &str) -> String {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let arguments = format!(r#"{{"name":"x","{}":1}}"#, "k".repeat(len));
+    let params = format!(r#"{{"name":"greet","arguments":{arguments},{meta}}}"#);
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: greet\r\n{more}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[test]
+fn r3_h2_ctrl_c_ends_the_program_whatever_its_clients_do() {
+    let (mut child, address) = start(&[]);
+    let mut half_head = TcpStream::connect(address).unwrap();
+    half_head.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc").unwrap();
+    let mut half_body = TcpStream::connect(address).unwrap();
+    let whole = call(10, "Expect: 100-continue\r\n");
+    half_body.write_all(&whole.as_bytes()[..whole.len() - 1]).unwrap();
+    let mut status = [0; 25];
+    half_body.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let deaf = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    sockopt::set_socket_recv_buffer_size(&deaf, 4096).unwrap();
+    connect(&deaf, &address).unwrap();
+    let mut deaf = TcpStream::from(deaf);
+    deaf.write_all(call(3_900_000, "").as_bytes()).unwrap();
+    deaf.peek(&mut [0]).unwrap();
+    let pid = Pid::from_child(&child);
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || tell.send(child.wait().unwrap().success()));
+    kill_process(pid, Signal::INT).unwrap();
+    half_body.read_exact(&mut status).unwrap();
+    assert_eq!(&status[..12], b"HTTP/1.1 503");
+    // Only a program that never ends takes this long.
+    let ended = told.recv_timeout(Duration::from_secs(120));
+    if ended.is_err() {
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+    assert_eq!(ended, Ok(true));
+}
+
+#[test]
+fn requests_need_the_token_and_ctrl_c_ends_the_program() {
+    let (mut child, address) =
+        start(&["--token", "secret", "--issuer", "https://auth.example.com"]);
     let metadata = |path: &str| {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();

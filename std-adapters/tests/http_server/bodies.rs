@@ -122,6 +122,18 @@ fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
 }
 
 #[test]
+fn r3_l1_half_a_body_is_refused_at_the_time_of_a_shutdown() {
+    let mut site = Site::with(HttpOptions::new().read_timeout(Duration::MAX));
+    let mut client = site.connect();
+    let text = modern("echo").replace("Host:", "Expect: 100-continue\r\nHost:");
+    client.write(&text[..text.len() - 1]);
+    assert_eq!(client.head().status, 100);
+    site.hub.shut_down();
+    assert_eq!(client.answer().status, 503);
+    site.shut_down();
+}
+
+#[test]
 fn d1_bodies_longer_than_the_budget_are_refused() {
     let site = Site::with(HttpOptions::new().body_budget(20_000));
     let mut client = site.connect();

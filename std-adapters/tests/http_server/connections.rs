@@ -96,6 +96,24 @@ fn a_silent_client_is_disconnected() {
 }
 
 #[test]
+fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
+    let mut site = Site::with(HttpOptions::new().read_timeout(Duration::MAX));
+    let mut head = site.connect();
+    head.write("POST /mcp HT");
+    let mut deaf = site.connect();
+    deaf.write(&modern("long"));
+    site.wait_for(1, 1);
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        site.shut_down();
+        let _ = tell.send(());
+    });
+    // Only a server that never ends takes this long.
+    told.recv_timeout(Duration::from_secs(60)).expect("the server ends");
+    assert!(head.is_closed());
+}
+
+#[test]
 fn a_long_response_is_sent_as_the_client_reads_and_dropped_if_it_does_not() {
     let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(200)));
     assert_eq!(site.send(&modern("long")).text().len(), 12_000_000);

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 use futures_lite::future;
 use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{Catalog, NoOutput, ServerConfig, ServerFeatures, ToolContext, ToolResult};
+use mcp_sansio::{
+    Catalog, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
+};
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
 use mcp_sansio_adapters::asynchronous::{App, Context};
 
 use crate::site::principal;
+use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
@@ -107,6 +110,47 @@ fn a_tool_knows_who_calls_and_the_head_of_its_request() {
             assert!(rest(&mut exchange).await.contains("anna in Ulm"));
         },
     ));
+}
+
+struct OnDrop(smol::channel::Sender<()>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.try_send(());
+    }
+}
+
+#[test]
+fn r3_h2_a_response_that_nobody_takes_is_cut_off_and_its_handler_dropped() {
+    let (tell, dropped) = smol::channel::unbounded();
+    let app = App::new(&CONFIG, move |ctx: Context| {
+        let dropped = OnDrop(tell.clone());
+        async move {
+            let _dropped = dropped;
+            for step in 1.. {
+                ctx.progress(&Progress::of(step)).await?;
+            }
+            ctx.text("never")
+        }
+    });
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":1,
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let fields =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "x")];
+    let client = async {
+        let mut exchange = send(&server, "POST", &fields, body).await;
+        assert_eq!(exchange.response().await.status, 200);
+        dropped.recv().await.unwrap();
+        // What it held is gone.
+        assert!(matches!(exchange.next_piece().await, None | Some(Err(_))));
+    };
+    let limit = async {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        panic!("the response is kept");
+    };
+    virtual_time::block_on(future::or(future::or(server.run(&app), client), limit));
 }
 
 #[test]

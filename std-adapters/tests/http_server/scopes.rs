@@ -1,7 +1,10 @@
 //! Scopes that operations take.
 
 use std::future::{Ready, ready};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::typed::Tools;
@@ -12,10 +15,12 @@ use mcp_sansio::types::{
 use mcp_sansio::{Catalog, Method, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::SharedCatalog;
 use mcp_sansio_adapters::asynchronous::http::{
-    AuthorizationError, Credentials, HttpOptions, HttpServer, Operation, Principal,
+    AuthorizationError, Credentials, HttpExchange, HttpOptions, HttpServer, Operation, Principal,
     ProtectedResource,
 };
-use mcp_sansio_adapters::asynchronous::{App, BoxedHandler, Context, HandlerResult, boxed};
+use mcp_sansio_adapters::asynchronous::{
+    App, BoxedHandler, Broadcaster, Context, HandlerResult, boxed,
+};
 use serde_json::{Value, json};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
@@ -399,4 +404,114 @@ fn auth_150_tools_that_are_added_later_take_scopes_too() {
             assert_eq!(site.modern("late", "tools/call", params()).await.status, 200);
         },
     );
+}
+
+#[test]
+fn r3_a3_a_text_of_scopes_is_compared_once_however_many_requests_take_it() {
+    let compared = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&compared);
+    let implies = move |_: &str, _: &str| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    serve(options().implies(implies), async |site| {
+        let session = site.open("", "2025-03-26").await;
+        let session = [("Mcp-Session-Id", session.as_str())];
+        let batch: Vec<_> = (0..1000).map(|id| call(id, "list")).collect();
+        let denied = site.send("one two three", &session, &json!(batch)).await;
+        assert_eq!(denied.wanted(), "files:read");
+        assert_eq!(compared.load(Ordering::Relaxed), 3);
+    });
+}
+
+#[test]
+fn r3_a3_many_scopes_are_found_and_named_in_the_order_of_the_requests() {
+    static NAMES: [&str; 20] = [
+        "t", "s", "r", "q", "p", "o", "n", "m", "l", "k", "j", "i", "h", "g", "f", "e", "d", "c",
+        "b", "a",
+    ];
+    let scopes_of = |operation: &Operation<'_>| {
+        let known = |name: &&&str| operation.name().is_some_and(|found| found == **name);
+        NAMES.iter().find(known).copied().unwrap_or_default()
+    };
+    serve(options().scopes(scopes_of), async |site| {
+        let all = NAMES.join(" ");
+        let session = site.open("", "2025-03-26").await;
+        let session = [("Mcp-Session-Id", session.as_str())];
+        let batch: Vec<_> = (2..).zip(NAMES).map(|(id, name)| call(id, name)).collect();
+        let batch = json!([&batch[..], &batch[..]].concat());
+        assert_eq!(site.send(&all, &session, &batch).await.status, 200);
+        for missing in ["t", "m", "a"] {
+            let granted = all.replace(missing, "");
+            assert_eq!(site.send(&granted, &session, &batch).await.wanted(), all, "{missing}");
+        }
+    });
+}
+
+#[test]
+fn r3_a4_rules_for_scopes_may_use_the_server() {
+    static HUB: OnceLock<Broadcaster> = OnceLock::new();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let publish = || HUB.get().unwrap().tools_changed();
+        let options = options().scopes(move |_| {
+            publish();
+            ""
+        });
+        let options = options.implies(move |_, _| {
+            publish();
+            true
+        });
+        let with = |app: App<BoxedHandler>| {
+            HUB.set(app.broadcaster().clone()).unwrap();
+            app.catalog(&CATALOG)
+        };
+        serve_app(options, with, async |site| {
+            let answer = site.modern("other", "tools/call", json!({ "name": "list" })).await;
+            let _ = tell.send(answer.status);
+        });
+    });
+    // Only a server that is frozen takes this long.
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(200));
+}
+
+#[test]
+fn r3_a4_requests_that_come_while_scopes_are_checked_are_checked_after_them() {
+    static SERVER: OnceLock<HttpServer> = OnceLock::new();
+    static OPENED: Mutex<Vec<HttpExchange>> = Mutex::new(Vec::new());
+    const FIELDS: [(&str, &str); 6] = [
+        ("Host", "localhost"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Type", "application/json"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/list"),
+        ("Authorization", "Bearer x"),
+    ];
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+        "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let rule = move |operation: &Operation<'_>| {
+            // More than are checked in one call.
+            while operation.method() == Method::ToolsCall && OPENED.lock().unwrap().len() < 40 {
+                let mut exchange = SERVER.get().unwrap().exchange("POST", "/mcp", FIELDS);
+                future::block_on(exchange.feed(body.as_bytes()));
+                exchange.end_body();
+                OPENED.lock().unwrap().push(exchange);
+            }
+            ""
+        };
+        serve(options().scopes(rule), async |site| {
+            let _ = SERVER.set(site.server.clone());
+            let answer = site.modern("", "tools/call", json!({ "name": "time" })).await;
+            let mut all = vec![answer.status];
+            let opened = std::mem::take(&mut *OPENED.lock().unwrap());
+            for mut exchange in opened {
+                all.push(exchange.response().await.status);
+            }
+            let _ = tell.send(all);
+        });
+    });
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(vec![200; 41]));
 }

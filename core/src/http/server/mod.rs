@@ -81,10 +81,10 @@ mod session_id;
 mod tx_buffer;
 
 pub use crate::framing::{EventId, InvalidEventId};
-pub use endpoint::{Endpoint, HttpMethod, Route};
-pub use host_policy::HostPolicy;
 #[cfg(feature = "alloc")]
 pub(in crate::http) use endpoint::check_content_type;
+pub use endpoint::{Endpoint, HttpMethod, Route};
+pub use host_policy::HostPolicy;
 #[cfg(feature = "alloc")]
 pub(crate) use replay::RecordedPart;
 pub use replay::{Overwritten, ReplayBuffer, ReplayCursor, StreamRecorder};

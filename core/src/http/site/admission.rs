@@ -196,8 +196,8 @@ impl<O> Site<'_, O> {
         }
         exchange.stage = Stage::Body(method);
         exchange.silent_until = now.saturating_add(self.options.read_timeout);
-        let due = Some(exchange.silent_until);
-        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, due);
+        let due = self.closing.map_or(exchange.silent_until, |at| at.min(exchange.silent_until));
+        set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(due));
         self.ready(key);
         Ok(())
     }
@@ -236,6 +236,14 @@ impl<O> Site<'_, O> {
         piece.len()
     }
 
+    /// Frees a body that is handled, or of no use any more.
+    pub(super) fn free_body(&mut self, key: Key) {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        exchange.body = Vec::new();
+        let counted = core::mem::take(&mut exchange.counted);
+        self.release_body(key, counted);
+    }
+
     pub(super) fn release_body(&mut self, key: Key, counted: usize) {
         let next = self.bodies.release(key, counted);
         self.wake_body(next);
@@ -249,11 +257,12 @@ impl<O> Site<'_, O> {
         self.ready(next);
     }
 
-    /// Rejects a request whose body is not complete in time, or finds no room.
+    /// Rejects a request whose body is not complete in time, or finds no room, also because the
+    /// site is shut down.
     pub(super) fn time_out(&mut self, key: Key) {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let is_slow = matches!(exchange.stage, Stage::Body(_)) && !exchange.waits;
-        let rejection = if is_slow {
+        let rejection = if is_slow && self.closing.is_none() {
             Rejection::new(408, ErrorCode::InvalidRequest, "The request is not complete in time")
         } else {
             Rejection::service_unavailable()

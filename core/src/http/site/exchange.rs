@@ -82,6 +82,16 @@ pub(super) struct Exchange {
     pub(super) awaits_entry: bool,
     /// When that request is refused.
     pub(super) full_until: Option<Instant>,
+    /// Set while there is output that the connection does not take.
+    pub(super) untaken: Option<Untaken>,
+}
+
+/// Output that the connection does not take, or only slowly.
+pub(super) struct Untaken {
+    /// When the exchange is cut.
+    pub(super) until: Instant,
+    /// Number of bytes that were taken nevertheless.
+    pub(super) taken: usize,
 }
 
 pub(super) enum Stage {
@@ -93,6 +103,8 @@ pub(super) enum Stage {
     Body(Option<HttpMethod>),
     /// The body is complete, and is to be permitted. As [`Body`](Self::Body).
     Unpermitted(Option<HttpMethod>),
+    /// Waits for the permission, and has no body meanwhile.
+    Permitting(Option<HttpMethod>),
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(Key, Option<ExchangeId>),
@@ -104,6 +116,16 @@ pub(super) enum Stage {
     Reply(OutgoingResponse, Vec<u8>),
     /// Nothing more is sent.
     Ended,
+}
+
+impl Stage {
+    /// Whether the time is limited until the site has all that it needs of the client.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(
+            self,
+            Self::Body(_) | Self::Unpermitted(_) | Self::Permitting(_) | Self::Messages(_, None)
+        )
+    }
 }
 
 impl Exchange {
@@ -128,6 +150,7 @@ impl Exchange {
             due: None,
             awaits_entry: false,
             full_until: None,
+            untaken: None,
         }
     }
 }

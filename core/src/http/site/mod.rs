@@ -124,7 +124,7 @@ mod stream;
 mod turn;
 
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
-pub use operation::{Operation, Operations};
+pub use operation::{Operation, Operations, Unpermitted};
 pub use options::SiteOptions;
 pub use principal::{Denied, Principal, bearer_token};
 pub use turn::SiteTurn;
@@ -132,7 +132,6 @@ pub use turn::SiteTurn;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
@@ -213,16 +212,9 @@ pub enum SiteStep<'p, O> {
         /// Its head; see [`bearer_token`].
         head: RequestHead<'p>,
     },
-    /// A POST with its whole body has to be permitted, at once: [`Site::permitted`]. Only with
-    /// [`SiteOptions::checks_operations`].
-    Permit {
-        /// The exchange of the request.
-        exchange: ExchangeKey,
-        /// The principal of the request.
-        principal: Option<&'p Arc<Principal>>,
-        /// The requests in its body: one, those of a batch, or none.
-        operations: Operations<'p>,
-    },
+    /// A POST with its whole body has to be permitted, at once or later: [`Site::permitted`]. Only
+    /// with [`SiteOptions::checks_operations`].
+    Permit(Unpermitted),
     /// There is something to do for the connection of this exchange: its response can be read
     /// ([`Site::response`], [`Site::body`]), or more of its body ([`Site::wants_body`]).
     Ready(ExchangeKey),
@@ -278,6 +270,7 @@ impl<'c, O> Site<'c, O> {
         while let Some(key) = self.ready.pop_front() {
             if let Some(exchange) = self.exchanges.get_mut(key) {
                 exchange.is_ready = false;
+                self.await_taking(key, now);
                 return SiteStep::Ready(ExchangeKey(key));
             }
         }
@@ -360,9 +353,12 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Shuts the site down: requests that come later get 503, subscriptions and streams end, open
-    /// requests go on until `until`. [`is_over`](Self::is_over) says when all of it has ended.
+    /// requests go on until `until`, and bodies that are not complete then get 503.
+    /// [`is_over`](Self::is_over) says when all of it has ended.
     pub fn shut_down(&mut self, until: Instant) {
         self.closing = Some(until);
+        let all: Vec<_> = self.exchanges.iter_mut().map(|(key, _)| key).collect();
+        all.into_iter().for_each(|key| self.wake_at(key, until));
         let all: Vec<_> = self.instances.iter_mut().map(|(key, _)| key).collect();
         all.into_iter().for_each(|key| self.queue(Task::Instance(key)));
     }
@@ -394,6 +390,15 @@ impl<'c, O> Site<'c, O> {
             && !core::mem::replace(is_queued, true)
         {
             self.tasks.push_back(task);
+        }
+    }
+
+    /// Sets the timer of an exchange, unless it is set to an earlier time.
+    fn wake_at(&mut self, key: Key, at: Instant) {
+        if let Some(exchange) = self.exchanges.get_mut(key)
+            && exchange.due.is_none_or(|due| at < due)
+        {
+            set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(at));
         }
     }
 

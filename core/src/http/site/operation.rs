@@ -1,9 +1,46 @@
 //! The requests of a body, before they are handled.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::ExchangeKey;
+use super::principal::Principal;
 use crate::json::JsonStr;
 use crate::lifecycle::Method;
 use crate::message::{Item, Kind, Messages, Params};
 use crate::rx::Frame;
+
+/// A POST with its whole body, which has to be permitted: [`SiteStep::Permit`]. It borrows nothing
+/// of the site, so that the check can be made where the site is not locked.
+///
+/// [`SiteStep::Permit`]: super::SiteStep::Permit
+#[derive(Debug)]
+#[must_use = "the request waits until it is handed back"]
+pub struct Unpermitted {
+    pub(super) exchange: ExchangeKey,
+    pub(super) principal: Option<Arc<Principal>>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Unpermitted {
+    /// Returns the exchange of the request.
+    #[must_use]
+    pub const fn exchange(&self) -> ExchangeKey {
+        self.exchange
+    }
+
+    /// Returns the principal of the request.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Arc<Principal>> {
+        self.principal.as_ref()
+    }
+
+    /// Returns the requests in the body: one, those of a batch, or none.
+    #[must_use]
+    pub fn operations(&self) -> Operations<'_> {
+        Operations { messages: Messages::new(Frame::Complete(&self.body)) }
+    }
+}
 
 /// A request that has to be permitted. It is read as the server reads it later, so that both see
 /// the same.
@@ -37,20 +74,7 @@ impl<'f> Operation<'f> {
 /// invalid messages are left out.
 #[derive(Debug)]
 pub struct Operations<'f> {
-    body: &'f [u8],
     messages: Messages<'f>,
-}
-
-impl<'f> Operations<'f> {
-    pub(super) fn new(body: &'f [u8]) -> Self {
-        Self { body, messages: Messages::new(Frame::Complete(body)) }
-    }
-
-    /// Returns the requests from the first one again.
-    #[must_use]
-    pub fn again(&self) -> Self {
-        Self::new(self.body)
-    }
 }
 
 impl<'f> Iterator for Operations<'f> {

@@ -61,6 +61,10 @@ pub struct SiteOptions<'c> {
     /// Time after which a body that is not complete gets 408, or 503 if it waits for room. Default:
     /// 30 seconds.
     pub read_timeout: Duration,
+    /// Time after which a response is cut off, and its memory freed, if its connection takes neither
+    /// 4 KiB in this time nor all there is. [`Duration::MAX`]: no limit, for a program that closes
+    /// such connections itself. Default: 30 seconds.
+    pub write_timeout: Duration,
     /// Time without output after which an event stream gets a comment, so that proxies keep it
     /// open. Default: 15 seconds.
     pub keep_alive: Duration,
@@ -91,6 +95,7 @@ impl SiteOptions<'_> {
             replay: 64 << 10,
             idle_timeout: Duration::from_secs(30 * 60),
             read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             retry: Duration::from_secs(1),
         }

@@ -1,9 +1,11 @@
 //! Output of an exchange, and its end.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::exchange::{Exchange, SiteBody, SiteResponse, Stage};
+use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::instance::{Instance, Kind, Reader};
+use super::options::SiteOptions;
 use super::slab::Key;
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::handle::ExchangeId;
@@ -53,6 +55,11 @@ impl<O> Site<'_, O> {
     pub fn body(&mut self, exchange: ExchangeKey) -> SiteBody<'_> {
         let key = exchange.0;
         let source = self.source(key).unwrap_or(Source::End);
+        if matches!(source, Source::Pending | Source::End | Source::Cut)
+            && let Some(exchange) = self.exchanges.get_mut(key)
+        {
+            exchange.untaken = None;
+        }
         let piece = match source {
             Source::Pending => return SiteBody::Pending,
             Source::End => return SiteBody::End,
@@ -85,6 +92,12 @@ impl<O> Site<'_, O> {
         let key = exchange.0;
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.silent_until = now.saturating_add(self.options.keep_alive);
+        if let Some(untaken) = &mut exchange.untaken {
+            untaken.taken = untaken.taken.saturating_add(n);
+            if untaken.taken >= LEAST_TAKEN {
+                *untaken = Untaken::new(now, &self.options);
+            }
+        }
         if !exchange.control.is_empty() {
             exchange.control.drain(..n.min(exchange.control.len()));
             return;
@@ -115,6 +128,19 @@ impl<O> Site<'_, O> {
                 waiting.into_iter().for_each(|key| self.queue(Task::Exchange(key)));
             }
             _ => {}
+        }
+    }
+
+    /// Begins to measure how long the output of an exchange waits for its connection.
+    pub(super) fn await_taking(&mut self, key: Key, now: Instant) {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return };
+        let is_measured = self.options.write_timeout < Duration::MAX
+            && exchange.untaken.is_none()
+            && !exchange.stage.is_awaited();
+        if is_measured {
+            let untaken = exchange.untaken.insert(Untaken::new(now, &self.options));
+            let until = untaken.until;
+            self.wake_at(key, until);
         }
     }
 
@@ -181,8 +207,9 @@ impl<O> Site<'_, O> {
             }
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        let due =
-            exchange.expires.map_or(exchange.silent_until, |at| at.min(exchange.silent_until));
+        let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
+        let due = [exchange.expires, untaken].into_iter().flatten();
+        let due = due.fold(exchange.silent_until, Instant::min);
         set_timer(&mut self.timers, Task::Exchange(key), &mut exchange.due, Some(due));
     }
 
@@ -224,6 +251,12 @@ impl<O> Site<'_, O> {
             Stage::Ended => exchange.end(),
             _ => Source::Pending,
         })
+    }
+}
+
+impl Untaken {
+    const fn new(now: Instant, options: &SiteOptions<'_>) -> Self {
+        Self { until: now.saturating_add(options.write_timeout), taken: 0 }
     }
 }
 
@@ -314,6 +347,9 @@ fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
         session.own_cursor = reader.cursor;
     }
 }
+
+/// Minimum number of bytes that a connection takes in [`SiteOptions::write_timeout`].
+const LEAST_TAKEN: usize = 4 << 10;
 
 pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
     let mut bytes = alloc::vec![0; 128];

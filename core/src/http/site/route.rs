@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::exchange::{Exchange, Stage};
 use super::instance::{Instance, Kind, Session, response_buffer};
+use super::operation::Unpermitted;
 use super::output::control;
 use super::principal::{Denied, Principal};
 use super::slab::Key;
@@ -64,15 +65,21 @@ impl<O> Site<'_, O> {
         true
     }
 
-    /// Reports the result of [`SiteStep::Permit`](super::SiteStep::Permit). Nothing happens if the
-    /// exchange does not wait for it.
-    pub fn permitted(&mut self, now: Instant, exchange: ExchangeKey, result: Result<(), Denied>) {
-        let key = exchange.0;
+    /// Hands back [`SiteStep::Permit`](super::SiteStep::Permit) with its result. Nothing happens if
+    /// the exchange has ended meanwhile.
+    pub fn permitted(
+        &mut self,
+        now: Instant,
+        unpermitted: Unpermitted,
+        result: Result<(), Denied>,
+    ) {
+        let key = unpermitted.exchange.0;
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
-        let Stage::Unpermitted(method) = exchange.stage else { return };
+        let Stage::Permitting(method) = exchange.stage else { return };
         match result {
             Ok(()) => {
                 exchange.stage = Stage::Body(method);
+                exchange.body = unpermitted.body;
                 self.handle(now, key);
             }
             Err(denied) => self.deny(key, denied),
@@ -287,9 +294,7 @@ impl<O> Site<'_, O> {
         if exchange.body.is_empty() {
             return;
         }
-        exchange.body = Vec::new();
-        let counted = core::mem::take(&mut exchange.counted);
-        self.release_body(key, counted);
+        self.free_body(key);
         let Some(Instance { kind: Kind::Session(session), state, .. }) =
             self.instances.get_mut(owner)
         else {
@@ -328,9 +333,7 @@ impl<O> Site<'_, O> {
             _ => {}
         }
         exchange.stage = Stage::Reply(head, body);
-        exchange.body = Vec::new();
-        let counted = core::mem::take(&mut exchange.counted);
-        self.release_body(key, counted);
+        self.free_body(key);
         self.ready(key);
     }
 

@@ -3,14 +3,14 @@
 use alloc::vec::Vec;
 use core::mem::{replace, take};
 
-use super::exchange::{Exchange, Stage};
+use super::exchange::{Exchange, SiteBody, Stage};
 use super::instance::{Instance, Kind};
-use super::operation::Operations;
+use super::operation::Unpermitted;
 use super::slab::Key;
 use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_timer};
 use crate::connection::Outcome;
 use crate::error::SendError;
-use crate::http::server::{OutgoingResponse, Rejection};
+use crate::http::server::{HttpMethod, OutgoingResponse, Rejection};
 use crate::message::Messages;
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
@@ -19,18 +19,27 @@ impl<'c, O> Site<'c, O> {
     pub(super) fn run_exchange(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
         exchange.is_queued = false;
-        let (is_due, is_expired) =
-            (exchange.silent_until <= now, exchange.expires.is_some_and(|at| at <= now));
+        let is_over = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let untaken = exchange.untaken.as_ref().map(|untaken| untaken.until);
+        let is_due = exchange.silent_until <= now || is_over(self.closing);
+        let is_expired = is_over(exchange.expires);
+        let is_awaited = exchange.stage.is_awaited();
+        let silent_until = Some(exchange.silent_until).filter(|_| is_awaited);
+        let next = [untaken, self.closing, silent_until].into_iter().flatten();
+        if let Some(next) = next.filter(|at| *at > now).min() {
+            self.wake_at(key, next);
+        }
+        if is_expired
+            || is_over(untaken) && matches!(self.body(ExchangeKey(key)), SiteBody::Piece(_))
+        {
+            self.cut(key, now);
+            return SiteStep::Again;
+        }
+        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
         match exchange.stage {
-            _ if is_expired => {
-                exchange.expires = None;
-                self.leave(key, now);
-                self.ready(key);
-            }
+            _ if is_awaited && is_due => self.time_out(key),
             Stage::Unauthorized => return self.ask(key),
-            Stage::Unpermitted(_) if is_due => self.time_out(key),
-            Stage::Unpermitted(_) => return self.ask_permission(key),
-            Stage::Body(_) | Stage::Messages(_, None) if is_due => self.time_out(key),
+            Stage::Unpermitted(method) => return self.ask_permission(key, method),
             Stage::Messages(owner, id) if self.instances.get(owner).is_none() => {
                 exchange.stage = Stage::Ended;
                 if id.is_none() {
@@ -54,14 +63,25 @@ impl<'c, O> Site<'c, O> {
         SiteStep::Authorize { exchange: ExchangeKey(key), head: exchange.head.as_head() }
     }
 
-    fn ask_permission(&mut self, key: Key) -> SiteStep<'_, O> {
-        let Some(exchange) = self.exchanges.get(key) else { return SiteStep::Again };
-        let Exchange { principal, body, .. } = exchange;
-        SiteStep::Permit {
+    fn ask_permission(&mut self, key: Key, method: Option<HttpMethod>) -> SiteStep<'_, O> {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return SiteStep::Again };
+        exchange.stage = Stage::Permitting(method);
+        SiteStep::Permit(Unpermitted {
             exchange: ExchangeKey(key),
-            principal: principal.as_ref(),
-            operations: Operations::new(body),
+            principal: exchange.principal.clone(),
+            body: take(&mut exchange.body),
+        })
+    }
+
+    /// Cuts off a response, and frees all that it holds.
+    fn cut(&mut self, key: Key, now: Instant) {
+        self.leave(key, now);
+        self.free_body(key);
+        if let Some(exchange) = self.exchanges.get_mut(key) {
+            (exchange.expires, exchange.untaken) = (None, None);
+            exchange.control = Vec::new();
         }
+        self.ready(key);
     }
 
     /// Handles one message of a body.

@@ -92,7 +92,10 @@ fn r3_l2_a_post_without_a_content_type_is_refused() {
 
 #[test]
 fn a_message_waits_while_the_stream_is_not_read() {
-    let mut host = host(100);
+    let mut host = Host::of(&CONFIG, |options| {
+        (options.sse_path, options.max_pending) = (Some("/sse"), 100);
+        options.write_timeout = Duration::MAX;
+    });
     let (mut stream, target) = open(&mut host);
     let body = initialize("2024-11-05").split_once("\r\n\r\n").unwrap().1.to_owned();
     let mut messages: Vec<_> = (0..4)

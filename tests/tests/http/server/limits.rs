@@ -145,6 +145,94 @@ fn a_body_that_is_not_complete_in_time_is_refused() {
     assert_eq!((slow.answer.status, slow.is_done, host.site.exchanges()), (408, true, 0));
 }
 
+/// Takes a part of a response.
+fn take(connection: &mut Connection, host: &mut Host, bytes: usize) {
+    let had = connection.answer.body.len();
+    while connection.answer.body.len() < had + bytes && !connection.is_done {
+        host.run();
+        connection.step(host, 100);
+    }
+}
+
+#[test]
+fn r3_h2_a_response_that_is_not_taken_is_cut_off_and_its_server_ends() {
+    let mut host = Host::of(&CONFIG, |options| options.max_pending = 4096);
+    let long = modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]);
+    let [mut deaf, mut dripping, mut slow] = [(); 3].map(|()| Connection::new(&long));
+    for connection in [&mut deaf, &mut dripping, &mut slow] {
+        take(connection, &mut host, 1);
+    }
+    for _ in 0..2 {
+        host.wait(Duration::from_secs(10));
+        take(&mut dripping, &mut host, 1000);
+    }
+    host.wait(Duration::from_millis(9_999));
+    assert!(host.ended.is_empty());
+    take(&mut slow, &mut host, 4096);
+    host.wait(Duration::from_millis(1));
+    assert_eq!(host.ended.len(), 2);
+    for cut in [&mut deaf, &mut dripping] {
+        host.serve(&mut [cut]);
+        assert!(cut.is_done && cut.answer.body.ends_with("(cut)"), "{cut:?}");
+    }
+    while !slow.is_done {
+        host.wait(Duration::from_secs(29));
+        take(&mut slow, &mut host, 4096);
+    }
+    assert!(slow.answer.json()["result"].is_object());
+    assert_eq!((host.ended.len(), host.site.exchanges()), (2, 0));
+}
+
+#[test]
+fn r3_h2_streams_that_are_not_taken_end_and_the_session_goes_on() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let session = ("Mcp-Session-Id", id.as_str());
+    let mut own = Connection::new(&bare("GET", &[session]));
+    let mut called = Connection::new(&post(&[session], &tool_call(2, "slow")));
+    host.serve(&mut [&mut own, &mut called]);
+    host.progress(host.open[0], 1);
+    host.serve(&mut [&mut own, &mut called]);
+    let seen = called.answer.body.lines().filter_map(|line| line.strip_prefix("id: "));
+    let last = seen.last().unwrap().to_owned();
+    // Streams without output are not measured, and comments are output.
+    host.wait(Duration::from_secs(14));
+    host.progress(host.open[0], 2);
+    host.wait(Duration::from_secs(1));
+    host.wait(Duration::from_secs(29));
+    host.serve(&mut [&mut called]);
+    assert!(called.is_done && !called.answer.body.contains("\"progress\":2"), "{called:?}");
+    host.wait(Duration::from_millis(999));
+    assert_eq!(host.site.exchanges(), 1);
+    host.wait(Duration::from_millis(1));
+    host.serve(&mut [&mut own]);
+    assert!(own.is_done && own.answer.body.is_empty(), "{own:?}");
+    host.finish(host.open[0]);
+    host.run();
+    let resumed = host.send(&bare("GET", &[session, ("Last-Event-ID", &last)]));
+    assert!(resumed.body.contains("\"progress\":2") && resumed.body.contains("done"));
+    assert_eq!(host.call(&id, PING).status, 200);
+}
+
+#[test]
+fn r3_l1_bodies_end_at_the_time_of_a_shutdown() {
+    let mut host = Host::new();
+    let request = modern("tools/list", "{}", &[]);
+    let half = &request[..request.len() - 1];
+    let (mut before, mut after) = (Connection::new(half), Connection::new(half));
+    while host.run() | before.step(&mut host, 100) {}
+    host.site.shut_down(host.now.saturating_add(Duration::from_secs(10)));
+    while host.run() | after.step(&mut host, 100) {}
+    host.wait(Duration::from_millis(9_999));
+    assert!(!before.step(&mut host, 100) && !after.step(&mut host, 100));
+    host.wait(Duration::from_millis(1));
+    for connection in [&mut before, &mut after] {
+        host.serve(&mut [connection]);
+        assert_eq!((connection.answer.status, connection.is_done), (503, true));
+    }
+    assert!(host.site.is_over() && host.site.exchanges() == 0);
+}
+
 #[test]
 fn a_session_ends_when_it_is_not_used() {
     let mut host = Host::new();

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -12,21 +12,38 @@ use mcp_sansio::http::server::Rejection;
 use mcp_sansio::http::site::SiteBody;
 use mcp_sansio::{ErrorCode, TxBuffer};
 
+use super::super::app::SHUTDOWN_TIMEOUT;
 use super::super::broadcast::{OwnedChange, Receiver};
 use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::HttpServer;
-use super::wire::{Head, Next, Wire};
+use super::wire::{Head, LINGER, Next, Wire};
+use crate::asynchronous::timer::Timer;
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<T>(server: &HttpServer, socket: T) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    let wire = Wire::new(socket, server.settings().max_line, server.options().limit_of_read());
+    let settings = server.settings();
+    let shutdown = Arc::new(ShutdownSignal::default());
+    let _registration = settings.broadcaster.register({
+        let shutdown: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
+        Arc::downgrade(&shutdown)
+    });
+    let wire = Wire::new(socket, settings.max_line, server.options().limit_of_read());
     let turns = Arc::clone(&wire.turns);
     let mut served = pin!(serve_requests(server, wire));
+    let mut end = None;
     poll_fn(|cx| {
+        shutdown.set(cx.waker());
+        if settings.broadcaster.is_shutting_down() {
+            let limit = settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
+            let end = end.get_or_insert_with(|| Timer::after(limit.saturating_add(LINGER)));
+            if Pin::new(end).poll(cx).is_ready() {
+                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+            }
+        }
         turns.begin();
         served.as_mut().poll(cx)
     })
@@ -38,17 +55,8 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let broadcaster = &server.settings().broadcaster;
-    let shutdown = Arc::new(ShutdownSignal::default());
-    let _registration = broadcaster.register({
-        let shutdown: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
-        Arc::downgrade(&shutdown)
-    });
     loop {
-        let stop = |cx: &mut Context<'_>| {
-            shutdown.set(cx.waker());
-            broadcaster.is_shutting_down()
-        };
-        let head = match wire.head(stop).await? {
+        let head = match wire.head(|| broadcaster.is_shutting_down()).await? {
             Next::Got(head) => head,
             Next::End => return wire.close().await,
             Next::HttpError(error) => {
@@ -214,7 +222,7 @@ fn refuse(error: HttpError, sender: &mut Sender, out: &mut Vec<u8>) {
     sender.end(out);
 }
 
-/// Wakes a connection that waits for a request when the application shuts down.
+/// Wakes a connection when the application shuts down.
 #[derive(Default)]
 struct ShutdownSignal(Mutex<Option<Waker>>);
 

@@ -138,7 +138,8 @@ impl HttpOptions {
 
     /// Limits the time that a client takes to send a request, to start the next one, and to read
     /// pending output: at least 4 KiB in this time, or all of it. The connection of a slower client
-    /// is closed. [`Duration::MAX`]: no limit. Default: 30 s.
+    /// is closed. Behind another HTTP library it limits bodies, and output that the library does not
+    /// take. [`Duration::MAX`]: no limit. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
         self.with(|site| site.read_timeout = timeout)
@@ -180,7 +181,9 @@ impl HttpOptions {
     /// With [`authorize`](Self::authorize) each request is compared with the scopes of its
     /// [`Principal`](mcp_sansio::http::site::Principal) before anything of it is handled. If one is
     /// missing, the response is 403 `insufficient_scope` with all scopes that the operation takes,
-    /// or all requests of a batch. Streams other than HTTP have no scopes.
+    /// or all requests of a batch. Streams other than HTTP have no scopes. The function may use the
+    /// server, such as its [`Broadcaster`](super::super::Broadcaster); requests whose scopes are to
+    /// be checked wait for it, one after the other.
     ///
     /// ```
     /// # use mcp_sansio::Method;

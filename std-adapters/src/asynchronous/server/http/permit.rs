@@ -1,8 +1,8 @@
 //! The scopes that operations take, compared with those that were granted.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 
-use mcp_sansio::http::site::{Operation, Operations, Principal};
+use mcp_sansio::http::site::{Operation, Unpermitted};
 
 use super::super::catalog::CatalogSource;
 use super::challenge::AuthorizationError;
@@ -25,7 +25,8 @@ impl Scopes {
         self.of.is_some() || catalog.is_some_and(CatalogSource::may_have_scopes)
     }
 
-    /// Checks the requests of a body.
+    /// Checks the requests of a body. Each text of scopes is compared once, however many requests
+    /// take it.
     ///
     /// # Errors
     /// A scope is missing. The error names all scopes that the requests take, in the order of the
@@ -33,44 +34,82 @@ impl Scopes {
     pub(super) fn check(
         &self,
         catalog: Option<&CatalogSource>,
-        principal: Option<&Arc<Principal>>,
-        operations: Operations<'_>,
+        unpermitted: &Unpermitted,
     ) -> Result<(), AuthorizationError> {
-        let Some(principal) = principal else { return Ok(()) };
+        let Some(principal) = unpermitted.principal() else { return Ok(()) };
         let snapshot = catalog.map(CatalogSource::snapshot);
         let catalog = snapshot.as_ref().map(|snapshot| snapshot.catalog());
-        let each_of = |operations: Operations<'_>, each: &mut dyn FnMut(&str)| {
-            let mut each = |scopes: &str| {
-                scopes.split(' ').filter(|scope| !scope.is_empty()).for_each(&mut *each);
-            };
-            for operation in operations {
-                if let Some(catalog) = &catalog {
-                    catalog.scopes_of(&operation, &mut each);
-                }
-                if let Some(of) = &self.of {
-                    each(of(&operation));
-                }
+        let mut granted = Granted::new(&principal.scopes);
+        // The texts of scopes, and their order.
+        let mut wanted = BTreeMap::<String, usize>::new();
+        let mut is_missing = false;
+        let mut each = |text: &str| {
+            if text.is_empty() || wanted.contains_key(text) {
+                return;
             }
+            is_missing =
+                is_missing || !scopes_in(text).all(|scope| self.is_granted(&mut granted, scope));
+            wanted.insert(text.to_owned(), wanted.len());
         };
-        let (again, mut is_missing) = (operations.again(), false);
-        each_of(operations, &mut |scope| is_missing |= !self.is_granted(principal, scope));
+        for operation in unpermitted.operations() {
+            if let Some(catalog) = &catalog {
+                catalog.scopes_of(&operation, &mut each);
+            }
+            if let Some(of) = &self.of {
+                each(of(&operation));
+            }
+        }
         if !is_missing {
             return Ok(());
         }
-        let mut wanted = Vec::<String>::new();
-        each_of(again, &mut |scope| {
-            if !wanted.iter().any(|wanted| wanted == scope) {
-                wanted.push(scope.to_owned());
-            }
-        });
-        Err(AuthorizationError::insufficient_scope(wanted.join(" ")).description(DESCRIPTION))
+        let mut texts: Vec<_> = wanted.iter().collect();
+        texts.sort_unstable_by_key(|(_, order)| **order);
+        let mut named = HashSet::new();
+        let scopes: Vec<_> = texts
+            .iter()
+            .flat_map(|(text, _)| scopes_in(text))
+            .filter(|scope| named.insert(*scope))
+            .collect();
+        Err(AuthorizationError::insufficient_scope(scopes.join(" ")).description(DESCRIPTION))
     }
 
-    fn is_granted(&self, principal: &Principal, wanted: &str) -> bool {
-        principal.scopes.split(' ').any(|granted| {
-            granted == wanted || self.implies.as_ref().is_some_and(|it| it(granted, wanted))
-        })
+    fn is_granted(&self, granted: &mut Granted<'_>, wanted: &str) -> bool {
+        granted.contains(wanted)
+            || self.implies.as_ref().is_some_and(|implies| {
+                scopes_in(granted.text).any(|granted| implies(granted, wanted))
+            })
     }
 }
 
+/// The scopes of a principal.
+struct Granted<'p> {
+    text: &'p str,
+    /// Number of scopes that were searched for.
+    searched: usize,
+    /// Made when many are.
+    set: HashSet<&'p str>,
+}
+
+impl<'p> Granted<'p> {
+    fn new(text: &'p str) -> Self {
+        Self { text, searched: 0, set: HashSet::new() }
+    }
+
+    fn contains(&mut self, scope: &str) -> bool {
+        self.searched += 1;
+        match self.searched {
+            ..FEW => return scopes_in(self.text).any(|granted| granted == scope),
+            FEW => self.set.extend(scopes_in(self.text)),
+            _ => {}
+        }
+        self.set.contains(scope)
+    }
+}
+
+fn scopes_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').filter(|scope| !scope.is_empty())
+}
+
 const DESCRIPTION: &str = "The operation takes scopes that the token does not have";
+/// Number of searches from which on a set of the granted scopes is worth its memory.
+const FEW: usize = 8;

@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Deref;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use super::super::app::App;
 use super::super::context::Context;
@@ -17,7 +18,8 @@ use super::server::HttpServer;
 
 /// Serves an application over HTTP: accepts connections, and serves all of them in the returned
 /// future. It completes when the application [shuts down](super::super::Broadcaster::shut_down) and
-/// the last connection and the last request have ended.
+/// the last connection and the last request have ended, at most one second after
+/// [`App::shutdown_timeout`].
 ///
 /// Not cancel safe: dropping the future closes all connections and ends all sessions.
 ///
@@ -31,7 +33,8 @@ where
     L: Listener,
     F: Future<Output: IntoReply>,
 {
-    let server = HttpServer::new(&app, options)?;
+    // Connections measure themselves what their clients read.
+    let server = HttpServer::with_write_timeout(&app, options, Duration::MAX)?;
     let settings = &app.settings;
     let mut connections = Tasks::new();
     // Tasks as well, so that they are only polled when they were woken.

@@ -73,6 +73,16 @@ impl HttpServer {
     /// # Errors
     /// If the operating system has no random numbers, which ids of sessions need.
     pub fn new<H>(app: &App<H>, options: HttpOptions) -> io::Result<Self> {
+        let write_timeout = options.limit_of_read();
+        Self::with_write_timeout(app, options, write_timeout)
+    }
+
+    /// As [`new`](Self::new), with a limit of its own for output that is not taken.
+    pub(super) fn with_write_timeout<H>(
+        app: &App<H>,
+        options: HttpOptions,
+        write_timeout: time::Duration,
+    ) -> io::Result<Self> {
         getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
         let settings = Arc::clone(&app.settings);
         let random = || {
@@ -84,7 +94,9 @@ impl HttpServer {
             }
             bytes
         };
-        let mut site = Site::new(settings.config, options.site_options(&settings), random);
+        let mut site_options = options.site_options(&settings);
+        site_options.write_timeout = write_timeout;
+        let mut site = Site::new(settings.config, site_options, random);
         for (path, json) in options.documents()? {
             site.add_document(path, json);
         }
@@ -97,6 +109,9 @@ impl HttpServer {
                 work: VecDeque::new(),
                 until: None,
                 has_steps: false,
+                unpermitted: VecDeque::new(),
+                is_checking: false,
+                closes_at: None,
                 observed,
             }),
             settings,
@@ -176,7 +191,8 @@ impl HttpServer {
     }
 
     /// Runs handlers, and handles deadlines, until the application has
-    /// [shut down](super::super::Broadcaster::shut_down). Call it once, with the application of
+    /// [shut down](super::super::Broadcaster::shut_down) and all exchanges are dropped, at most one
+    /// second after [`App::shutdown_timeout`]. Call it once, with the application of
     /// [`new`](Self::new).
     ///
     /// The future is `Send` if those of the handlers are. Unless it is polled, handlers do not run.
@@ -224,8 +240,12 @@ impl HttpServer {
         let (until, has_steps, is_over) = {
             let mut state = self.0.lock();
             std::mem::swap(&mut state.work, work);
-            let is_over = state.site.is_over() && state.site.exchanges() == 0;
-            (state.until, state.has_steps, is_over)
+            // A connection that takes no output keeps its exchange: not for ever.
+            let ends_at = state.closes_at.map(|at| at.saturating_add(GRACE));
+            let is_late = ends_at.is_some_and(|at| at <= self.0.now());
+            let is_over = state.site.is_over() && (is_late || state.site.exchanges() == 0);
+            let until = [state.until, ends_at.filter(|_| !is_late)].into_iter().flatten().min();
+            (until, state.has_steps, is_over)
         };
         let mut moved = !work.is_empty();
         for work in work.drain(..) {
@@ -346,5 +366,7 @@ fn no_random_numbers(error: getrandom::Error) -> io::Error {
     io::Error::other(format!("no random numbers for ids of sessions: {error}"))
 }
 
+/// Time in which connections take the ends of their responses after the limit of a shutdown.
+const GRACE: time::Duration = time::Duration::from_secs(1);
 /// Rounds in a row before the task yields.
 const ROUNDS: usize = 16;

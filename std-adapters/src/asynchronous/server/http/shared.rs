@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-use mcp_sansio::http::site::{ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn};
+use mcp_sansio::http::site::{
+    ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
+};
 use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
 };
@@ -55,6 +57,11 @@ pub(super) struct State {
     pub(super) until: Option<Instant>,
     /// Whether the site has more steps to take.
     pub(super) has_steps: bool,
+    /// Requests whose scopes are to be checked, and whether one is being checked.
+    pub(super) unpermitted: VecDeque<Unpermitted>,
+    pub(super) is_checking: bool,
+    /// When requests are cut off by a shutdown.
+    pub(super) closes_at: Option<Instant>,
     pub(super) observed: Option<ObservedSessions>,
 }
 
@@ -110,21 +117,45 @@ impl Shared {
         (state, self.now())
     }
 
-    /// Takes the steps that calls have caused, and unlocks the state.
-    pub(super) fn leave(&self, mut state: MutexGuard<'_, State>, now: Instant) {
-        let released = self.released.swap(0, Ordering::Relaxed);
-        if released > 0 {
-            state.site.release_bytes(released);
+    /// Takes the steps that calls have caused, and unlocks the state. Scopes are checked where it is
+    /// not locked, one request after the other: code of the application may use the server.
+    pub(super) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
+        for left in (0..CHECKS).rev() {
+            let released = self.released.swap(0, Ordering::Relaxed);
+            if released > 0 {
+                state.site.release_bytes(released);
+            }
+            let mut wakers = Wakers::default();
+            self.take_steps(&mut state, now, &mut wakers);
+            let mut next = None;
+            if !state.is_checking {
+                if left > 0 {
+                    next = state.unpermitted.pop_front();
+                    state.is_checking = next.is_some();
+                } else if !state.unpermitted.is_empty() {
+                    state.has_steps = true;
+                    self.driver.notify();
+                }
+            }
+            drop(state);
+            wakers.wake();
+            let Some(next) = next else { return };
+            let catalog = self.settings.catalog.as_ref();
+            let result = caught(|| self.options.scopes.check(catalog, &next));
+            (state, now) = self.enter();
+            let State { site, work, observed, is_checking, .. } = &mut *state;
+            *is_checking = false;
+            if let Some(observed) = observed {
+                work.extend(observed.authorized(&result).map(Work::Tell));
+            }
+            site.permitted(now, next, self.options.result(result));
         }
-        let mut wakers = Wakers::default();
-        self.take_steps(&mut state, now, &mut wakers);
-        drop(state);
-        wakers.wake();
     }
 
     /// Takes steps of the site. After [`STEPS`] of them, others get the lock.
     fn take_steps(&self, state: &mut State, now: Instant, wakers: &mut Wakers) {
-        let State { site, exchanges, servers, work, until, has_steps, observed } = state;
+        let State { site, exchanges, servers, work, until, has_steps, unpermitted, .. } = state;
+        let observed = &mut state.observed;
         *has_steps = true;
         let had_work = !work.is_empty();
         for _ in 0..STEPS {
@@ -133,15 +164,7 @@ impl Shared {
                     let kept = self.event(&event, turn, servers, work, observed.as_mut());
                     site.keep_bytes(kept);
                 }
-                SiteStep::Permit { exchange, principal, operations } => {
-                    let catalog = self.settings.catalog.as_ref();
-                    let scopes = &self.options.scopes;
-                    let result = caught(|| scopes.check(catalog, principal, operations));
-                    if let Some(observed) = observed {
-                        work.extend(observed.authorized(&result).map(Work::Tell));
-                    }
-                    site.permitted(now, exchange, self.options.result(result));
-                }
+                SiteStep::Permit(request) => unpermitted.push_back(request),
                 SiteStep::Ready(exchange) => wakers.extend(exchanges.remove(&exchange)),
                 SiteStep::Room(server) => {
                     let Some(found) = servers.get_mut(&server) else { continue };
@@ -392,7 +415,9 @@ impl Receiver for Shared {
     fn wake(&self) {
         if self.settings.broadcaster.is_shutting_down() {
             let limit = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
-            self.with(|state, now| state.site.shut_down(now.saturating_add(limit)));
+            self.with(|State { site, closes_at, .. }, now| {
+                site.shut_down(*closes_at.get_or_insert(now.saturating_add(limit)));
+            });
         }
     }
 }
@@ -428,6 +453,8 @@ impl Wakers {
     }
 }
 
+/// Maximum number of requests whose scopes are checked in one call.
+const CHECKS: usize = 16;
 /// Maximum number of steps that are taken under one lock.
 const STEPS: usize = 128;
 /// Maximum length of parameters that do not count in the budget of bodies, in bytes.

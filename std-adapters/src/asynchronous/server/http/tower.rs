@@ -20,9 +20,10 @@ type ResponseFuture =
 /// Always ready. A request whose body has an error gets 400, and is not handled.
 ///
 /// The target of a request must be that of the client: routers that remove a prefix of it hide the
-/// [path](super::HttpOptions::path). The HTTP library limits the time of heads, of idle connections
-/// and of clients that do not read; [`read_timeout`](super::HttpOptions::read_timeout) is the limit
-/// of a body only.
+/// [path](super::HttpOptions::path). The HTTP library limits the number of connections, the time of
+/// heads and of idle connections, and what it keeps of output that a client does not read. A
+/// response of which it takes neither 4 KiB nor all within
+/// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
 impl<B> Service<Request<B>> for HttpServer
 where
     B: Body<Data: Send> + Send + 'static,

@@ -112,12 +112,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// Reads the head of the next request. Returns `Err` of `stop` if that completes before any
-    /// input.
-    pub(super) async fn head(
-        &mut self,
-        mut stop: impl FnMut(&mut Context<'_>) -> bool,
-    ) -> io::Result<Next<Head>> {
+    /// Reads the head of the next request. Ends if it is to stop before any input.
+    pub(super) async fn head(&mut self, stop: impl Fn() -> bool) -> io::Result<Next<Head>> {
         let due = later(clock::now(), self.read_timeout);
         loop {
             match self.reader.next_part() {
@@ -130,7 +126,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 Err(error) => return Ok(Next::HttpError(error)),
             }
             let read = poll_fn(|cx| {
-                if stop(cx) && self.reader.is_between_requests() {
+                if stop() && self.reader.is_between_requests() {
                     return Poll::Ready(Ok(0));
                 }
                 self.poll_read_until(cx, due)
@@ -333,4 +329,4 @@ const MAX_HEAD: usize = 64 << 10;
 /// Maximum number of bytes of a body that are read at once, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
 /// Time in which input is still read after the end.
-const LINGER: Duration = Duration::from_millis(500);
+pub(super) const LINGER: Duration = Duration::from_millis(500);
