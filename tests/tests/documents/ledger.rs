@@ -317,7 +317,7 @@ fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
         if !seen.insert(id) {
             faults.push(format!("line {number}: {id} stands twice"));
         }
-        let prefix = format!("{}_", id.to_ascii_lowercase());
+        let prefix = format!("{}_", id.to_ascii_lowercase().replace('-', "_"));
         if !tests.0.iter().any(|(name, runs)| *runs && name.starts_with(&prefix)) {
             faults.push(format!("{id}: no test that runs has a name that begins with {prefix}"));
         }
