@@ -20,7 +20,8 @@ use super::{Store, StoreError};
 /// Each looks at all files, so it is a store for some dozens of records, such as tokens.
 ///
 /// A record costs its key, its bytes and [`ENTRY_COST`]. A change first removes the records whose
-/// time is over; at the limit, `put` is [`StoreError::Full`].
+/// time is over; at the limit, `put` is [`StoreError::Full`]. A file that is damaged so that it is
+/// no record costs its length: only calls with its own key fail, except `remove`.
 ///
 /// Records are not encrypted. On Unix the directory has the mode 0700 and its files have 0600; on
 /// Windows they inherit the permissions of the directory above.
@@ -181,9 +182,13 @@ impl Store for DirectoryStore {
         let keys = || {
             let (mut keys, now) = (Vec::new(), self.now());
             for path in self.files()? {
-                let Some(record) = read(&path)? else { continue };
-                let key = record.key().ok_or_else(|| not_a_record(&path))?;
-                if now < record.ends && key.starts_with(prefix) {
+                let record = match read(&path) {
+                    Err(error) if error.kind() == ErrorKind::InvalidData => continue,
+                    record => record?,
+                };
+                let current = record.as_ref().filter(|record| now < record.ends);
+                if let Some(key) = current.and_then(Record::key).filter(|it| it.starts_with(prefix))
+                {
                     keys.push(key.to_owned());
                 }
             }
@@ -236,11 +241,14 @@ fn read(path: &Path) -> io::Result<Option<Record>> {
     Ok(Some(Record { ends, key_len, rest }))
 }
 
-/// Reads the end of a record, and the length of its key and bytes.
+/// Reads the end of a record, and the length of its key and bytes. What is no record has no end.
 fn head(path: &Path) -> io::Result<Option<(u64, u64)>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
-    let (ends, _) = read_head(&mut file, path)?;
-    Ok(Some((ends, file.metadata()?.len().saturating_sub(HEAD as u64))))
+    let len = file.metadata()?.len();
+    match read_head(&mut file, path) {
+        Err(error) if error.kind() == ErrorKind::InvalidData => Ok(Some((NEVER, len))),
+        head => head.map(|(ends, _)| Some((ends, len.saturating_sub(HEAD as u64)))),
+    }
 }
 
 fn open(path: &Path) -> io::Result<Option<File>> {

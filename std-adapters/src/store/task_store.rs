@@ -63,18 +63,23 @@ impl TaskStore {
     ///
     /// # Errors
     ///
-    /// See [`StoreError`].
+    /// See [`StoreError`]. That of a single record is returned when all others are loaded.
     pub fn load(
         &self,
         mut each: impl FnMut(Result<TaskRecord, DamagedRecord>),
     ) -> Result<(), StoreError> {
+        let mut result = Ok(());
         for key in self.store.keys(PREFIX)? {
-            // Its time may be over since.
-            if let Some(sealed) = self.store.get(&key)? {
-                each(self.read(&key, &sealed).map_err(|error| DamagedRecord { key, error }));
+            match self.store.get(&key) {
+                Ok(Some(sealed)) => {
+                    each(self.read(&key, &sealed).map_err(|error| DamagedRecord { key, error }));
+                }
+                // Its time is over since.
+                Ok(None) => {}
+                Err(error) => result = result.and(Err(error)),
             }
         }
-        Ok(())
+        result
     }
 
     fn read(&self, key: &str, sealed: &[u8]) -> Result<TaskRecord, RecordError> {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mcp_sansio_adapters::store::{DirectoryStore, Lease, Store};
+use mcp_sansio_adapters::store::{DirectoryStore, Lease, Store, StoreError};
 
 use crate::suite;
 
@@ -61,8 +61,6 @@ fn records_outlive_their_store_and_are_seen_by_others() {
 fn auth_85_only_the_owner_can_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use mcp_sansio_adapters::store::StoreError;
-
     let place = Place::new();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     place.open().put("a", b"secret", None).unwrap();
@@ -92,7 +90,7 @@ fn what_is_not_a_record_is_reported_and_never_half_read() {
         fs::write(&record, damaged).unwrap();
         let error = store.get("a").unwrap_err();
         assert!(error.to_string().contains("is not a record of this store: remove it"), "{error}");
-        assert!(store.keys("").is_err());
+        assert!(store.compare_and_put("a", None, b"1", None).is_err());
     }
     // What a process that was killed has left is not a record, and does not hinder.
     fs::write(&record, whole).unwrap();
@@ -100,6 +98,33 @@ fn what_is_not_a_record_is_reported_and_never_half_read() {
     assert_eq!(store.keys("").unwrap(), ["a"]);
     store.put("a", b"1", None).unwrap();
     assert_eq!(store.get("a").unwrap().unwrap(), b"1");
+}
+
+#[test]
+fn r3_d1_a_file_that_is_no_record_hinders_no_other() {
+    let place = Place::new();
+    let store = place.open();
+    store.put("a", b"1", None).unwrap();
+    let record = fs::read_dir(&place.0).unwrap().map(|file| file.unwrap().path());
+    let record = record.into_iter().find(|path| path.extension().is_some()).unwrap();
+    let whole = fs::read(&record).unwrap();
+    let wrong_key = [&whole[..13], b"\xff1"].concat();
+    for damaged in [&whole[..0], &whole[..12], &whole[..13], &wrong_key[..], &[b'x'; 40]] {
+        fs::write(&record, damaged).unwrap();
+        store.put("b", b"2", None).unwrap();
+        assert!(store.compare_and_put("b", Some(b"2"), b"3", None).unwrap());
+        assert_eq!(
+            (store.get("b").unwrap().unwrap(), store.keys("").unwrap()),
+            (b"3".to_vec(), vec!["b".to_owned()])
+        );
+        let lease = Lease::acquire(&store, "lock", Duration::from_secs(30)).unwrap().unwrap();
+        lease.release().unwrap();
+    }
+    // It costs its length.
+    fs::write(&record, vec![b'x'; 1 << 20]).unwrap();
+    assert!(matches!(store.put("b", b"2", None), Err(StoreError::Full)));
+    store.remove("a").unwrap();
+    store.put("b", b"2", None).unwrap();
 }
 
 /// The directory of the processes, and how often each of them counts.
