@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use core::fmt;
 
-use crate::json::{JsonStr, Members, RawJson, compare};
+use crate::json::{JsonStr, Members, RawJson, compare, is_whole};
 use crate::printable::{Printable, write_printable};
 
 /// Error of [`Entry::check_arguments`](crate::Entry::check_arguments) or
@@ -404,10 +404,7 @@ fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
 
 /// Whether the number is an integer: `4.0` is one, and so are integers of more than 64 bits.
 fn is_integer(value: RawJson<'_>) -> bool {
-    value.is_number()
-        && (value.as_i64().is_some()
-            || value.as_u64().is_some()
-            || !value.as_str().contains(['.', 'e', 'E']))
+    value.is_number() && is_whole(value.as_str())
 }
 
 /// Compares scalars. Arrays and objects count as equal: they are not compared.

@@ -76,7 +76,7 @@ impl Client<'_> {
                             method,
                             wants_progress,
                             #[cfg(feature = "tasks")]
-                            task: self.wanted_task(method, &params),
+                            task: self.wanted_task(method, &params).unwrap_or_default(),
                             params,
                         };
                         return Ok(Some(ClientEvent::Request(request)));
@@ -103,6 +103,9 @@ impl Client<'_> {
             return Some(Violation::UnknownMethod.into());
         };
         if declared.contains(needed) {
+            #[cfg(feature = "tasks")]
+            return self.wanted_task(method, params).err().map(|_| Violation::InvalidParams.into());
+            #[cfg(not(feature = "tasks"))]
             return None;
         }
         // Whether another mode of the same capability is declared.

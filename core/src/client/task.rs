@@ -12,6 +12,7 @@ use crate::error::NotAllowed;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Method, Revision, ServerFeatures, methods};
 use crate::message::{Id, Params};
+use crate::tasks::wanted_ttl;
 use crate::types::meta::RELATED_TASK;
 use crate::types::{Task, TaskMetadata};
 use crate::violation::Violation;
@@ -153,21 +154,21 @@ impl Client<'_> {
         (is_declared && self.is_open()).then(|| JsonStr::from_static(name))
     }
 
-    /// Returns the task that a request asks for. A client that did not declare such tasks ignores
-    /// the wish.
+    /// Returns the task that a request asks for, or what is wrong with it. A client that did not
+    /// declare such tasks ignores the wish.
     pub(super) fn wanted_task(
         &self,
         method: JsonStr<'_>,
         params: &Params<'_>,
-    ) -> Option<TaskMetadata> {
+    ) -> Result<Option<TaskMetadata>, &'static str> {
         let needed = if method == "sampling/createMessage" {
             ClientFeatures::TASKS_SAMPLING
         } else if method == "elicitation/create" {
             ClientFeatures::TASKS_ELICITATION
         } else {
-            return None;
+            return Ok(None);
         };
-        let task = params.get("task").filter(|_| self.declared().contains(needed))?;
-        task.to().ok()
+        let task = params.get("task").filter(|_| self.declared().contains(needed));
+        task.map(|task| Ok(TaskMetadata { ttl: wanted_ttl(task)? })).transpose()
     }
 }

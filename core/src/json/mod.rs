@@ -16,7 +16,7 @@ pub(crate) use string::Chars;
 pub use string::JsonStr;
 
 pub(crate) use base64::{encode as encode_base64, encoded_len as base64_len};
-pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten};
+pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]
 pub(crate) use scan::has_duplicate_key;
 pub(crate) use scan::{

@@ -79,6 +79,12 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     Some((number.sign < 0, value))
 }
 
+/// Returns whether a scanned number has no fraction other than zero: `1e300` has none.
+pub(crate) fn is_whole(text: &str) -> bool {
+    let number = Scientific::new(text);
+    number.exponent >= number.len
+}
+
 /// Compares two scanned numbers exactly. As `f64` different numbers could be equal, and parsing
 /// them takes more flash than this whole module.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {

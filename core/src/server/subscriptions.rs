@@ -288,6 +288,19 @@ impl Subscriptions<'_> {
         self.0.contains(&owner.of(uri))
     }
 
+    /// Returns a function that says of each hash, in the order in which they were inserted, whether
+    /// it is in the table; of one that comes again, that it is not.
+    pub(super) fn in_order(&self, owner: Owner) -> impl FnMut(u64) -> bool {
+        let mut rest = &*self.0;
+        move |uri| {
+            let at = rest.iter().position(|entry| *entry == owner.of(uri));
+            if let Some(at) = at {
+                rest = rest.get(at + 1..).unwrap_or_default();
+            }
+            at.is_some()
+        }
+    }
+
     pub(super) fn has_room(&self) -> bool {
         self.0.contains(&FREE)
     }
@@ -369,7 +382,8 @@ struct GrantedUris<'x>(&'x Granted<'x>);
 impl Encode for GrantedUris<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         let Granted { filter, owner, subscribed, .. } = self.0;
-        to.array(uris(*filter).filter(|uri| subscribed.contains(*owner, hash_text(*uri))));
+        let mut granted = subscribed.in_order(*owner);
+        to.array(uris(*filter).filter(|uri| granted(hash_text(*uri))));
     }
 }
 

@@ -13,7 +13,7 @@ use crate::message::{Envelope, Id, hash_str, hash_text};
 use crate::progress::Progress;
 use crate::rpc::RpcError;
 use crate::server::Request;
-use crate::tasks::TaskId;
+use crate::tasks::{MAX_LISTENED, TaskId};
 use crate::tx::Tx;
 use crate::types::meta::RELATED_TASK;
 use crate::violation::Violation;
@@ -26,8 +26,9 @@ impl Server<'_> {
     }
 
     /// Opens a `subscriptions/listen` that names tasks: the one that is reported as a request,
-    /// because only the program knows who may see which task. `may_see` is asked for each id; what
-    /// it refuses, and what the table has no room for, is left out of the acknowledgement.
+    /// because only the program knows who may see which task. `may_see` is asked for each id, of
+    /// which there are at most [`MAX_LISTENED`]; what it refuses, and what the table has no room
+    /// for, is left out of the acknowledgement.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] for any other request.
@@ -62,6 +63,12 @@ impl Server<'_> {
             if !ids.is_array() || ids.elements().any(|id| id.as_string().is_none()) {
                 let error = RpcError::invalid_params(
                     "params.notifications.taskIds must be an array of strings",
+                );
+                return self.respond_error(handle, &error, tx);
+            }
+            if ids.elements().nth(MAX_LISTENED).is_some() {
+                let error = RpcError::invalid_params(
+                    "params.notifications.taskIds has too many ids: listen more than once",
                 );
                 return self.respond_error(handle, &error, tx);
             }
@@ -138,8 +145,10 @@ pub(super) fn write_granted(
     subscribed: &Subscriptions<'_>,
     to: &mut Encoder<'_>,
 ) {
-    let is_granted = |id: &JsonStr<'_>| subscribed.contains(owner, hash_of(hash_text(*id)));
-    let ids = With(|to: &mut Encoder<'_>| to.array(task_ids(filter).filter(is_granted)));
+    let ids = With(|to: &mut Encoder<'_>| {
+        let mut granted = subscribed.in_order(owner);
+        to.array(task_ids(filter).filter(|id| granted(hash_of(hash_text(*id)))));
+    });
     to.member(TASK_IDS, &ids);
 }
 

@@ -157,6 +157,9 @@ pub(super) struct Inputs {
 /// Largest distance between the numbers of two open input requests of a task: 32.
 pub const MAX_INPUTS: u32 = u32::BITS;
 
+/// Maximum number of `taskIds` in a `subscriptions/listen`: 256. More are refused (-32602).
+pub const MAX_LISTENED: usize = 256;
+
 impl Inputs {
     pub(super) const NONE: Self = Self { first: 0, open: 0, last: 0 };
 

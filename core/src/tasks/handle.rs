@@ -5,7 +5,7 @@ use super::reply::TaskReply;
 use super::{TaskKey, TaskTime, Tasks};
 use crate::client::ServerRequest;
 use crate::inflight::Slot;
-use crate::json::{Members, RawJson};
+use crate::json::{Members, RawJson, is_whole};
 use crate::lifecycle::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::{ErrorCode, RpcError};
 use crate::server::{Request, Server};
@@ -20,8 +20,8 @@ pub enum TaskMode {
     Either,
     /// As a task: the client asked for it (2025-11-25).
     Task {
-        /// The time that it asked for, in milliseconds. One that is not an integer of 64 bits is
-        /// the longest there is.
+        /// The time that it asked for, in milliseconds. One of more than 64 bits is the longest
+        /// there is.
         ttl_ms: Option<u64>,
     },
 }
@@ -60,19 +60,24 @@ impl Server<'_> {
             None => Ok(TaskMode::Call),
             Some(_) if !can_be_task => Err(not_found("The tool cannot be called as a task")),
             Some(task) => {
-                if !task.is_object() {
-                    return Err(RpcError::invalid_params("params.task must be an object"));
-                }
-                let ttl = task.get("ttl").filter(|ttl| !ttl.is_null());
-                let ttl_ms = ttl.map(|ttl| match ttl.as_u64() {
-                    None if ttl.is_number() && !ttl.as_str().starts_with('-') => Ok(u64::MAX),
-                    ttl_ms => ttl_ms.ok_or(RpcError::invalid_params(
-                        "params.task.ttl must be a number, not negative",
-                    )),
-                });
-                Ok(TaskMode::Task { ttl_ms: ttl_ms.transpose()? })
+                let ttl_ms = wanted_ttl(task).map_err(RpcError::invalid_params)?;
+                Ok(TaskMode::Task { ttl_ms })
             }
         }
+    }
+}
+
+/// Returns the time that `params.task` asks for, if it does, or what is wrong with it.
+pub(crate) fn wanted_ttl(task: RawJson<'_>) -> Result<Option<u64>, &'static str> {
+    if !task.is_object() {
+        return Err("params.task must be an object");
+    }
+    let Some(ttl) = task.get("ttl").filter(|ttl| !ttl.is_null()) else { return Ok(None) };
+    let is_longest = || ttl.is_number() && !ttl.as_str().starts_with('-') && is_whole(ttl.as_str());
+    match ttl.as_u64() {
+        None if is_longest() => Ok(Some(u64::MAX)),
+        None => Err("params.task.ttl must be a whole number of milliseconds, not negative"),
+        ttl_ms => Ok(ttl_ms),
     }
 }
 

@@ -21,7 +21,10 @@ mod reply;
 mod state;
 mod time;
 
-pub use entry::{MAX_INPUTS, MAX_STATUS_MESSAGE, TaskEnd, TaskId, TaskInfo, TaskOwner};
+pub use entry::{
+    MAX_INPUTS, MAX_LISTENED, MAX_STATUS_MESSAGE, TaskEnd, TaskId, TaskInfo, TaskOwner,
+};
+pub(crate) use handle::wanted_ttl;
 pub use handle::{TaskMode, TaskResponses, TaskStep};
 pub use reply::{TaskContent, TaskList, TaskReply};
 #[cfg(feature = "alloc")]
@@ -46,7 +49,9 @@ pub struct TasksConfig {
     pub ttl: Duration,
     /// Longest time that a client can ask for (2025-11-25). Default: 24 hours.
     pub max_ttl: Duration,
-    /// Time between two requests for the state that clients are told to wait. Default: 1 s.
+    /// Time between two requests for the state that clients are told to wait, and the shortest time
+    /// that a client can ask for: a task that is over before its first poll helps nobody. Default:
+    /// 1 s.
     pub poll_interval: Duration,
     /// Maximum number of tasks of one owner. Default: 64.
     pub max_per_owner: usize,
@@ -170,8 +175,9 @@ impl Tasks<'_> {
         self.len() == 0
     }
 
-    /// Creates a task. `ttl_ms` is what the client asks for ([`TaskMode::Task`]), up to the
-    /// [limit](TasksConfig::max_ttl).
+    /// Creates a task. `ttl_ms` is what the client asks for ([`TaskMode::Task`]); the task is kept
+    /// for at least the [poll interval](TasksConfig::poll_interval), and for at most
+    /// [`TasksConfig::max_ttl`].
     ///
     /// # Errors
     /// A limit is reached. The call can be an ordinary one then, unless the client or the tool
@@ -184,8 +190,11 @@ impl Tasks<'_> {
         ttl_ms: Option<u64>,
     ) -> Result<TaskKey, TaskError> {
         let after = |ttl| time.now.saturating_add(ttl).as_millis() - time.now.as_millis();
-        let ttl_ms =
-            ttl_ms.unwrap_or_else(|| after(self.config.ttl)).min(after(self.config.max_ttl));
+        let ttl_ms = match ttl_ms {
+            Some(ttl_ms) => ttl_ms.max(after(self.config.poll_interval)),
+            None => after(self.config.ttl),
+        };
+        let ttl_ms = ttl_ms.min(after(self.config.max_ttl));
         let expires = Instant::from_millis(time.now.as_millis() + ttl_ms);
         self.insert(id, owner, expires, time.unix_ms, ttl_ms)
     }

@@ -1,13 +1,15 @@
 //! Responses about tasks.
 
-use super::entry::{EXPIRED, State, TaskEnd, TaskInfo, TaskOwner};
+use core::fmt;
+
+use super::entry::{EXPIRED, State, TaskEnd, TaskInfo, TaskOwner, number};
 use super::{TaskKey, TaskTime, Tasks};
 use crate::client::Client;
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
-use crate::json::{Decimal, JsonStr, RawJson};
+use crate::json::{Decimal, RawJson};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::RpcError;
 use crate::server::{Request, Server, related_task};
@@ -254,7 +256,7 @@ impl Tasks<'_> {
             Reply::Page { owner, now, from } => (owner, now, from),
             _ => (TaskOwner(0), TaskTime::without_calendar(crate::Instant::NEVER), u16::MAX),
         };
-        TaskList { tasks: self, owner, now, from }
+        TaskList { tasks: self, owner, now, from, is_listed: &|_| true }
     }
 
     /// Returns the page that a request asks for; `None` if its cursor is invalid.
@@ -266,20 +268,39 @@ impl Tasks<'_> {
     ) -> Option<TaskReply> {
         let from = match request.params.get("cursor") {
             None => 0,
-            Some(cursor) => cursor.as_string().and_then(JsonStr::as_plain)?.parse().ok()?,
+            // There is a whole page before each page with a cursor.
+            Some(cursor) => {
+                let from = number(cursor.as_string()?)?;
+                let given = PAGE..self.index.table.capacity();
+                u16::try_from(from).ok().filter(|from| given.contains(&usize::from(*from)))?
+            }
         };
-        let is_valid = from == 0 || usize::from(from) < self.index.table.capacity();
-        is_valid.then_some(TaskReply(Reply::Page { owner, now, from }))
+        Some(TaskReply(Reply::Page { owner, now, from }))
     }
 }
 
 /// A page of the list of tasks: up to 16 tasks of one owner.
-#[derive(Debug)]
 pub struct TaskList<'t> {
     tasks: &'t Tasks<'t>,
     owner: TaskOwner,
     now: TaskTime,
     from: u16,
+    is_listed: &'t dyn Fn(TaskKey) -> bool,
+}
+
+impl<'t> TaskList<'t> {
+    /// Leaves out the tasks for which `is_listed` returns `false`: those of the same owner that the
+    /// client finds by their ids alone.
+    #[must_use]
+    pub fn only(self, is_listed: &'t dyn Fn(TaskKey) -> bool) -> Self {
+        Self { is_listed, ..self }
+    }
+}
+
+impl fmt::Debug for TaskList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskList").field("from", &self.from).finish_non_exhaustive()
+    }
 }
 
 /// Number of tasks in a page of a list.
@@ -287,10 +308,11 @@ const PAGE: usize = 16;
 
 impl Encode for TaskList<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let Self { tasks, owner, now, from } = *self;
+        let Self { tasks, owner, now, from, is_listed } = *self;
         let visible = |slot: &Slot| {
             slot.index >= from
                 && tasks.is_visible(*slot, owner, now, to.revision() > Revision::V2025_11_25)
+                && is_listed(TaskKey(*slot))
         };
         let mut slots = tasks.index.table.slots().filter(visible);
         let page = slots.by_ref().take(PAGE).filter_map(|slot| tasks.info(TaskKey(slot)));

@@ -85,15 +85,13 @@ fn tsk_06_tsk_08_tsk_09_a_session_is_refused_by_the_catalog() {
             assert_eq!(call(&mut server, &asks), task, "{name} as a task");
             assert_eq!(call(&mut server, &asks_not), plain, "{name} as a call");
         }
-        // A time of any other size or shape is the longest.
-        for ttl in [json!(1.5), json!(1e300)] {
-            let params = json!({ "name": "may", "arguments": { "x": 1 }, "task": { "ttl": ttl } });
-            let mode = match config.capabilities().contains(ServerFeatures::TASKS) {
-                true => Ok(TaskMode::Task { ttl_ms: Some(u64::MAX) }),
-                false => PLAINLY,
-            };
-            assert_eq!(call(&mut server, &params), mode, "{ttl}");
-        }
+        // A time of any other size is the longest.
+        let params = json!({ "name": "may", "arguments": { "x": 1 }, "task": { "ttl": 1e300 } });
+        let mode = match config.capabilities().contains(ServerFeatures::TASKS) {
+            true => Ok(TaskMode::Task { ttl_ms: Some(u64::MAX) }),
+            false => PLAINLY,
+        };
+        assert_eq!(call(&mut server, &params), mode);
         // An unknown tool comes first.
         assert_eq!(call(&mut server, &json!({ "name": "unknown", "task": {} })), Err(-32602));
     }

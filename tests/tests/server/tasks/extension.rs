@@ -1,6 +1,6 @@
 //! Tasks of 2026-07-28: the extension `io.modelcontextprotocol/tasks`.
 
-use mcp_sansio::tasks::{TaskEnd, TaskOwner};
+use mcp_sansio::tasks::{MAX_LISTENED, TaskEnd, TaskOwner};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use serde_json::{Value, json};
@@ -139,7 +139,8 @@ fn tex_17_tex_34_tex_35_tex_36_tex_58_a_cancellation_is_acknowledged_each_time()
 }
 
 #[test]
-fn tex_26_tex_27_tex_29_tex_30_tex_31_tex_32_tex_57_tex_58_tex_61_answers_close_what_they_answer() {
+fn tex_26_tex_27_tex_29_tex_30_tex_31_tex_32_tex_57_tex_58_tex_61_tol_27_answers_close_what_they_answer()
+ {
     let mut rig = Rig::new(T);
     let id = rig.created(T);
     let update = |rig: &mut Rig, responses: Value| {
@@ -221,7 +222,7 @@ fn tex_37_tex_38_tex_39_tex_63_tex_64_listeners_are_told_what_tasks_get_says() {
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0]["method"], "notifications/subscriptions/acknowledged");
     let granted = &sent[0]["params"]["notifications"]["taskIds"];
-    assert!(granted.as_array().unwrap().iter().all(|id| *id == mine.as_str()), "{granted}");
+    assert_eq!(*granted, json!([mine]));
     rig.input(&mine);
     for end in [None, Some(TaskEnd::Completed)] {
         if let Some(end) = end {
@@ -236,6 +237,53 @@ fn tex_37_tex_38_tex_39_tex_63_tex_64_listeners_are_told_what_tasks_get_says() {
         assert_eq!(told[0]["params"], expected);
     }
     assert!(rig.publish(number, &other).is_empty() && rig.publish(number, &foreign).is_empty());
+}
+
+#[test]
+fn r3_t3_each_id_and_each_uri_is_acknowledged_once() {
+    static BOTH: ServerConfig = ServerConfig::new(
+        Implementation::new("s", "1"),
+        ServerFeatures::TOOLS.with(ServerFeatures::TASKS).with(ServerFeatures::RESOURCES_SUBSCRIBE),
+    );
+    for room in [1 << 20, 256] {
+        let mut rig = Rig::with(&BOTH, T).in_pieces(room);
+        let [a, b, c] = [rig.created(T), rig.created(T), rig.created(T)];
+        let uris = ["x:1", "x:2", "x:1", "x:3", "x:2", "x:1", "x:4"];
+        let filter = json!({ "taskIds": [b, a, b, "?", a, c, b], "resourceSubscriptions": uris });
+        // The second listen finds entries of the first in the table.
+        for id in 1..=2 {
+            let params = json!({ "notifications": filter, "_meta": meta(super::rig::EXTENSION) });
+            let line = json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params });
+            let sent = rig.hear(0, ME, &line.to_string());
+            assert_eq!(
+                sent[0]["params"]["notifications"],
+                json!({ "taskIds": [b, a, c], "resourceSubscriptions": ["x:1", "x:2", "x:3", "x:4"] })
+            );
+        }
+    }
+}
+
+#[test]
+fn r3_t3_more_ids_than_a_listen_may_name_are_refused() {
+    let listen = |len: usize| {
+        let params = json!({ "notifications": { "taskIds": vec!["?"; len] } });
+        Rig::new(T).ask(T, "subscriptions/listen", params)
+    };
+    assert_eq!(listen(MAX_LISTENED)["params"]["notifications"]["taskIds"], json!([]));
+    assert_eq!(code(&listen(MAX_LISTENED + 1)), -32602);
+}
+
+#[test]
+fn tol_27_a_task_that_is_to_be_cancelled_may_complete() {
+    let mut rig = Rig::new(T);
+    let id = rig.created(T);
+    rig.ask(T, "tasks/cancel", json!({ "taskId": id }));
+    assert!(rig.end(&id, TaskEnd::Completed, "done"));
+    let ended = rig.get(T, &id);
+    assert_eq!(
+        (&ended["status"], &ended["result"]["content"][0]["text"]),
+        (&json!("completed"), &json!("done"))
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tasks of 2025-11-25: the experiment.
 
-use mcp_sansio::tasks::TaskEnd;
+use std::time::Duration;
+
+use mcp_sansio::tasks::{TaskEnd, TasksConfig};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ServerConfig, ServerFeatures};
 use serde_json::{Value, json};
@@ -72,6 +74,44 @@ fn tsk_11_tsk_12_tsk_13_tsk_14_tsk_54_the_server_names_the_task_and_limits_its_t
     assert_eq!((rig.wait(4999), rig.wait(1)), (vec![], vec!["expired", "expired"]));
 }
 
+/// Calls the tool as a task; returns the time that the task has, or the code of the error.
+fn ttl_of(config: TasksConfig, ttl: Value) -> i64 {
+    let mut rig = Rig::new(D);
+    rig.config = config;
+    let response = rig.ask(D, "tools/call", json!({ "name": "may", "task": { "ttl": ttl } }));
+    response["result"]["task"]["ttl"].as_i64().unwrap_or_else(|| code(&response))
+}
+
+#[test]
+fn r3_l4_a_time_is_a_whole_number_of_milliseconds() {
+    let ttl = |text: &str| ttl_of(TasksConfig::new(), serde_json::from_str(text).unwrap());
+    for wrong in ["1.5", "60000.001", "1e-3", "-1", "-1.5", "\"5000\"", "true", "[]", "{}"] {
+        assert_eq!(ttl(wrong), -32602, "{wrong}");
+    }
+    let (hour, longest) = (3_600_000, 24 * 3_600_000);
+    for (whole, expected) in [
+        ("null", hour),
+        ("6e4", 60_000),
+        ("60000.0", 60_000),
+        ("18446744073709551616", longest),
+        ("1e300", longest),
+    ] {
+        assert_eq!(ttl(whole), expected, "{whole}");
+    }
+}
+
+#[test]
+fn r3_t1_the_shortest_time_of_a_task_is_the_poll_interval() {
+    let config = TasksConfig::new().poll_interval(Duration::from_millis(700));
+    for (wanted, given) in [(0, 700), (1, 700), (700, 700), (701, 701)] {
+        assert_eq!(ttl_of(config, json!(wanted)), given);
+    }
+    // The limits of the program go before.
+    let short = Duration::from_millis(50);
+    assert_eq!(ttl_of(config.max_ttl(short), json!(1)), 50);
+    assert_eq!(ttl_of(config.ttl(short), json!(null)), 50);
+}
+
 #[test]
 fn tsk_27_tsk_29_tsk_30_tsk_32_the_result_is_that_of_the_call() {
     let mut rig = Rig::new(D);
@@ -98,11 +138,15 @@ fn tsk_27_tsk_29_tsk_30_tsk_32_the_result_is_that_of_the_call() {
 #[test]
 fn tsk_31_the_parameter_names_the_task() {
     let mut rig = Rig::new(D);
-    let (one, other) = (rig.created(D), rig.created(D));
+    let [one, other, ended] = [rig.created(D), rig.created(D), rig.created(D)];
     rig.end(&other, TaskEnd::Completed, "other");
-    let params = json!({ "taskId": one, "_meta": { RELATED: { "taskId": other } } });
-    assert_eq!(rig.ask(D, "tasks/get", params.clone())["result"]["taskId"], one.as_str());
-    assert_eq!(rig.ask(D, "tasks/cancel", params)["result"]["taskId"], one.as_str());
+    rig.end(&ended, TaskEnd::Completed, "ended");
+    let of = |id: &str| json!({ "taskId": id, "_meta": { RELATED: { "taskId": other } } });
+    assert_eq!(rig.ask(D, "tasks/get", of(&one))["result"]["taskId"], one.as_str());
+    assert_eq!(rig.ask(D, "tasks/cancel", of(&one))["result"]["taskId"], one.as_str());
+    let result = rig.ask(D, "tasks/result", of(&ended))["result"].clone();
+    assert_eq!(result["content"][0]["text"], "ended");
+    assert_eq!(result["_meta"], json!({ RELATED: { "taskId": ended } }));
 }
 
 #[test]
@@ -177,7 +221,7 @@ fn tsk_46_tsk_47_the_error_of_the_call_is_the_error_of_the_task() {
 
 #[test]
 fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
-    use mcp_sansio::tasks::{GrowingTasksState, TaskId, TasksConfig};
+    use mcp_sansio::tasks::{GrowingTasksState, TaskId};
     let mut rig = Rig::new(D);
     for wrong in [json!(5), json!("x"), json!("-1"), json!("4"), json!("70000")] {
         assert_eq!(code(&rig.ask(D, "tasks/list", json!({ "cursor": wrong }))), -32602, "{wrong}");
@@ -200,7 +244,7 @@ fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
     let mut cursor = Value::Null;
     let mut all = 0;
     for size in [16, 16, 8] {
-        let page = page_of(&mut state, &config, &mut rig, &cursor);
+        let page = page_of(&mut state, &config, &mut rig, &cursor).unwrap();
         assert_eq!(page["tasks"].as_array().unwrap().len(), size);
         all += size;
         cursor = page.get("nextCursor").cloned().unwrap_or_default();
@@ -208,13 +252,35 @@ fn tsk_35_tsk_36_tsk_37_tsk_38_tsk_45_tasks_are_listed_in_pages() {
     }
 }
 
-/// Returns the page of a list that a request with this cursor gets.
+#[test]
+fn r3_l5_a_cursor_that_was_never_given_is_invalid() {
+    use mcp_sansio::tasks::{GrowingTasksState, TaskId};
+    let mut rig = Rig::new(D);
+    let config = TasksConfig::new();
+    let mut state = GrowingTasksState::new(100);
+    let time = rig.time();
+    for number in 0..40 {
+        state.tasks(&config).create(time, TaskId::new([number; 16]), ME, None).unwrap();
+    }
+    let mut page = |cursor: &Value| page_of(&mut state, &config, &mut rig, cursor);
+    let given = page(&Value::Null).unwrap()["nextCursor"].clone();
+    assert_eq!(page(&given).unwrap()["tasks"].as_array().unwrap().len(), 16);
+    let given = given.as_str().unwrap();
+    for wrong in ["", "0", "00", "-0", "1", "15", "41", "99999999999"] {
+        assert_eq!(page(&json!(wrong)), None, "{wrong}");
+    }
+    for prefix in ["0", "+", " ", "-"] {
+        assert_eq!(page(&json!(format!("{prefix}{given}"))), None, "{prefix}");
+    }
+}
+
+/// Returns the page of a list that a request with this cursor gets, if it is valid.
 fn page_of(
     state: &mut mcp_sansio::tasks::GrowingTasksState,
-    config: &mcp_sansio::tasks::TasksConfig,
+    config: &TasksConfig,
     rig: &mut Rig,
     cursor: &Value,
-) -> Value {
+) -> Option<Value> {
     use mcp_sansio::tasks::TaskStep;
     use mcp_sansio::{Frame, Instant, Messages, OwnedJson, ServerEvent, TxBuffer};
     let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
@@ -228,7 +294,7 @@ fn page_of(
     let event = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
     let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
     let tasks = &mut state.tasks(config);
-    let Some(TaskStep::List(reply)) = tasks.handle(time, &request, ME) else { panic!() };
+    let Some(TaskStep::List(reply)) = tasks.handle(time, &request, ME) else { return None };
     let page = OwnedJson::new(&tasks.list(&reply), request.revision).unwrap();
     serde_json::from_str(page.as_raw().as_str()).unwrap()
 }
