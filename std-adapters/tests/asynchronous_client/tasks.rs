@@ -95,6 +95,9 @@ async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefus
     if question.as_raw().to_string().contains("refuse me") {
         return Err(InputRefusal::new("no"));
     }
+    if question.as_raw().as_str().contains("hold") {
+        std::future::pending::<()>().await;
+    }
     if question.as_raw().as_str().contains("\"task\"") {
         sleep(Duration::from_millis(100)).await;
     }
@@ -512,6 +515,75 @@ fn tsk_60_a_task_of_a_client_is_cancelled() {
             }
             _ => hosted(message),
         }
+    };
+    play_as(&HOST, D, script, async |client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    });
+}
+
+#[test]
+fn tsk_31_the_parameter_names_the_task_of_a_client() {
+    let (mut start, mut ids) = (Value::Null, Vec::new());
+    let script = move |message: &Value| {
+        let asks = |id: u32, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        if message["method"] == "own/start" {
+            start = message.clone();
+            let question = |(id, text): (u32, &str)| {
+                let mut params = form(text)["params"].clone();
+                params["task"] = json!({});
+                asks(id, "elicitation/create", params)
+            };
+            return [(1, "hold"), (2, "Who?")].map(question).into();
+        }
+        let result = &message["result"];
+        match message["id"].as_u64() {
+            Some(1 | 2) => {
+                ids.push(result["task"]["taskId"].clone());
+                let [held, other] = &ids[..] else { return Vec::new() };
+                // The metadata names the other task, which counts for nothing.
+                let of = |id: &Value, wrong: &Value| json!({"taskId": id, "_meta": {RELATED: {"taskId": wrong}}});
+                return vec![
+                    asks(10, "tasks/get", of(held, other)),
+                    asks(11, "tasks/cancel", of(held, other)),
+                    asks(12, "tasks/result", of(other, held)),
+                ];
+            }
+            Some(10) => {
+                assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!("working")))
+            }
+            Some(11) => {
+                assert_eq!((&result["taskId"], &result["status"]), (&ids[0], &json!("cancelled")))
+            }
+            _ => {
+                assert_eq!(result["_meta"][RELATED]["taskId"], ids[1], "{message}");
+                return vec![ok(&start, json!({}))];
+            }
+        }
+        Vec::new()
+    };
+    play_as(&HOST, D, script, async |client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    });
+}
+
+#[test]
+fn r3_l4_a_client_refuses_a_time_that_is_no_whole_number() {
+    let wrong = [json!({"ttl": 1.5}), json!({"ttl": "1"}), json!({"ttl": -1}), json!(5)];
+    let (mut start, mut refused) = (Value::Null, 0);
+    let script = move |message: &Value| {
+        if message["method"] == "own/start" {
+            start = message.clone();
+            let question = |(id, task): (usize, &Value)| {
+                let mut asks = form("Who?");
+                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(id));
+                asks["params"]["task"] = task.clone();
+                asks
+            };
+            return wrong.iter().enumerate().map(question).collect();
+        }
+        assert_eq!(message["error"]["code"], -32602, "{message}");
+        refused += 1;
+        if refused == 4 { vec![ok(&start, json!({}))] } else { Vec::new() }
     };
     play_as(&HOST, D, script, async |client| {
         client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()

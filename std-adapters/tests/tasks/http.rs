@@ -8,7 +8,7 @@ use futures_lite::future;
 use mcp_sansio_adapters::asynchronous::http::{
     Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
 };
-use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -101,6 +101,17 @@ where
         let subject = credentials.token().unwrap_or_default();
         ready(Ok(Principal::new("https://auth.example.com", subject)))
     });
+    serve_with(app, options, clients);
+}
+
+fn serve_with<H, F>(
+    app: &App<H>,
+    options: HttpOptions,
+    clients: impl AsyncFnOnce(&dyn Fn(&'static str) -> Client),
+) where
+    H: Fn(Context) -> F,
+    F: Future<Output = HandlerResult>,
+{
     let server = HttpServer::new(app, options).unwrap();
     let client = |token| Client { server: server.clone(), token, session: None };
     super::virtual_time::block_on(future::or(
@@ -170,6 +181,50 @@ fn auth_151_auth_152_tasks_of_another_principal_are_unknown() {
         let list = anna.ask(&legacy(3, "tasks/list", json!({}))).await;
         assert_eq!(list["result"]["tasks"][0]["taskId"], *id);
     });
+}
+
+#[test]
+fn r3_t2_without_tokens_a_session_lists_what_it_created() {
+    for is_bound in [false, true] {
+        let options = TaskOptions::new().bind_to_connection(is_bound);
+        let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+        serve_with(&app, HttpOptions::new(), async |client| {
+            let alone = client("").ask(&call(1, "ask", json!({}))).await;
+            let (mut victim, mut other) = (client(""), client(""));
+            victim.open_session().await;
+            other.open_session().await;
+            let params = json!({"name": "ask", "arguments": {}, "task": {}});
+            let mut ids = Vec::new();
+            for id in 1..=20 {
+                let created = victim.ask(&legacy(id, "tools/call", params.clone())).await;
+                ids.push(created["result"]["task"]["taskId"].clone());
+            }
+            let list = other.ask(&legacy(30, "tasks/list", json!({}))).await;
+            assert_eq!(list["result"], json!({"tasks": []}));
+            let created = other.ask(&legacy(31, "tools/call", params)).await;
+            let list = other.ask(&legacy(32, "tasks/list", json!({}))).await;
+            let own = &created["result"]["task"]["taskId"];
+            assert_eq!(list["result"]["tasks"].as_array().unwrap().len(), 1);
+            assert_eq!(list["result"]["tasks"][0]["taskId"], *own);
+            // Pages have the tasks of the session, too.
+            let (mut listed, mut cursor) = (Vec::new(), json!({}));
+            loop {
+                let page = victim.ask(&legacy(33, "tasks/list", cursor)).await["result"].clone();
+                let tasks = page["tasks"].as_array().unwrap();
+                listed.extend(tasks.iter().map(|task| task["taskId"].clone()));
+                if page["nextCursor"].is_null() {
+                    break;
+                }
+                cursor = json!({"cursor": page["nextCursor"]});
+            }
+            assert_eq!(listed, ids);
+            // Whoever has the id has the task, unless it is bound.
+            for id in [&ids[0], &alone["result"]["taskId"]] {
+                let got = other.ask(&legacy(34, "tasks/get", json!({"taskId": id}))).await;
+                assert_eq!(got["error"]["code"] == -32602, is_bound, "{got}");
+            }
+        });
+    }
 }
 
 #[test]

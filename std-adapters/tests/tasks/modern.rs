@@ -174,6 +174,19 @@ fn tex_10_a_call_asks_in_rounds_before_it_becomes_a_task() {
 }
 
 #[test]
+fn tol_27_a_call_is_a_task_or_not_as_the_server_likes() {
+    let hour = Duration::from_secs(3600);
+    let options = TaskOptions::new().after(hour).tool_after("ask", Duration::ZERO);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        for (tool, kind) in [("wait", "complete"), ("ask", "task"), ("must", "complete")] {
+            let response = client.ask(&call(1, tool, json!({}))).await;
+            assert_eq!(response["result"]["resultType"], kind, "{tool}");
+        }
+    });
+}
+
+#[test]
 fn subscribers_are_told_of_each_change() {
     let app = App::new(&CONFIG, handle).catalog(&CATALOG);
     talk(&app, WIDE, async |mut client| {

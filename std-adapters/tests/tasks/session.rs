@@ -19,7 +19,7 @@ fn task(id: u32, tool: &str, arguments: Value) -> Value {
 }
 
 /// Returns the response to a request, and what came before it.
-async fn response(client: &mut Client<Pipe>, id: u32) -> (Value, Vec<Value>) {
+pub(super) async fn response(client: &mut Client<Pipe>, id: u32) -> (Value, Vec<Value>) {
     let mut before = Vec::new();
     loop {
         let message = client.next().await;

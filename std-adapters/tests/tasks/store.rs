@@ -1,30 +1,60 @@
 //! Tasks in a store, which the next process takes over.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
-use mcp_sansio_adapters::store::{MemoryStore, Seal, Store, StoreError, TaskStore};
+use mcp_sansio::tasks::TasksConfig;
+use mcp_sansio_adapters::asynchronous::{App, Context, TaskOptions};
+use mcp_sansio_adapters::store::{
+    MemoryStore, Seal, Store, StoreError, TaskOutcome, TaskRecord, TaskStore,
+};
 use serde_json::{Value, json};
+use smol::channel::{Receiver, Sender, unbounded};
 use tokio::time::sleep;
 
-use super::client::{Client, WIDE, talk};
+use super::client::{Client, WIDE, legacy, talk};
 use super::http::serve;
 use super::pipe::Pipe;
+use super::session::response;
 use super::{CATALOG, CONFIG, call, handle, request};
 
-/// A store that waits, and fails when it is told to.
+/// A store that waits as long as it is told to, and fails when it is told to.
 struct Slow {
     records: MemoryStore,
     is_broken: AtomicBool,
     puts: AtomicUsize,
+    /// Whether `put` has to wait, and tells that it does.
+    is_closed: Mutex<bool>,
+    opened: Condvar,
+    waiting: (Sender<()>, Receiver<()>),
 }
 
 impl Slow {
     fn new() -> Arc<Self> {
-        let (is_broken, puts) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Arc::new(Self { records: MemoryStore::new(1 << 20), is_broken, puts })
+        Arc::new(Self {
+            records: MemoryStore::new(1 << 20),
+            is_broken: AtomicBool::new(false),
+            puts: AtomicUsize::new(0),
+            is_closed: Mutex::new(false),
+            opened: Condvar::new(),
+            waiting: unbounded(),
+        })
+    }
+
+    /// From now on `put` waits.
+    fn close(&self) {
+        *self.is_closed.lock().unwrap() = true;
+    }
+
+    fn open(&self) {
+        *self.is_closed.lock().unwrap() = false;
+        self.opened.notify_all();
+    }
+
+    /// Returns when a `put` waits.
+    async fn waits(&self) {
+        self.waiting.1.recv().await.unwrap();
     }
 }
 
@@ -37,7 +67,11 @@ impl Store for Slow {
         if self.is_broken.load(Ordering::SeqCst) {
             return Err(StoreError::Full);
         }
-        std::thread::sleep(Duration::from_millis(5));
+        let is_closed = self.is_closed.lock().unwrap();
+        if *is_closed {
+            self.waiting.0.try_send(()).unwrap();
+            drop(self.opened.wait_while(is_closed, |is_closed| *is_closed).unwrap());
+        }
         self.puts.fetch_add(1, Ordering::SeqCst);
         self.records.put(key, bytes, ttl)
     }
@@ -137,7 +171,7 @@ fn tex_68_a_task_that_cannot_be_stored_is_none() {
 fn stored_tasks_keep_their_owner() {
     let store = Arc::new(MemoryStore::new(1 << 20));
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    let id = std::sync::Mutex::new(json!(null));
+    let id = Mutex::new(json!(null));
     serve(&app, async |client| {
         let created = client("anna").ask(&call(1, "must", json!({}))).await;
         *id.lock().unwrap() = created["result"]["taskId"].clone();
@@ -151,4 +185,247 @@ fn stored_tasks_keep_their_owner() {
         assert_eq!(client("ben").ask(&get).await["error"]["code"], -32602);
         assert_eq!(client("anna").ask(&get).await["result"]["status"], "completed");
     });
+}
+
+/// Returns the records of all tasks.
+fn records(store: &Arc<Slow>) -> Vec<TaskRecord> {
+    let mut records = Vec::new();
+    let store = TaskStore::new(Arc::clone(store), Seal::new([7; 32]));
+    store.load(|record| records.push(record.unwrap())).unwrap();
+    records
+}
+
+/// Begins a task of 2025-11-25, and returns when it is being saved.
+async fn save_task(client: &mut Client<Pipe>, store: &Slow, ttl: Value) {
+    client.initialize().await;
+    store.close();
+    let params = json!({"name": "wait", "arguments": {}, "task": {"ttl": ttl}});
+    client.send(&legacy(1, "tools/call", params)).await;
+    store.waits().await;
+}
+
+/// Returns when everything has been handled that was sent before.
+async fn settle(client: &mut Client<Pipe>) {
+    client.send(&legacy(9, "tools/call", json!({"name": "plain"}))).await;
+    assert!(response(client, 9).await.0["result"].is_object());
+}
+
+/// Shuts the server down, whose connection then ends when everything is saved.
+async fn finish<H>(app: &App<H>, client: &mut Client<Pipe>) {
+    app.broadcaster().shut_down();
+    while client.line().await.is_some() {}
+}
+
+#[test]
+fn r3_t1_a_task_whose_time_is_over_is_not_begun() {
+    let (store, begun) = (Slow::new(), AtomicUsize::new(0));
+    let count = |ctx: Context| {
+        begun.fetch_add(usize::from(ctx.name() == "wait"), Ordering::SeqCst);
+        handle(ctx)
+    };
+    let config = TasksConfig::new().poll_interval(Duration::ZERO);
+    let app = App::new(&CONFIG, count).catalog(&CATALOG).tasks(stored(&store).config(config));
+    talk(&app, WIDE, async |mut client| {
+        save_task(&mut client, &store, json!(0)).await;
+        // The time is over before the record is saved.
+        settle(&mut client).await;
+        store.open();
+        let (created, _) = response(&mut client, 1).await;
+        assert!(created["result"]["task"]["taskId"].is_string(), "{created}");
+        settle(&mut client).await;
+    });
+    assert_eq!(begun.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn r3_t1_a_call_that_becomes_a_task_ends_with_the_time_of_that() {
+    struct Running<'a>(&'a AtomicUsize);
+    impl Drop for Running<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    let (store, running) = (Slow::new(), AtomicUsize::new(0));
+    let hold = async |_: Context| {
+        running.fetch_add(1, Ordering::SeqCst);
+        let _running = Running(&running);
+        std::future::pending().await
+    };
+    let config = TasksConfig::new().ttl(Duration::ZERO);
+    let options = stored(&store).config(config).after(Duration::from_millis(1));
+    let app = App::new(&CONFIG, hold).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        store.close();
+        client.send(&call(1, "hold", json!({}))).await;
+        store.waits().await;
+        assert_eq!(running.load(Ordering::SeqCst), 1);
+        let ping = request(2, "tools/list", json!({}));
+        assert_eq!(client.ask(&ping).await["id"], 2);
+        store.open();
+        assert_eq!(client.next().await["result"]["resultType"], "task");
+        assert_eq!(client.ask(&ping).await["id"], 2);
+        assert_eq!(running.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn r3_t1_a_task_that_is_cancelled_while_it_is_saved_is_not_begun() {
+    let (store, begun) = (Slow::new(), AtomicUsize::new(0));
+    let count = |ctx: Context| {
+        begun.fetch_add(usize::from(ctx.name() == "wait"), Ordering::SeqCst);
+        handle(ctx)
+    };
+    let app = App::new(&CONFIG, count).catalog(&CATALOG).tasks(stored(&store));
+    talk(&app, WIDE, async |mut client| {
+        save_task(&mut client, &store, json!(60_000)).await;
+        client.send(&legacy(2, "tasks/list", json!({}))).await;
+        let (list, _) = response(&mut client, 2).await;
+        let task = json!({"taskId": list["result"]["tasks"][0]["taskId"]});
+        client.send(&legacy(3, "tasks/cancel", task)).await;
+        let (cancelled, _) = response(&mut client, 3).await;
+        assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+        settle(&mut client).await;
+        store.open();
+        response(&mut client, 1).await;
+        settle(&mut client).await;
+        finish(&app, &mut client).await;
+    });
+    assert_eq!(begun.load(Ordering::SeqCst), 0);
+    assert_eq!(records(&store)[0].outcome, Some(TaskOutcome::Cancelled));
+}
+
+#[test]
+fn r3_t1_a_task_that_is_cancelled_while_its_result_is_saved_stays_cancelled() {
+    let (store, (may_end, ending)) = (Slow::new(), unbounded());
+    let wait = async |ctx: Context| {
+        ending.recv().await.unwrap();
+        handle(ctx).await
+    };
+    let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
+    talk(&app, WIDE, async |mut client| {
+        save_task(&mut client, &store, json!(60_000)).await;
+        store.open();
+        let (created, _) = response(&mut client, 1).await;
+        store.close();
+        may_end.try_send(()).unwrap();
+        store.waits().await;
+        let task = json!({"taskId": created["result"]["task"]["taskId"]});
+        client.send(&legacy(3, "tasks/cancel", task)).await;
+        let (cancelled, _) = response(&mut client, 3).await;
+        assert_eq!(cancelled["result"]["status"], "cancelled", "{cancelled}");
+        store.open();
+        finish(&app, &mut client).await;
+    });
+    assert_eq!(records(&store)[0].outcome, Some(TaskOutcome::Cancelled));
+}
+
+#[test]
+fn r3_d2_a_result_that_cannot_be_saved_is_not_told() {
+    let (store, (may_end, ending)) = (Slow::new(), unbounded());
+    let wait = async |ctx: Context| {
+        ending.recv().await.unwrap();
+        handle(ctx).await
+    };
+    let app = App::new(&CONFIG, wait).catalog(&CATALOG).tasks(stored(&store));
+    let (id, _) = talk(&app, WIDE, async |mut client| {
+        let created = client.ask(&call(1, "wait", json!({}))).await;
+        let id = created["result"]["taskId"].clone();
+        store.is_broken.store(true, Ordering::SeqCst);
+        may_end.try_send(()).unwrap();
+        let ended = loop {
+            let state = state(&mut client, &id).await;
+            if state["status"] != "working" {
+                break state;
+            }
+            sleep(Duration::from_millis(1)).await;
+        };
+        assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!(-32603)));
+        assert_eq!(ended["statusMessage"], "The result of the task cannot be stored");
+        id
+    });
+    // The next process says the same.
+    store.is_broken.store(false, Ordering::SeqCst);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 1);
+    talk(&app, WIDE, async |mut client| {
+        assert_eq!(state(&mut client, &id).await["status"], "failed");
+    });
+}
+
+#[test]
+fn r3_d2_a_full_store_loses_no_task_at_a_restart() {
+    let store = Slow::new();
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let (ids, _) = talk(&app, WIDE, async |mut client| {
+        let mut ids = Vec::new();
+        for tool in ["ask", "wait", "ask", "wait"] {
+            let created = client.ask(&call(1, tool, json!({}))).await;
+            ids.push(created["result"]["taskId"].clone());
+        }
+        for id in [&ids[1], &ids[3]] {
+            while state(&mut client, id).await["status"] == "working" {
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+        // A crash: nothing more is saved.
+        store.is_broken.store(true, Ordering::SeqCst);
+        ids
+    });
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let resumed = app.resume_tasks(|damaged| panic!("{damaged}"));
+    assert!(matches!(resumed, Err(StoreError::Full)), "{resumed:?}");
+    talk(&app, WIDE, async |mut client| {
+        for (id, expected) in ids.iter().zip(["failed", "completed", "failed", "completed"]) {
+            assert_eq!(state(&mut client, id).await["status"], expected);
+        }
+    });
+}
+
+#[test]
+fn r3_d1_a_record_that_cannot_be_read_loses_no_other_task() {
+    /// A store that cannot read the first record.
+    struct Damaged(Arc<Slow>);
+
+    impl Store for Damaged {
+        fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+            if self.0.keys("")?[0] == key {
+                return Err(StoreError::Failed("damaged".into()));
+            }
+            self.0.get(key)
+        }
+
+        fn put(&self, _: &str, _: &[u8], _: Option<Duration>) -> Result<(), StoreError> {
+            unreachable!()
+        }
+
+        fn compare_and_put(
+            &self,
+            _: &str,
+            _: Option<&[u8]>,
+            _: &[u8],
+            _: Option<Duration>,
+        ) -> Result<bool, StoreError> {
+            unreachable!()
+        }
+
+        fn remove(&self, _: &str) -> Result<(), StoreError> {
+            unreachable!()
+        }
+
+        fn keys(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
+            self.0.keys(prefix)
+        }
+    }
+
+    let store = Slow::new();
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    talk(&app, WIDE, async |mut client| {
+        for id in 1..=3 {
+            client.ask(&call(id, "wait", json!({}))).await;
+        }
+    });
+    let mut loaded = 0;
+    let damaged = TaskStore::new(Damaged(store), Seal::new([7; 32]));
+    let result = damaged.load(|record| loaded += usize::from(record.is_ok()));
+    assert!(matches!(result, Err(StoreError::Failed(_))) && loaded == 2);
 }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-#[cfg(feature = "tasks")]
-use mcp_sansio::tasks::TaskOwner;
 use mcp_sansio::{OwnedRequest, Request, RpcError, Server, Target, Tx};
 
 use super::app::Settings;
@@ -14,7 +12,7 @@ use super::kept::Kept;
 use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
 #[cfg(feature = "tasks")]
-use super::task_hub::{TaskAnswer, TaskWork};
+use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
 use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
 use crate::rounds::Round;
@@ -42,9 +40,9 @@ impl Settings {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
         #[cfg(feature = "tasks")]
-        let owner = self.tasks.owner(request, &origin, params.connection());
+        let client = self.tasks.client(request, &origin, params.connection());
         #[cfg(feature = "tasks")]
-        let awaited = match self.tasks.handle(request, owner) {
+        let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
             Some(TaskAnswer::Response(response)) => {
@@ -91,7 +89,7 @@ impl Settings {
             }
         }
         #[cfg(feature = "tasks")]
-        let task = match self.may_be_task(request, found.as_ref(), owner, server) {
+        let task = match self.may_be_task(request, found.as_ref(), client, server) {
             Ok(task) => task,
             Err(error) => {
                 let response = PendingResponse::Refused(error);
@@ -141,11 +139,11 @@ impl Settings {
         &self,
         request: &Request<'_>,
         found: Option<&Found>,
-        owner: TaskOwner,
+        client: TaskClient,
         server: &Server<'_>,
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };
         let mode = server.task_mode(request, tool.task_support())?;
-        Ok(TaskWork::new(self, tool, mode, request.capabilities, owner))
+        Ok(TaskWork::new(self, tool, mode, request.capabilities, client))
     }
 }

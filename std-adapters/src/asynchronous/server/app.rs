@@ -231,7 +231,8 @@ impl<H> App<H> {
     /// Returns the number of tasks.
     ///
     /// # Errors
-    /// See [`StoreError`].
+    /// See [`StoreError`]. All tasks that can be read are served all the same: those that have not
+    /// ended have failed until the next restart, if the store has no room for their ends.
     #[cfg(feature = "store")]
     pub fn resume_tasks(&self, damaged: impl FnMut(DamagedRecord)) -> Result<usize, StoreError> {
         self.settings.tasks.restore(damaged)

@@ -252,6 +252,12 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
         if let Some(job) = job {
             let response = work.begin(created);
             self.respond(&server, handle, response);
+            // It may be over since it was created: nothing would stop its handler.
+            if !self.tasks.hub.is_live(task) {
+                request.ended(Ended::Cancelled);
+                self.tasks.save_end(task, Some(request));
+                return;
+            }
             match self.start_handler(app, &server, job) {
                 Some(place) => {
                     self.tasks.places.insert(task, place);
@@ -263,9 +269,14 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             && !request.round.is_asking()
             && let Some(place) = self.release(&server, handle)
         {
-            self.tasks.places.insert(task, place);
             let response = work.begin(created);
             self.respond(&server, handle, response);
+            if self.tasks.hub.is_live(task) {
+                self.tasks.places.insert(task, place);
+            } else {
+                let dropped = self.drop_handler(place, Ended::Cancelled);
+                self.tasks.save_end(task, dropped);
+            }
             self.start(app, &server);
         } else {
             self.tasks.discard(created);
@@ -313,10 +324,21 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                     self.refuse(&server, &request, PendingResponse::Refused(error));
                 }
             }
-            // Without a record of it, it has failed for the next process.
-            (Save::Ended(request, outcome), _) => {
-                if let Some((work, _)) = request.task() {
-                    work.end(outcome);
+            (Save::Ended(request, outcome), result) => {
+                let Some((work, task)) = request.task() else { return };
+                let outcome = match result {
+                    Ok(()) => outcome,
+                    // Without a record of it, the task has failed for the next process.
+                    Err(error) => {
+                        if let Some(observed) = &request.observed {
+                            observed.failed(&ToolError::internal(&error.to_string()));
+                        }
+                        Err(RpcError::internal("The result of the task cannot be stored").into())
+                    }
+                };
+                // One that was over before has another end than the record.
+                if !work.end(outcome) {
+                    self.tasks.save_end(task, Some(Arc::clone(&request)));
                 }
             }
             (Save::Known, _) => {}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_sansio::tasks::TaskKey;
+use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::{JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
 
 use super::TaskHub;
@@ -12,8 +12,8 @@ use super::TaskHub;
 pub(in super::super) struct TaskListen {
     hub: Arc<TaskHub>,
     request: OwnedRequest,
-    /// Those that the client may see, by their ids.
-    tasks: Vec<(String, TaskKey)>,
+    /// Those that the client may see, in the order of their ids.
+    tasks: Vec<(TaskId, TaskKey)>,
     sent: Mutex<Sent>,
 }
 
@@ -30,7 +30,7 @@ impl TaskListen {
     pub(super) fn new(
         hub: &Arc<TaskHub>,
         request: &Request<'_>,
-        tasks: Vec<(String, TaskKey)>,
+        tasks: Vec<(TaskId, TaskKey)>,
     ) -> Self {
         let (hub, request) = (Arc::clone(hub), OwnedRequest::from(request));
         Self { hub, request, tasks, sent: Mutex::default() }
@@ -44,8 +44,10 @@ impl TaskListen {
         let request = self.request.as_request();
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if !sent.is_acknowledged {
-            let mut may_see =
-                |id: JsonStr<'_>| self.tasks.iter().any(|(seen, _)| id == seen.as_str());
+            let mut may_see = |id: JsonStr<'_>| {
+                let of = |id| self.tasks.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+                TaskId::parse(id).is_some_and(of)
+            };
             server.listen_to_tasks(&request, &mut may_see, tx)?;
             sent.is_acknowledged = true;
         }

@@ -17,7 +17,8 @@ use std::task::{self, Poll};
 use std::time::{self, Duration, SystemTime};
 
 use mcp_sansio::tasks::{
-    GrowingTasksState, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner, TaskStep, TaskTime,
+    GrowingTasksState, MAX_LISTENED, TaskEnd, TaskError, TaskId, TaskInfo, TaskKey, TaskOwner,
+    TaskStep, TaskTime,
 };
 use mcp_sansio::{
     Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
@@ -47,6 +48,15 @@ pub(super) struct TaskHub {
     #[cfg(feature = "http")]
     owners: RandomState,
     state: Mutex<State>,
+}
+
+/// Whose tasks a client has.
+#[derive(Clone, Copy)]
+pub(super) struct TaskClient {
+    pub(super) owner: TaskOwner,
+    /// The HTTP session, or the request without one, of a client without a principal. It lists
+    /// only what it has created itself, since anybody may be the owner.
+    session: Option<u64>,
 }
 
 /// What a client gets that asks about tasks.
@@ -86,26 +96,28 @@ impl TaskHub {
         self.begun.checked_add(Duration::from_millis(next.as_millis()))
     }
 
-    /// Returns the owner of the tasks that a client creates: its principal, or else all clients, or
-    /// its connection if tasks are bound to that.
-    pub(super) fn owner(
+    /// Returns the client of a request. The owner of its tasks is its principal, or else all
+    /// clients, or its connection if tasks are bound to that.
+    pub(super) fn client(
         &self,
         request: &Request<'_>,
         origin: &Origin,
         connection: u64,
-    ) -> TaskOwner {
+    ) -> TaskClient {
         #[cfg(feature = "http")]
         if let Some(origin) = origin {
-            return match &origin.principal {
-                Some(principal) => self.owner_of(&principal.issuer, &principal.subject),
-                None if self.options.is_bound && !request.revision.is_modern() => {
-                    TaskOwner(self.owners.hash_one(origin.server))
-                }
-                None => TaskOwner(0),
-            };
+            if let Some(principal) = &origin.principal {
+                let owner = self.owner_of(&principal.issuer, &principal.subject);
+                return TaskClient { owner, session: None };
+            }
+            let session = self.owners.hash_one(origin.server);
+            let is_bound = self.options.is_bound && !request.revision.is_modern();
+            let owner = TaskOwner(if is_bound { session } else { 0 });
+            return TaskClient { owner, session: Some(session) };
         }
         let _ = (request, origin);
-        TaskOwner(if self.options.is_bound { connection } else { 0 })
+        let owner = TaskOwner(if self.options.is_bound { connection } else { 0 });
+        TaskClient { owner, session: None }
     }
 
     #[cfg(feature = "http")]
@@ -124,20 +136,27 @@ impl TaskHub {
     pub(super) fn handle(
         self: &Arc<Self>,
         request: &Request<'_>,
-        owner: TaskOwner,
+        client: TaskClient,
     ) -> Option<TaskAnswer> {
         if request.method == Method::SubscriptionsListen {
-            let listen = TaskListen::new(self, request, self.listened(request, owner));
+            let listen = TaskListen::new(self, request, self.listened(request, client.owner));
             return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
         }
         let time = self.time();
-        let mut state = self.lock();
+        let mut guard = self.lock();
+        let state = &mut *guard;
         let mut tasks = state.tasks.tasks(&self.options.config);
         let mut woken = Woken::default();
-        let reply = match tasks.handle(time, request, owner)? {
+        let reply = match tasks.handle(time, request, client.owner)? {
             TaskStep::Respond(reply) => reply,
             TaskStep::List(reply) => {
-                let page = OwnedJson::new(&tasks.list(&reply), request.revision);
+                let is_listed = |task: TaskKey| {
+                    let kept = state.kept.get(task.index()).and_then(Option::as_ref);
+                    let created_in = kept.and_then(|kept| kept.created_in);
+                    client.session.is_none() || created_in == client.session
+                };
+                let list = tasks.list(&reply).only(&is_listed);
+                let page = OwnedJson::new(&list, request.revision);
                 return Some(TaskAnswer::Response(match page {
                     Ok(page) => PendingResponse::Reply(page),
                     Err(_) => PendingResponse::Refused(INTERNAL),
@@ -160,27 +179,27 @@ impl TaskHub {
             }
         };
         let response = state.response(reply);
-        drop(state);
+        drop(guard);
         woken.wake();
         Some(TaskAnswer::Response(response))
     }
 
-    /// Returns the tasks that a subscription names and that its client may see.
-    fn listened(&self, request: &Request<'_>, owner: TaskOwner) -> Vec<(String, TaskKey)> {
+    /// Returns the tasks that a subscription names and that its client may see, in order.
+    fn listened(&self, request: &Request<'_>, owner: TaskOwner) -> Vec<(TaskId, TaskKey)> {
         let time = self.time();
         let mut state = self.lock();
         let ids = request.params.get("notifications").and_then(|filter| filter.get("taskIds"));
         let ids = ids.filter(|ids| ids.is_array()).into_iter().flat_map(RawJson::elements);
-        let mut listened: Vec<(String, TaskKey)> = Vec::new();
-        for id in ids.filter_map(RawJson::as_string) {
-            let tasks = state.tasks.tasks(&self.options.config);
-            if let Some(task) = tasks.find_visible(id, owner, time)
-                && listened.iter().all(|(_, other)| *other != task)
-            {
-                if let Some(kept) = state.kept(task) {
-                    kept.is_listened = true;
-                }
-                listened.push((id.to_string(), task));
+        // More are refused.
+        let ids = ids.take(MAX_LISTENED).filter_map(RawJson::as_string);
+        let tasks = state.tasks.tasks(&self.options.config);
+        let visible = |id| Some((TaskId::parse(id)?, tasks.find_visible(id, owner, time)?));
+        let mut listened: Vec<(TaskId, TaskKey)> = ids.filter_map(visible).collect();
+        listened.sort_unstable_by_key(|(id, _)| *id);
+        listened.dedup();
+        for (_, task) in &listened {
+            if let Some(kept) = state.kept(*task) {
+                kept.is_listened = true;
             }
         }
         listened
@@ -196,7 +215,7 @@ impl TaskHub {
     /// Creates a task, whose handler runs at `runner`.
     fn create(
         &self,
-        owner: TaskOwner,
+        TaskClient { owner, session: created_in }: TaskClient,
         ttl_ms: Option<u64>,
         client: ClientFeatures,
         session: Option<Weak<dyn RequestSource>>,
@@ -219,6 +238,7 @@ impl TaskHub {
             is_changed: false,
             is_listened: false,
             session,
+            created_in,
             waiting: Vec::new(),
         };
         state.keep(key, kept);
@@ -234,7 +254,7 @@ impl TaskHub {
         }
     }
 
-    fn is_live(&self, task: TaskKey) -> bool {
+    pub(super) fn is_live(&self, task: TaskKey) -> bool {
         let info = self.lock().tasks.tasks(&self.options.config).info(task);
         info.is_some_and(|info| info.is_live())
     }
@@ -253,8 +273,8 @@ impl TaskHub {
         self.finish(task, Err(RpcError::internal(why).into()));
     }
 
-    /// Ends a task with the outcome of its handler, unless it has ended already.
-    fn finish(&self, task: TaskKey, outcome: TaskOutcome) {
+    /// Ends a task with the outcome of its handler. Returns `false` if it has ended already.
+    fn finish(&self, task: TaskKey, outcome: TaskOutcome) -> bool {
         let time = self.time();
         let mut state = self.lock();
         let bytes = outcome.as_ref().map_or(0, |json| json.as_raw().as_str().len());
@@ -271,7 +291,8 @@ impl TaskHub {
         if let Some(message) = message {
             tasks.set_message(task, &message, time);
         }
-        if tasks.end(task, end, time) {
+        let is_first = tasks.end(task, end, time);
+        if is_first {
             state.result_bytes += outcome.as_ref().map_or(0, |_| bytes);
             if let Some(kept) = state.kept(task) {
                 kept.outcome = Some(Arc::new(outcome));
@@ -280,6 +301,7 @@ impl TaskHub {
             drop(state);
             woken.wake();
         }
+        is_first
     }
 
     /// Tells clients how a task is now: the session that created it (2025-11-25), and those that

@@ -99,7 +99,8 @@ impl TaskOptions {
     /// Sets whether a task without a principal belongs to the connection, or the HTTP session, on
     /// which it was created. Then no other client sees it, also not its own after it has connected
     /// again. Over HTTP with 2026-07-28 there are no connections, so that it has no effect.
-    /// Default: no, whoever has the id has the task.
+    /// Default: no, whoever has the id has the task. Over HTTP a list of tasks has only those of its
+    /// session in any case.
     #[must_use]
     pub fn bind_to_connection(self, is_bound: bool) -> Self {
         Self { is_bound, ..self }
@@ -121,7 +122,8 @@ impl TaskOptions {
     }
 
     /// Keeps tasks in a store. A call becomes a task only when that is saved, and otherwise fails
-    /// (-32603) or goes on as a call; a result is saved before it is told. See
+    /// (-32603) or goes on as a call; a result is saved before it is told, and a task whose result
+    /// cannot be saved fails (-32603). See
     /// [`App::resume_tasks`](super::super::App::resume_tasks).
     #[cfg(feature = "store")]
     #[must_use]

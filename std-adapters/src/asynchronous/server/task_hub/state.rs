@@ -36,6 +36,8 @@ pub(super) struct Kept {
     pub(super) client: ClientFeatures,
     /// The connection that the call came on, if it is told of changes (2025-11-25).
     pub(super) session: Option<Weak<dyn RequestSource>>,
+    /// The session in which it was created: see [`TaskClient`](super::TaskClient).
+    pub(super) created_in: Option<u64>,
     /// Whether there was a subscription to it (2026-07-28).
     pub(super) is_listened: bool,
     /// The `tasks/result` that wait for its end.

@@ -18,27 +18,28 @@ impl TaskHub {
         self.lock().tasks.tasks(&self.options.config).info(task)
     }
 
-    /// Loads the tasks of an earlier process. Those that it did not end have failed.
+    /// Loads the tasks of an earlier process. Those that it did not end have failed. An error is
+    /// returned when all others are loaded.
     pub(in super::super) fn restore(
         &self,
         mut damaged: impl FnMut(DamagedRecord),
     ) -> Result<usize, StoreError> {
         let Some(store) = self.store() else { return Ok(0) };
         let (mut records, mut restored) = (Vec::new(), 0);
-        store.load(|record| match record {
+        let mut result = store.load(|record| match record {
             Ok(record) => records.push(record),
             Err(error) => damaged(error),
-        })?;
+        });
         for mut record in records {
             if record.outcome.is_none() {
                 let error = RpcError::internal("The server was restarted");
                 record.message = error.message.to_owned();
                 record.outcome = outcome(None, &Err(error.into()));
-                store.save(&record)?;
+                result = result.and(store.save(&record));
             }
             restored += usize::from(self.restore_one(&record));
         }
-        Ok(restored)
+        result.map(|()| restored)
     }
 
     fn restore_one(&self, record: &TaskRecord) -> bool {
@@ -71,6 +72,7 @@ impl TaskHub {
             inputs: Vec::new(),
             client: ClientFeatures::NONE,
             session: None,
+            created_in: None,
             is_listened: false,
             waiting: Vec::new(),
             is_changed: false,

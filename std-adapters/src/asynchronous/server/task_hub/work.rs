@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskMode, TaskOwner, TaskReply};
+use mcp_sansio::tasks::{TaskId, TaskInfo, TaskKey, TaskMode, TaskReply};
 use mcp_sansio::types::{InputRequest, TaskSupport};
 use mcp_sansio::{
     Amount, ClientFeatures, Entry, OwnedJson, Progress, ResponseKind, Revision, RpcError,
@@ -19,7 +19,7 @@ use super::super::reply::{HandlerResult, Reply};
 use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
-use super::{Mailbox, TaskHub};
+use super::{Mailbox, TaskClient, TaskHub};
 use crate::asynchronous::clock;
 use crate::asynchronous::panics::Panic;
 use crate::observer::is_error;
@@ -27,8 +27,8 @@ use crate::observer::is_error;
 /// A call that may become a task.
 pub(in super::super) struct TaskWork {
     hub: Arc<TaskHub>,
-    owner: TaskOwner,
-    client: ClientFeatures,
+    client: TaskClient,
+    features: ClientFeatures,
     /// The time that the client asks for.
     ttl_ms: Option<u64>,
     /// When the call becomes a task.
@@ -47,8 +47,8 @@ impl TaskWork {
         settings: &Settings,
         tool: &Entry<'_>,
         mode: TaskMode,
-        client: ClientFeatures,
-        owner: TaskOwner,
+        features: ClientFeatures,
+        client: TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
         let (ttl_ms, after, is_asked) = match mode {
@@ -58,8 +58,8 @@ impl TaskWork {
         };
         Some(Box::new(Self {
             hub: Arc::clone(hub),
-            owner,
             client,
+            features,
             ttl_ms,
             after,
             is_required: is_asked || tool.task_support() == TaskSupport::Required,
@@ -85,7 +85,7 @@ impl TaskWork {
         runner: &Arc<Mailbox>,
     ) -> Result<Option<(TaskKey, TaskInfo)>, PendingResponse> {
         let session = (!revision.is_modern()).then(|| Arc::downgrade(source));
-        match self.hub.create(self.owner, self.ttl_ms, self.client, session, runner) {
+        match self.hub.create(self.client, self.ttl_ms, self.features, session, runner) {
             Ok(created) => Ok(Some(created)),
             Err(error) if self.is_required => {
                 Err(PendingResponse::Refused(RpcError::internal(error.as_str())))
@@ -173,10 +173,9 @@ impl TaskWork {
         self.end(Err(error.into()));
     }
 
-    pub(in super::super) fn end(&self, outcome: TaskOutcome) {
-        if let Some(task) = self.key() {
-            self.hub.finish(task, outcome);
-        }
+    /// Returns `false` if the task has ended already.
+    pub(in super::super) fn end(&self, outcome: TaskOutcome) -> bool {
+        self.key().is_some_and(|task| self.hub.finish(task, outcome))
     }
 
     pub(in super::super) fn poll_input(
