@@ -525,7 +525,11 @@ fn tsk_60_a_task_of_a_client_is_cancelled() {
 fn tsk_31_the_parameter_names_the_task_of_a_client() {
     let (mut start, mut ids) = (Value::Null, Vec::new());
     let script = move |message: &Value| {
-        let asks = |id: u32, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let asks = |id: u32, method: &str, params: Value| {
+            let [mut asks, id] = [json!({"jsonrpc": "2.0", "method": method}), json!(id)];
+            (asks["id"], asks["params"]) = (id, params);
+            asks
+        };
         if message["method"] == "own/start" {
             start = message.clone();
             let question = |(id, text): (u32, &str)| {
@@ -541,7 +545,10 @@ fn tsk_31_the_parameter_names_the_task_of_a_client() {
                 ids.push(result["task"]["taskId"].clone());
                 let [held, other] = &ids[..] else { return Vec::new() };
                 // The metadata names the other task, which counts for nothing.
-                let of = |id: &Value, wrong: &Value| json!({"taskId": id, "_meta": {RELATED: {"taskId": wrong}}});
+                let of = |id: &Value, wrong: &Value| {
+                    let meta = json!({RELATED: {"taskId": wrong}});
+                    json!({"taskId": id, "_meta": meta})
+                };
                 return vec![
                     asks(10, "tasks/get", of(held, other)),
                     asks(11, "tasks/cancel", of(held, other)),

@@ -99,8 +99,8 @@ impl TaskOptions {
     /// Sets whether a task without a principal belongs to the connection, or the HTTP session, on
     /// which it was created. Then no other client sees it, also not its own after it has connected
     /// again. Over HTTP with 2026-07-28 there are no connections, so that it has no effect.
-    /// Default: no, whoever has the id has the task. Over HTTP a list of tasks has only those of its
-    /// session in any case.
+    /// Default: no, whoever has the id has the task. Over HTTP a list of tasks has only those of
+    /// its session in any case.
     #[must_use]
     pub fn bind_to_connection(self, is_bound: bool) -> Self {
         Self { is_bound, ..self }
