@@ -39,12 +39,14 @@ pub(super) enum Tag {
     TokenClient,
     AccessToken,
     RefreshToken,
-    /// `DPoP`, where the token is bound to a key.
-    TokenType,
+    /// The thumbprint of the key to which the tokens are bound; none of bearer tokens.
+    TokenKey,
     /// When the access token is renewed, in Unix seconds: shortly before its end.
     TokenDue,
     /// The scope that was asked for, with which a step-up is united. It outlives the tokens.
     AskedScope,
+    /// The scope of the tokens, where the server says another than the one that was asked for.
+    GrantedScope,
     // Of a flow.
     ChallengeUrl = 64,
     /// A text that is looked at before it is kept.
@@ -65,8 +67,9 @@ pub(super) enum Tag {
     NewClient,
     NewAccessToken,
     NewRefreshToken,
-    NewType,
+    NewKey,
     NewDue,
+    NewScope,
     // Of a request.
     Url,
     Body,
@@ -119,7 +122,7 @@ impl Key {
 
     /// Whether the text belongs to an issuer.
     pub(super) const fn is_of_issuer(self) -> bool {
-        self.is_within(Tag::Issuer, Tag::AskedScope)
+        self.is_within(Tag::Issuer, Tag::GrantedScope)
     }
 
     /// Whether an entry of a record may have this key.

@@ -63,6 +63,9 @@ pub enum Reason {
     Token(u16),
     /// The identity provider refused; the HTTP status.
     Provider(u16),
+    /// A request needs a scope that the authorization server was asked for and did not grant. Text
+    /// of the answer says which.
+    ScopeNotGranted,
     /// The token has a type that is not known, or not the one that was asked for.
     TokenType,
     /// Too many requests in one authorization.
@@ -135,6 +138,9 @@ impl fmt::Display for Reason {
             Self::Provider(status) => {
                 return write!(f, "the identity provider gave no token (HTTP status {status})");
             }
+            Self::ScopeNotGranted => {
+                "the authorization server did not grant a scope that the request needs"
+            }
             Self::TokenType => "the token has a type that cannot be used",
             Self::TooMany => "the authorization takes too many requests",
             Self::ArenaFull => "the memory for the authorization has no room",
@@ -164,7 +170,7 @@ impl Reason {
             Self::Url(UrlError::NotSecure) => {
                 "use https; only http to this machine can be allowed in the policy"
             }
-            Self::AccessDenied => "log in again to give the permission",
+            Self::AccessDenied | Self::ScopeNotGranted => "log in again to give the permission",
             Self::Registration(_) => "register the client by hand, and configure its id",
             Self::Redirect(_) => "log in again",
             Self::ArenaFull => "give it more memory",

@@ -4,12 +4,15 @@ use core::fmt;
 
 use super::arena::{Key, NoRoom, Tag};
 use super::dpop::{Proof, put_proof};
+use super::failure::Reason;
 use super::flow_token::DPOP;
 use super::scope;
 use super::state::{Authorization, Phase, StepUp};
 use super::step::{Attempts, NotReady, Reaction};
 use super::unix_time::UnixTime;
 use super::url::Url;
+use super::writer::write_to;
+use crate::bytes::split;
 use crate::http::ResponseHead;
 use crate::http::client::{Challenge, challenges};
 
@@ -39,7 +42,7 @@ impl Authorization<'_> {
             return Ok(());
         }
         let issuer = self.flow.tokens;
-        let key = self.setup.dpop.filter(|_| self.arena.has(Tag::TokenType.of(issuer)));
+        let key = self.setup.dpop.filter(|_| self.arena.has(Tag::TokenKey.of(issuer)));
         if let Some(key) = key {
             let now = now.ok_or(NotReady::NoClock)?;
             let mut bytes = [0; 16];
@@ -74,10 +77,18 @@ impl Authorization<'_> {
         if self.has_token() { self.flow.generation } else { 0 }
     }
 
+    /// Returns the scope of the access token, as the authorization server wrote it: that of its
+    /// answer, else the one that was asked for (RFC 6749, 5.1). `None` if it is not known.
+    #[must_use]
+    pub fn scope(&self) -> Option<&str> {
+        let of_tokens = |tag: Tag| self.arena.get(tag.of(self.flow.tokens));
+        of_tokens(Tag::GrantedScope).or_else(|| of_tokens(Tag::AskedScope))
+    }
+
     /// Whether there is a token, and the key to which it may be bound.
     fn has_token(&self) -> bool {
         let issuer = self.flow.tokens;
-        let is_bound = self.arena.has(Tag::TokenType.of(issuer));
+        let is_bound = self.arena.has(Tag::TokenKey.of(issuer));
         self.arena.has(Tag::AccessToken.of(issuer)) && (!is_bound || self.setup.dpop.is_some())
     }
 
@@ -149,7 +160,8 @@ impl Authorization<'_> {
     }
 
     /// Begins the flow after a 403 that names scopes: they are asked for with those that were asked
-    /// for before. A scope that was asked for in vain is asked for once more, and then no longer.
+    /// for before. One that was asked for and, as the authorization server says, not granted ends
+    /// it. Where the server does not say what it granted, it is asked for once more.
     fn begin_step_up(&mut self, challenge: Option<Challenge<'_>>) -> Reaction {
         let wanted = challenge.and_then(|challenge| challenge.get("scope"));
         let narrow = self.setup.scope;
@@ -160,6 +172,11 @@ impl Authorization<'_> {
         }) else {
             return Reaction::Report;
         };
+        if self.flow.tokens > 0
+            && let Some(missing) = scope::tokens(wanted).find(|token| self.is_refused(token))
+        {
+            return self.end_ungranted(missing);
+        }
         if self.flow.tokens == 0 || self.flow.count_step_up(scope_hash(wanted)).is_none() {
             return Reaction::Report;
         }
@@ -167,6 +184,43 @@ impl Authorization<'_> {
         self.flow.issuer = self.flow.tokens;
         self.flow.tried.step_up = true;
         self.keep_challenge(challenge, None, Some(wanted))
+    }
+
+    /// Whether the authorization server has been asked for this scope, and has granted others.
+    fn is_refused(&self, token: &str) -> bool {
+        let of_tokens = |tag: Tag| self.arena.get(tag.of(self.flow.tokens));
+        // Some servers separate what they granted by commas.
+        let is_granted = |granted: &str| {
+            scope::tokens(granted)
+                .any(|other| other == token || split(other, ',').any(|part| part == token))
+        };
+        of_tokens(Tag::AskedScope).is_some_and(|asked| scope::contains(asked, token))
+            && of_tokens(Tag::GrantedScope).is_some_and(|granted| !is_granted(granted))
+    }
+
+    /// Whether the authorization server has not granted all that it was asked for.
+    pub(super) fn has_refused_scope(&self) -> bool {
+        let asked = self.arena.get(Tag::AskedScope.of(self.flow.tokens)).unwrap_or_default();
+        scope::tokens(asked).any(|token| self.is_refused(token))
+    }
+
+    /// Ends a flow before it begins: the person would be asked again for what was not granted.
+    fn end_ungranted(&mut self, missing: &str) -> Reaction {
+        let number = self.flow.tokens;
+        self.restart(Phase::Idle);
+        // Without room the error says less.
+        let _ = self.arena.copy(Tag::Issuer.of(number), Tag::FailureUrl);
+        let _ = self.arena.write(Tag::FailureAnswer, |entries, out| {
+            let granted = entries.get(Tag::GrantedScope.of(number)).unwrap_or_default();
+            for (before, text) in [("it gave `", granted), ("` and not `", missing)] {
+                out.put(before);
+                text.chars().take(MAX_SHOWN_SCOPE).for_each(|c| write_to(out, c));
+            }
+            out.put("`");
+            Ok::<_, NoRoom>(())
+        });
+        self.fail(Reason::ScopeNotGranted);
+        Reaction::Authorize
     }
 
     fn keep_challenge(
@@ -277,5 +331,7 @@ impl From<NoRoom> for NotReady {
 const MAX_ATTEMPTS: u8 = 2;
 /// A request is sent again this many times because another one has brought a new token meanwhile.
 const MAX_AGAIN: u8 = 4;
+/// Maximum length of a scope in an error, in characters.
+const MAX_SHOWN_SCOPE: usize = 200;
 /// Maximum length of a nonce, in bytes.
 const MAX_NONCE: usize = 256;

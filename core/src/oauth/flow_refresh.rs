@@ -46,19 +46,25 @@ impl Authorization<'_> {
         self.flow.phase = Phase::Idle;
     }
 
-    /// Answers [`Step::Lock`](super::Step::Lock) with the record that the store has now, if there
-    /// is a store: another program may have renewed the tokens. Ignored when none is due.
+    /// Answers [`Step::Lock`](super::Step::Lock) with the record that the store has now: another
+    /// program may have renewed the tokens, or found that they cannot be renewed. `None` says that
+    /// no other program has the store. A store without a record gives an empty one: another program
+    /// has logged out, and the tokens are forgotten. Ignored when none is due.
     pub fn locked(&mut self, record: Option<&[u8]>) {
         if self.flow.phase != Phase::Lock {
             return;
         }
-        if record.is_some_and(|record| self.load_newer(record)) {
-            return;
+        if let Some(record) = record {
+            if self.load_newer(record) {
+                return;
+            }
+            self.drop_removed(record);
         }
         let issuer = self.flow.issuer;
         let client = Client::find(self.setup, self.arena.entries(), issuer).map(|client| client.id);
         let is_same = client.is_some() && client == self.of_issuer(Tag::TokenClient);
-        let can_refresh = is_same && self.of_issuer(Tag::TokenEndpoint).is_some();
+        let has = |tag| self.of_issuer(tag).is_some();
+        let can_refresh = is_same && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
         self.flow.tried.refresh = true;
         if can_refresh {
             self.flow.phase = Phase::Refresh;

@@ -46,11 +46,14 @@ impl Authorization<'_> {
     }
 
     /// Begins a flow without a challenge, for example to log in before the first request. Forgets
-    /// which requests for more scope were in vain. A flow that runs goes on.
+    /// which requests for more scope were in vain: a scope that was not granted is asked for again.
+    /// A flow that runs goes on.
     pub fn begin(&mut self) {
         self.flow.step_ups = Default::default();
         if !self.flow.phase.is_running() {
             self.restart(Phase::ResourceMetadata { at_root: false });
+            // A refresh gives no more scope.
+            self.flow.tried.refresh = self.has_refused_scope();
         }
     }
 

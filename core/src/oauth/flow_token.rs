@@ -1,17 +1,19 @@
 //! Token requests, and their answers.
 
 use super::arena::{Entries, Tag};
-use super::dpop::{Proof, put_proof};
+use super::dpop::{Proof, put_proof, put_thumbprint};
 use super::failure::Reason;
 use super::flow_client::Client;
 use super::flow_discovery::ServerFlags;
 use super::form::{self, Form};
 use super::jws;
+use super::scope::MAX_SCOPE;
 use super::setup::{Grant, IdentityProvider, Setup, TokenEndpointAuth};
 use super::state::{Authorization, Phase, Result, decode, is_token};
 use super::token::{OAuthError, TokenResponse, TokenType};
 use super::unix_time::UnixTime;
 use crate::http::ResponseHead;
+use crate::json::JsonStr;
 
 impl Authorization<'_> {
     /// Writes the token request of this phase.
@@ -138,7 +140,7 @@ impl Authorization<'_> {
     /// Whether token requests carry a proof: the server takes them or has asked for one, or the
     /// tokens are bound.
     fn uses_proofs(&self, flags: ServerFlags) -> bool {
-        flags.takes_proofs() || self.flow.wants_proof || self.of_issuer(Tag::TokenType).is_some()
+        flags.takes_proofs() || self.flow.wants_proof || self.of_issuer(Tag::TokenKey).is_some()
     }
 
     /// Whether the server wants the request again with the nonce that it has sent (RFC 9449, 8).
@@ -206,9 +208,13 @@ impl Authorization<'_> {
             out.put(client.ok_or(Reason::NoClient)?.id);
             Ok::<_, Reason>(())
         })?;
-        if token_type == TokenType::Dpop {
-            self.arena.set(Tag::NewType, DPOP)?;
+        if let Some(key) = setup.dpop.filter(|_| token_type == TokenType::Dpop) {
+            self.arena.write(Tag::NewKey, |_, out| {
+                put_thumbprint(key, out);
+                Ok::<_, Reason>(())
+            })?;
         }
+        self.write_granted_scope(answer.scope());
         if let Some((now, expires_in)) = now.zip(answer.expires_in().filter(|secs| *secs > 0)) {
             let due = expires_in - EARLY.min(expires_in / 2);
             self.arena.set_number(Tag::NewDue, now.as_secs().saturating_add(due))?;
@@ -218,8 +224,9 @@ impl Authorization<'_> {
             (Tag::NewClient, Tag::TokenClient),
             (Tag::NewAccessToken, Tag::AccessToken),
             (Tag::NewRefreshToken, Tag::RefreshToken),
-            (Tag::NewType, Tag::TokenType),
+            (Tag::NewKey, Tag::TokenKey),
             (Tag::NewDue, Tag::TokenDue),
+            (Tag::NewScope, Tag::GrantedScope),
         ] {
             self.arena.rename(new.into(), tag.of(issuer));
         }
@@ -232,7 +239,21 @@ impl Authorization<'_> {
         Ok(())
     }
 
-    fn write_new(&mut self, tag: Tag, text: crate::JsonStr<'_>) -> Result<()> {
+    /// Keeps the scope of an answer. Without one it is what was asked for (RFC 6749, 5.1), in a
+    /// refresh that of the old tokens (6).
+    fn write_granted_scope(&mut self, scope: Option<JsonStr<'_>>) {
+        let (issuer, is_refresh) = (self.flow.issuer, self.flow.phase == Phase::Refresh);
+        // Without room, or if it is too long, it counts as what was asked for.
+        let _ = match scope.filter(|scope| scope.inner().len() <= MAX_SCOPE) {
+            Some(scope) => self.write_new(Tag::NewScope, scope),
+            None if is_refresh => {
+                self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope).map_err(Reason::from)
+            }
+            None => Ok(()),
+        };
+    }
+
+    fn write_new(&mut self, tag: Tag, text: JsonStr<'_>) -> Result<()> {
         self.arena.write(tag, |_, out| {
             decode(text, out);
             Ok(())

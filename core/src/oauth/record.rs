@@ -3,9 +3,10 @@
 use core::fmt;
 
 use super::arena::{Entries, Key, MAX_ISSUERS, Tag, put_entry};
+use super::dpop::put_thumbprint;
 use super::state::{Authorization, Phase};
 use super::token::is_access_token;
-use super::writer::Full;
+use super::writer::{Full, Writer};
 
 /// Reason why a record cannot be used. Nothing of it has been taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,7 @@ impl Authorization<'_> {
                 || self.arena.has(Tag::RefreshToken.of(*number))
         };
         self.flow.tokens = (1..=MAX_ISSUERS).find(has_token).unwrap_or(0);
+        self.drop_tokens_of_another_key();
         self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
         self.restart(Phase::Idle);
         Ok(())
@@ -94,6 +96,35 @@ impl Authorization<'_> {
         Ok(entries)
     }
 
+    /// Erases tokens that are bound to another key than the setup's: no proof is one for them.
+    fn drop_tokens_of_another_key(&mut self) {
+        let mut own = [0; THUMBPRINT];
+        let mut own = Writer::new(&mut own);
+        if let Some(key) = self.setup.dpop {
+            put_thumbprint(key, &mut own);
+        }
+        let number = self.flow.tokens;
+        if self.arena.get(Tag::TokenKey.of(number)).is_some_and(|kept| kept != own.as_str()) {
+            self.drop_tokens(number);
+        }
+    }
+
+    /// Erases what another program has removed from the record: the tokens, by a log-out, or a
+    /// refresh token that was refused. Authorization servers take its second use for a theft.
+    pub(super) fn drop_removed(&mut self, record: &[u8]) {
+        let (entries, number) = (self.read(record).ok(), self.flow.issuer);
+        let is_kept = |tag: Tag| {
+            let own = self.arena.get(tag.of(number));
+            let is_own = |other: u8| entries.and_then(|it| it.get(tag.of(other))) == own;
+            own.is_some() && (1..=MAX_ISSUERS).any(is_own)
+        };
+        match (is_kept(Tag::AccessToken), is_kept(Tag::RefreshToken)) {
+            (_, true) => {}
+            (true, false) => self.arena.remove(Tag::RefreshToken.of(number)),
+            (false, false) => self.drop_tokens(number),
+        }
+    }
+
     /// Takes a record if it has another access token: another program has renewed it.
     pub(super) fn load_newer(&mut self, record: &[u8]) -> bool {
         let is_newer = self.read(record).is_ok_and(|entries| {
@@ -118,6 +149,8 @@ impl fmt::Display for RecordError {
 
 impl core::error::Error for RecordError {}
 
+/// Length of a thumbprint.
+const THUMBPRINT: usize = 43;
 /// The first byte of a record.
 const VERSION: u8 = 1;
 /// Length of what stands before the texts: the version, and the length of all texts.

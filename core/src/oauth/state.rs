@@ -245,6 +245,7 @@ impl Authorization<'_> {
 /// Whether the text is a token, or about it.
 pub(super) const fn is_token(key: Key) -> bool {
     key.is_within(Tag::TokenClient, Tag::TokenDue)
+        || key.is_within(Tag::GrantedScope, Tag::GrantedScope)
 }
 
 /// Whether the text is about a client that was registered.

@@ -17,7 +17,8 @@ pub enum Step<'m> {
     Send(Request<'m>),
     /// Lock the store against other programs, and answer with
     /// [`locked`](super::Authorization::locked). Unlock it after the next [`Keep`](Self::Keep),
-    /// [`Forget`](Self::Forget), [`Ready`](Self::Ready) or [`Failed`](Self::Failed).
+    /// [`Forget`](Self::Forget), [`Ready`](Self::Ready) or [`Failed`](Self::Failed), and before a
+    /// person is asked.
     Lock,
     /// Answer with the URI to which the browser shall return:
     /// [`redirect_uri`](super::Authorization::redirect_uri).

@@ -226,6 +226,50 @@ fn only_a_person_who_permits_it_is_logged_in() {
 }
 
 #[test]
+fn r3_c2_a_log_out_before_or_during_a_renewal_is_not_undone() {
+    for is_during in [false, true] {
+        let store = Arc::new(MemoryStore::new(1 << 16));
+        let settings = || OAuth::new("client").store(Arc::clone(&store));
+        // The second program has no person. Its token is refused, and it is logged out by another.
+        for is_second in [false, true] {
+            let (elsewhere, mut other) = (settings(), protected(calls));
+            let server = move |seen: &Seen| {
+                let form = seen.body.as_str().unwrap_or_default();
+                let renews = form.contains("grant_type=refresh_token");
+                let is_refused = is_second && seen.message() == "tools/call";
+                if is_second && if is_during { renews } else { is_refused } {
+                    elsewhere.log_out(URL).unwrap();
+                }
+                let token = |token: &str| {
+                    let body = json!({"access_token": token, "token_type": "Bearer",
+                        "refresh_token": "r"});
+                    Response::json(&body)
+                };
+                match seen.field("authorization") {
+                    _ if renews => token("t-2"),
+                    _ if !form.is_empty() => token("t-1"),
+                    Some("Bearer t-1") if is_refused => Response::status(401),
+                    _ => other(seen),
+                }
+            };
+            let oauth = settings();
+            let person = Person::new(0, "code=c-1");
+            let oauth = if is_second { oauth } else { oauth.browser(person) };
+            let login = |http: HttpTransport| http.oauth(oauth);
+            let connector = Connector::new(&MODERN);
+            let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+                call(&client, "a", &json!({})).await.is_ok()
+            });
+            assert_eq!(played.result, !is_second, "during: {is_during}");
+            assert_eq!(settings().is_logged_in(URL).unwrap(), !is_second, "during: {is_during}");
+            let forms = played.seen.iter().filter_map(|seen| seen.body.as_str());
+            let renewals = forms.filter(|form| form.contains("grant_type=refresh_token")).count();
+            assert_eq!(renewals, usize::from(is_second && is_during));
+        }
+    }
+}
+
+#[test]
 fn auth_79_a_login_that_fails_while_connecting_is_told_by_each_call() {
     let everything = |seen: &Seen| match seen.field("authorization") {
         None => Response::status(401).field("WWW-Authenticate", "Bearer"),

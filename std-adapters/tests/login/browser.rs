@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
-    Browser, BrowserNotice, MAX_PASTES, SystemBrowser,
+    Browser, BrowserNotice, MAX_LOGINS, MAX_PASTES, SystemBrowser,
 };
 
 /// What the program has shown.
@@ -28,7 +28,12 @@ fn browser() -> (SystemBrowser, Shown) {
     (browser, shown)
 }
 
-const PAGE: &str = "https://auth.example.com/authorize?client_id=1&state=a%2Fb";
+/// Returns the URL of a page that returns to this URI.
+fn page(redirect_uri: &str) -> String {
+    let uri = redirect_uri.replace(':', "%3A").replace('/', "%2F");
+    format!("https://auth.example.com/authorize?client_id=1&redirect_uri={uri}&state=a%2Fb")
+}
+
 const ANSWER: &str = "state=a%2Fb&code=c";
 
 /// Brings the answer as a browser does.
@@ -46,9 +51,10 @@ fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
     let failing = || io::Error::new(ErrorKind::Unsupported, "there is no display");
     let (opening, failing) =
         (browser().0.opens_with(|_| Ok(())), browser().0.opens_with(move |_| Err(failing())));
+    let mut pages = Vec::new();
     for browser in [silent, opening, failing] {
         // Once more, with the redirect URI of the first time.
-        let mut last = None;
+        let mut last: Option<String> = None;
         for _ in 0..2 {
             let uri = browser.redirect_uri(last.as_deref()).unwrap();
             assert!(last.is_none_or(|last| last == uri));
@@ -56,13 +62,38 @@ fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
                 let uri = uri.clone();
                 move || answer(&uri)
             });
-            let query = smol::block_on(browser.show(PAGE.to_owned())).unwrap();
+            let query = smol::block_on(browser.show(page(&uri))).unwrap();
             assert_eq!(query, ANSWER);
             person.join().unwrap();
+            pages.push(format!("open {}", page(&uri)));
             last = Some(uri);
         }
     }
-    assert_eq!(*shown.lock().unwrap(), [format!("open {PAGE}"), format!("open {PAGE}")]);
+    assert_eq!(*shown.lock().unwrap(), pages[..2]);
+}
+
+#[test]
+fn r3_c1_each_of_several_logins_returns_to_its_own_listener() {
+    // The page's own URI stands behind one of the authorization server's URL.
+    let with_another =
+        |uri: &str| page(uri).replace('?', "?redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fx&state=y&");
+    let browser = browser().0.opens_with(|page| {
+        let uri = page.rsplit("redirect_uri=").next().unwrap().split('&').next().unwrap();
+        let uri = uri.replace("%3A", ":").replace("%2F", "/");
+        thread::spawn(move || answer(&uri));
+        Ok(())
+    });
+    let uris = [(); 3].map(|()| browser.redirect_uri(None).unwrap());
+    // In another order than they began; then a second page of the same login.
+    for uri in [&uris[2], &uris[0], &uris[1], &uris[1]] {
+        assert_eq!(smol::block_on(browser.show(with_another(uri))).unwrap(), ANSWER);
+    }
+    let elsewhere = smol::block_on(browser.show(page("https://a.example/"))).unwrap_err();
+    assert_eq!(elsewhere.kind(), ErrorKind::NotConnected);
+    // Logins that never come to their page keep no more than so many ports.
+    let uris: Vec<_> = (0..=MAX_LOGINS).map(|_| browser.redirect_uri(None).unwrap()).collect();
+    let is_open = |uri: &String| TcpStream::connect(uri.split('/').nth(2).unwrap()).is_ok();
+    assert_eq!(uris.iter().filter(|uri| is_open(uri)).count(), MAX_LOGINS);
 }
 
 #[test]
@@ -73,14 +104,16 @@ fn what_happened_to_the_page_is_told() {
     let (failing, failed) = browser();
     let no_display = || io::Error::new(ErrorKind::Unsupported, "there is no display");
     let failing = failing.opens_with(move |_| Err(no_display())).time_limit(short);
+    let mut pages = Vec::new();
     for browser in [opening, failing] {
-        browser.redirect_uri(None).unwrap();
-        let late = smol::block_on(browser.show(PAGE.to_owned())).unwrap_err();
+        let page = page(&browser.redirect_uri(None).unwrap());
+        let late = smol::block_on(browser.show(page.clone())).unwrap_err();
         assert!(late.to_string().contains("not come back in time: log in again"), "{late}");
         assert!(!late.to_string().contains("state"));
+        pages.push(page);
     }
-    assert_eq!(*shown.lock().unwrap(), [format!("opened {PAGE}")]);
-    assert_eq!(*failed.lock().unwrap(), [format!("not opened {PAGE}: there is no display")]);
+    assert_eq!(*shown.lock().unwrap(), [format!("opened {}", pages[0])]);
+    assert_eq!(*failed.lock().unwrap(), [format!("not opened {}: there is no display", pages[1])]);
 }
 
 #[test]
@@ -94,16 +127,16 @@ fn an_answer_is_pasted_within_some_attempts() {
             *left = left.saturating_sub(1);
             Ok(if is_wrong { "https://auth.example.com/" } else { ANSWER }.to_owned())
         });
-        browser.redirect_uri(None).unwrap();
-        let query = smol::block_on(browser.show(PAGE.to_owned()));
+        let uri = browser.redirect_uri(None).unwrap();
+        let query = smol::block_on(browser.show(page(&uri)));
         assert_eq!(query.is_ok_and(|query| query == ANSWER), is_good, "{wrong}");
         let told = shown.lock().unwrap().iter().filter(|it| it.contains("copy the whole")).count();
         assert_eq!(told, wrong);
     }
     let (closed, _) = browser();
     let closed = closed.paste(|| Err(ErrorKind::UnexpectedEof.into()));
-    closed.redirect_uri(None).unwrap();
-    let ended = smol::block_on(closed.show(PAGE.to_owned())).unwrap_err();
+    let uri = closed.redirect_uri(None).unwrap();
+    let ended = smol::block_on(closed.show(page(&uri))).unwrap_err();
     assert_eq!(ended.kind(), ErrorKind::UnexpectedEof);
 }
 
@@ -115,7 +148,8 @@ fn a_browser_may_come_back_while_a_person_could_paste() {
         Ok(String::new())
     });
     let uri = browser.redirect_uri(None).unwrap();
+    let page = page(&uri);
     let person = thread::spawn(move || answer(&uri));
-    assert_eq!(smol::block_on(browser.show(PAGE.to_owned())).unwrap(), ANSWER);
+    assert_eq!(smol::block_on(browser.show(page)).unwrap(), ANSWER);
     person.join().unwrap();
 }

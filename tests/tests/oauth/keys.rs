@@ -136,6 +136,25 @@ fn auth_134_auth_135_auth_136_each_request_with_a_bound_token_has_a_proof_of_its
 }
 
 #[test]
+fn auth_139_tokens_that_are_bound_to_another_key_are_dropped() {
+    let [key, other] = [7, 8].map(|byte| Es256::from_bytes(&[byte; 32]).unwrap());
+    for (key_of_next, keeps) in [(Some(&key), true), (Some(&other), false), (None, false)] {
+        let mut program = bound(&key);
+        assert_eq!(program.request(), Ok(200));
+        program.setup = key_of_next.map_or(SETUP, |key| SETUP.dpop(key));
+        program.restart();
+        assert_eq!(program.machine(|machine| machine.generation() > 0), keeps);
+        // Neither is the refresh token sent, with a proof of another key or without one.
+        program.world.now += 3600;
+        program.trace();
+        program.world.token_type = if key_of_next.is_some() { "DPoP" } else { "bearer" };
+        program.world.challenge = "DPoP".to_owned();
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(program.trace().contains("refresh_token"), keeps);
+    }
+}
+
+#[test]
 fn auth_117_auth_136_a_key_for_eddsa_signs_assertions_and_proofs() {
     let key = Ed25519::from_bytes(&[7; 32]).key_id("k2");
     let clients = [RegisteredClient::new("service").key(&key)];

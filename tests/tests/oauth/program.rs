@@ -195,8 +195,8 @@ impl<'s> Program<'s> {
             Taken::Send(asked) => self.send(asked),
             Taken::Lock => {
                 self.trace.push("lock".to_owned());
-                let store = self.store.clone();
-                self.machine(|machine| machine.locked(store.as_deref()));
+                let record = self.store.clone().unwrap_or_default();
+                self.machine(|machine| machine.locked(Some(&record)));
             }
             Taken::Redirect => {
                 let redirect = self.redirect;

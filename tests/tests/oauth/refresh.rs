@@ -37,6 +37,71 @@ mcp 200"
 }
 
 #[test]
+fn auth_56_a_refresh_names_the_resource() {
+    let mut program = Program::logged_in(SETUP);
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    let asked = program.world.requests("/token");
+    assert_eq!(asked.len(), 2);
+    for asked in asked {
+        assert_eq!(asked.form("resource").as_deref(), Some(ENDPOINT));
+    }
+}
+
+/// Changes the store as another program, whose renewal is refused before its person is asked.
+fn refused_elsewhere(program: &mut Program<'_>, is_early: bool) {
+    let mut other = Program::new(SETUP);
+    other.store.clone_from(&program.store);
+    other.restart();
+    other.world.now = program.world.now;
+    if is_early {
+        other.world.valid.push(("access-secret-1".to_owned(), String::new()));
+    }
+    other.world.lost.push(("https://as.test/.well-known", Lost::Network));
+    assert_eq!(other.request().is_ok(), is_early);
+    assert!(other.trace().contains("refresh_token 400\nkeep"));
+    program.store = other.store;
+}
+
+#[test]
+fn r3_c2_a_refresh_token_that_another_program_found_dead_is_not_sent_again() {
+    for is_early in [true, false] {
+        let mut program = Program::logged_in(SETUP);
+        program.world.now += if is_early { 3580 } else { 0 };
+        refused_elsewhere(&mut program, is_early);
+        if !is_early {
+            program.world.valid.clear();
+        }
+        assert_eq!(program.request(), Ok(200));
+        let trace = program.trace();
+        assert!(trace.contains("lock") && !trace.contains("refresh_token"), "{trace}");
+        // The access token is used to its end. If that is over, a person logs in.
+        assert_eq!(program.world.shown.len(), if is_early { 1 } else { 2 });
+        assert_eq!(program.allocations, 0);
+    }
+}
+
+#[test]
+fn r3_c2_a_log_out_by_another_program_is_not_undone() {
+    for is_early in [true, false] {
+        let mut program = Program::logged_in(SETUP);
+        program.store = None;
+        if is_early {
+            program.world.now += 3580;
+        } else {
+            program.world.valid.clear();
+        }
+        // The person does not log in again.
+        program.world.lost.push(("https://as.test/", Lost::Network));
+        program.request().unwrap_err();
+        let trace = program.trace();
+        assert!(trace.contains("lock") && !trace.contains("refresh_token"), "{trace}");
+        assert_eq!(program.store, None);
+        assert_eq!(program.machine(|machine| machine.generation()), 0);
+    }
+}
+
+#[test]
 fn auth_88_a_refresh_token_without_a_successor_is_kept() {
     let mut program = Program::logged_in(SETUP);
     program.world.gives_refresh = false;

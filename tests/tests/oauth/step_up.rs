@@ -94,6 +94,73 @@ fn auth_98_a_403_without_end_takes_at_most_three_pages() {
 }
 
 #[test]
+fn r3_b4_auth_84_what_the_server_did_not_grant_is_not_asked_for_again() {
+    for (grants, shown) in [("", ""), ("basic", "basic"), ("basic,other", "basic,other")] {
+        let mut program = program();
+        program.world.challenge = "Bearer scope=\"basic write\"".to_owned();
+        program.world.needs = "write";
+        program.world.grants = Some(grants);
+        let failure = format!(
+            "the authorization server did not grant a scope that the request needs \
+             (https://as.test): it gave `{shown}` and not `write`; log in again to give the \
+             permission"
+        );
+        // The second request begins with what the first one has learned, the third with the record.
+        assert_eq!(program.request(), Err(failure.clone()));
+        assert_eq!(program.state.open(&SETUP).scope(), Some(grants));
+        assert_eq!(program.request(), Err(failure.clone()));
+        program.restart();
+        assert_eq!(program.request(), Err(failure));
+        assert_eq!(scopes(&program), ["basic write"]);
+        // The token is good for what it was granted for.
+        program.world.needs = "";
+        assert_eq!(program.request(), Ok(200));
+        // A person who logs in again is asked for all of it.
+        program.world.needs = "write";
+        program.world.grants = None;
+        program.machine(|machine| machine.begin());
+        program.drive().unwrap();
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(scopes(&program), ["basic write"; 2]);
+        assert_eq!(program.state.open(&SETUP).scope(), Some("basic write"));
+        assert_eq!(program.allocations, 0);
+    }
+}
+
+#[test]
+fn auth_84_a_scope_is_granted_in_any_order_and_between_commas() {
+    for grants in ["write basic", "basic,write"] {
+        let mut program = program();
+        program.world.grants = Some(grants);
+        assert_eq!(program.request(), Ok(200));
+        // This server refuses it nevertheless, twice.
+        for _ in 0..2 {
+            let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+            let answer = Answer::new(403, "").field("www-authenticate", challenge);
+            program.world.answer_next(ENDPOINT, answer);
+        }
+        assert_eq!(program.request(), Ok(200));
+        assert_eq!(scopes(&program), ["basic", "basic write", "basic write"]);
+    }
+}
+
+#[test]
+fn auth_84_a_refresh_without_a_scope_keeps_that_of_the_old_token() {
+    let mut program = program();
+    program.world.grants = Some("basic other");
+    assert_eq!(program.request(), Ok(200));
+    program.world.grants = None;
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    assert!(program.trace().contains("refresh_token 200"));
+    assert_eq!(program.state.open(&SETUP).scope(), Some("basic other"));
+    program.world.grants = Some("less");
+    program.world.now += 3600;
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.state.open(&SETUP).scope(), Some("less"));
+}
+
+#[test]
 fn auth_98_a_403_that_wants_another_scope_each_time_ends() {
     let mut program = program();
     assert_eq!(program.request(), Ok(200));

@@ -96,6 +96,8 @@ pub(crate) struct World {
     /// Whether tokens come with a refresh token.
     pub(crate) gives_refresh: bool,
     pub(crate) token_type: &'static str,
+    /// The scope that token responses say, if it is another than the one that was asked for.
+    pub(crate) grants: Option<&'static str>,
     /// Whether assertions are taken, and given at the identity provider.
     pub(crate) gives_assertions: bool,
     /// Scope of the last assertion of the identity provider.
@@ -140,6 +142,7 @@ impl World {
             refresh: None,
             gives_refresh: true,
             token_type: "bearer",
+            grants: None,
             gives_assertions: false,
             assertion_scope: String::new(),
             expires_in: Some(3600),
@@ -295,8 +298,11 @@ impl World {
     pub(crate) fn give(&mut self, scope: &str) -> Answer {
         self.tokens += 1;
         let access = format!("access-secret-{}", self.tokens);
-        self.valid.push((access.clone(), scope.to_owned()));
+        self.valid.push((access.clone(), self.grants.unwrap_or(scope).to_owned()));
         let mut answer = json!({"access_token": access, "token_type": self.token_type});
+        if let Some(scope) = self.grants {
+            answer["scope"] = scope.into();
+        }
         if let Some(expires_in) = self.expires_in {
             answer["expires_in"] = expires_in.into();
         }

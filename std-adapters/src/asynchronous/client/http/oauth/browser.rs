@@ -1,5 +1,6 @@
 //! The person's part of a login.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -22,7 +23,8 @@ pub trait Browser: Send + Sync + 'static {
     fn redirect_uri(&self, last: Option<&str>) -> io::Result<String>;
 
     /// Shows the page at `url`, which has been checked, and returns the query with which it returns
-    /// to the redirect URI. Dropping the future ends the login.
+    /// to the redirect URI. That is the last `redirect_uri` of its query; several logins may be
+    /// under way. Dropping the future ends the login.
     ///
     /// # Errors
     /// The login fails with this error.
@@ -31,12 +33,15 @@ pub trait Browser: Send + Sync + 'static {
 
 /// The browser of this machine, which returns to a [`LoopbackListener`]; or one elsewhere, from
 /// which a person copies the address that it has returned to.
+///
+/// Each login has a listener of its own. At most [`MAX_LOGINS`] of them wait for their page.
 pub struct SystemBrowser {
     open: Option<Box<Open>>,
     paste: Option<Arc<Paste>>,
     notify: Box<Notify>,
     time_limit: Duration,
-    listener: Mutex<Option<LoopbackListener>>,
+    /// Listeners of logins whose page has not been shown yet, the oldest first.
+    listeners: Mutex<VecDeque<LoopbackListener>>,
 }
 
 type Open = dyn Fn(&str) -> io::Result<()> + Send + Sync;
@@ -66,7 +71,7 @@ impl SystemBrowser {
             paste: None,
             notify: Box::new(notify),
             time_limit: LOGIN_TIME_LIMIT,
-            listener: Mutex::default(),
+            listeners: Mutex::default(),
         }
     }
 
@@ -96,6 +101,12 @@ impl SystemBrowser {
         Self { time_limit, ..self }
     }
 
+    fn take(&self, redirect_uri: &str) -> Option<LoopbackListener> {
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = listeners.iter().position(|it| it.redirect_uri() == redirect_uri)?;
+        listeners.remove(at)
+    }
+
     async fn pasted(&self, redirect_uri: &str, state: &str) -> io::Result<String> {
         let Some(paste) = &self.paste else { return std::future::pending().await };
         for _ in 0..MAX_PASTES {
@@ -111,19 +122,30 @@ impl SystemBrowser {
 
 impl Browser for SystemBrowser {
     fn redirect_uri(&self, last: Option<&str>) -> io::Result<String> {
-        let mut place = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
-        // The port of the last login is free again.
-        *place = None;
-        let listener = place.insert(LoopbackListener::bind(last)?);
-        Ok(listener.redirect_uri().to_owned())
+        let listener = LoopbackListener::bind(last)?;
+        let uri = listener.redirect_uri().to_owned();
+        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        // Some logins end before their page.
+        if listeners.len() >= MAX_LOGINS {
+            listeners.pop_front();
+        }
+        listeners.push_back(listener);
+        Ok(uri)
     }
 
     async fn show(&self, url: String) -> io::Result<String> {
-        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let listener = listener.ok_or(ErrorKind::NotConnected)?;
         let query = Url::parse(&url).ok().and_then(Url::query).unwrap_or_default();
-        let state = form::pairs(query).find(|(name, _)| *name == *"state");
-        let state = state.map(|(_, state)| state.to_string()).unwrap_or_default();
+        // Those of the authorization server's own URL stand first.
+        let parameter = |name: &str| {
+            let last = form::pairs(query).filter(|(other, _)| *other == *name).last();
+            last.map(|(_, value)| value.to_string()).unwrap_or_default()
+        };
+        let (redirect_uri, state) = (parameter("redirect_uri"), parameter("state"));
+        // The second page of a login, for a client that was registered again, returns there, too.
+        let again = || LoopbackListener::bind(Some(&redirect_uri)).ok();
+        let listener = self.take(&redirect_uri).or_else(again);
+        let listener = listener.filter(|listener| listener.redirect_uri() == redirect_uri);
+        let listener = listener.ok_or(ErrorKind::NotConnected)?;
         match self.open.as_ref().map(|open| open(&url)) {
             None => (self.notify)(BrowserNotice::Open(&url)),
             Some(Ok(())) => (self.notify)(BrowserNotice::Opened(&url)),
@@ -148,6 +170,9 @@ impl fmt::Debug for SystemBrowser {
 
 /// Default of [`SystemBrowser::time_limit`]: 10 minutes.
 pub const LOGIN_TIME_LIMIT: Duration = Duration::from_secs(600);
+/// Maximum number of logins of a [`SystemBrowser`] whose page has not been shown yet; a new one
+/// replaces the oldest.
+pub const MAX_LOGINS: usize = 16;
 /// Number of texts that a person can paste.
 pub const MAX_PASTES: usize = 3;
 const TIMED_OUT: &str = "the browser has not come back in time: log in again";

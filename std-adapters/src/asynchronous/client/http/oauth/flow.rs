@@ -66,11 +66,15 @@ impl Login {
                 }
                 Taken::Lock => {
                     *lease = self.acquire().await?;
-                    let record = self.stored().await?;
-                    self.with(|machine| machine.locked(record.as_deref()));
+                    let record = self.stored().await?.unwrap_or_default();
+                    let has_store = lease.is_some();
+                    self.with(|machine| machine.locked(has_store.then_some(&*record)));
+                    if let Some(held) = lease {
+                        held.record = record;
+                    }
                 }
                 Taken::Keep => {
-                    self.keep().await?;
+                    self.keep(lease.as_ref().map(|held| held.record.clone())).await?;
                     release(lease).await;
                 }
                 Taken::Forget => {
@@ -78,6 +82,8 @@ impl Login {
                     release(lease).await;
                 }
                 Taken::Redirect(last) => {
+                    // A person takes longer than others should wait.
+                    release(lease).await;
                     let uri = (browser()?.redirect_uri)(last.as_deref())?;
                     self.with(|machine| machine.redirect_uri(&uri));
                 }
@@ -195,11 +201,23 @@ impl Login {
         self.on_store(|store, key| store.get(&key)).await
     }
 
-    async fn keep(&self) -> io::Result<()> {
+    /// Saves the record, under the lock only in place of the one that was `found`: a log-out does
+    /// not wait for the lock.
+    async fn keep(&self, found: Option<Vec<u8>>) -> io::Result<()> {
         let mut record = vec![0; MEMORY + self.url.len() + 64];
         let len = self.with(|machine| machine.record(&mut record)).map_err(io::Error::other)?;
         record.truncate(len);
-        self.on_store(move |store, key| store.put(&key, &record, None)).await
+        let Some(found) = found else {
+            return self.on_store(move |store, key| store.put(&key, &record, None)).await;
+        };
+        let put = move |store: Arc<dyn Store>, key: String| {
+            let found = Some(&*found).filter(|found| !found.is_empty());
+            store.compare_and_put(&key, found, &record, None)
+        };
+        if !self.on_store(put).await? {
+            self.load_anew().await?;
+        }
+        Ok(())
     }
 
     /// Waits until no other program renews the tokens. The lease of one that was killed ends by
@@ -211,7 +229,8 @@ impl Login {
         loop {
             let acquire = |store, key| Lease::acquire(store, &format!("lock/{key}"), LEASE);
             if let Some(lease) = self.on_store(acquire).await? {
-                return Ok(Some(Held { lease: Some(lease), since: clock::now() }));
+                let (lease, record) = (Some(lease), Vec::new());
+                return Ok(Some(Held { lease, record, since: clock::now() }));
             }
             Timer::after(POLL).await;
         }
@@ -221,6 +240,8 @@ impl Login {
 /// The lock of this program. Released also if the flow is dropped.
 struct Held {
     lease: Option<Lease<Arc<dyn Store>>>,
+    /// What the store had when it was locked; empty for nothing.
+    record: Vec<u8>,
     since: Instant,
 }
 

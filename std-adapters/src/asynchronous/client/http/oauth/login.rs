@@ -142,6 +142,16 @@ impl Login {
         Ok(())
     }
 
+    /// Forgets everything, and takes what the store has.
+    pub(super) async fn load_anew(&self) -> io::Result<()> {
+        let record = self.stored().await?;
+        *lock(&self.machine) = AuthorizationState::new(vec![0; MEMORY].into());
+        if let Some(record) = record {
+            let _ = self.with(|machine| machine.load(&record));
+        }
+        Ok(())
+    }
+
     pub(super) const fn random(&self) -> Random {
         Random::new(self.fill)
     }
