@@ -64,6 +64,27 @@ impl<'f> JsonStr<'f> {
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)
     }
 
+    /// Returns whether the value is text: no escape names half of a surrogate pair without the
+    /// other (RFC 8259, 8.2). Values that differ in such escapes alone are equal here.
+    #[must_use]
+    pub fn is_well_formed(self) -> bool {
+        let mut chars = self.decoded();
+        loop {
+            let rest = chars.chars.as_str();
+            let is_escape = rest.starts_with("\\u");
+            match chars.next() {
+                None => return true,
+                // U+FFFD itself may be escaped.
+                Some(char::REPLACEMENT_CHARACTER) if is_escape => {
+                    if !rest.get(2..6).is_some_and(|hex| hex.eq_ignore_ascii_case("fffd")) {
+                        return false;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
     /// Returns the decoded characters. A lone surrogate is decoded as U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + 'f {
         self.decoded()

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_sansio::RawJson;
 use mcp_sansio::http::site::Principal;
+use mcp_sansio::{JsonStr, RawJson};
 
 use super::refusal::Refusal;
 use crate::asynchronous::http::Credentials;
@@ -26,7 +26,7 @@ pub(super) struct Expected {
 impl Expected {
     /// Compares the issuer without any normalization.
     pub(super) fn check_issuer(&self, claims: RawJson<'_>) -> Result<(), Refusal> {
-        let issuer = claims.get("iss").and_then(RawJson::as_string);
+        let issuer = claims.get("iss").and_then(string);
         if issuer.is_some_and(|issuer| issuer == *self.issuer) {
             Ok(())
         } else {
@@ -36,10 +36,10 @@ impl Expected {
 
     /// Compares the audience, a string or an array of strings, without any normalization.
     pub(super) fn check_audience(&self, claims: RawJson<'_>) -> Result<(), Refusal> {
-        let is_ours = |one: RawJson<'_>| one.as_string().is_some_and(|aud| aud == *self.audience);
+        let is_ours = |one: RawJson<'_>| string(one).is_some_and(|aud| aud == *self.audience);
         let has_us = claims.get("aud").is_some_and(|aud| {
             if aud.is_array() {
-                aud.elements().all(|one| one.as_string().is_some()) && aud.elements().any(is_ours)
+                aud.elements().all(|one| string(one).is_some()) && aud.elements().any(is_ours)
             } else {
                 is_ours(aud)
             }
@@ -47,17 +47,17 @@ impl Expected {
         if has_us { Ok(()) } else { Err(Refusal::Audience) }
     }
 
-    /// Returns what is known of a token that passed all checks. `client` replaces a missing `sub`;
-    /// `until` is [`u64::MAX`] if the token does not expire.
+    /// Returns what is known of a token that passed all checks. `until` is [`u64::MAX`] if the
+    /// token does not expire.
     pub(super) fn verified(
         &self,
         claims: RawJson<'_>,
-        client: Option<String>,
+        subject: Option<String>,
         until: u64,
         credentials: &Credentials,
     ) -> Result<Verified, Refusal> {
-        let subject = text(claims, "sub")?.or(client).filter(|subject| !subject.is_empty());
-        let mut principal = Principal::new(&*self.issuer, subject.ok_or(Refusal::Subject)?);
+        let subject = subject.filter(|subject| !subject.is_empty()).ok_or(Refusal::Subject)?;
+        let mut principal = Principal::new(&*self.issuer, subject);
         principal.scopes = text(claims, "scope")?.unwrap_or_default();
         claims.as_str().clone_into(&mut principal.claims);
         principal.expires = (until < u64::MAX).then(|| credentials.time_of(until));
@@ -65,7 +65,7 @@ impl Expected {
         let jkt = match claims.get("cnf") {
             None => None,
             Some(cnf) => {
-                let jkt = cnf.get("jkt").and_then(RawJson::as_string);
+                let jkt = cnf.get("jkt").and_then(string);
                 let is_alone = cnf.members().count() == 1;
                 Some(jkt.filter(|_| is_alone).ok_or(Refusal::Bound)?.to_string())
             }
@@ -97,7 +97,12 @@ pub(super) fn time(claims: RawJson<'_>, name: &str) -> Result<Option<u64>, Refus
 /// Reads a string.
 pub(super) fn text(claims: RawJson<'_>, name: &str) -> Result<Option<String>, Refusal> {
     let Some(value) = claims.get(name) else { return Ok(None) };
-    value.as_string().map(|text| Some(text.to_string())).ok_or(Refusal::Malformed)
+    string(value).map(|text| Some(text.to_string())).ok_or(Refusal::Malformed)
+}
+
+/// Returns a string that is text: others that differ would be the same user.
+fn string(value: RawJson<'_>) -> Option<JsonStr<'_>> {
+    value.as_string().filter(|text| text.is_well_formed())
 }
 
 /// The clocks of two machines may differ by this many seconds.

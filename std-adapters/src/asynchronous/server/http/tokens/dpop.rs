@@ -1,6 +1,6 @@
 //! Proofs of possession (RFC 9449): the sender of a bound token has its key.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,8 +20,8 @@ use crate::asynchronous::http::Credentials;
 /// [`Jwt::dpop`](super::Jwt::dpop) and [`Introspection::dpop`](super::Introspection::dpop).
 ///
 /// A proof is accepted if it is signed with the key to which the token is bound, names this token,
-/// the method, and the URL of the request without query, was made within the last or next five
-/// minutes, and was not seen before. Behind a proxy the URL is known from
+/// the method, and the URL of the request without query, was made within the last five minutes or,
+/// as clocks differ, the next 30 seconds, and was not seen before. Behind a proxy the URL is known from
 /// [`HttpOptions::protected_resource`](crate::asynchronous::http::HttpOptions::protected_resource),
 /// which must be set.
 ///
@@ -66,8 +66,9 @@ impl Dpop {
         Self { nonces: Some(hmac::Key::new(hmac::HMAC_SHA256, &secret)), ..self }
     }
 
-    /// Limits the number of remembered proofs. A proof takes about 150 bytes. At the limit, the
-    /// oldest is forgotten: then it could be used again. Default: 10,000.
+    /// Limits the number of remembered proofs. A proof takes about 400 bytes. At the limit, the
+    /// oldest of the key that has the most is forgotten: then it could be used again, but nobody
+    /// else's. Default: 10,000.
     #[must_use]
     pub fn max_proofs(self, max_proofs: usize) -> Self {
         Self { max_proofs, ..self }
@@ -114,7 +115,7 @@ impl Dpop {
             return Err(Invalid("the token is bound to another key"));
         }
         let made = time(claims, "iat").map_err(malformed)?;
-        let made = made.filter(|made| made.abs_diff(now) <= WINDOW);
+        let made = made.filter(|made| *made <= now.saturating_add(AHEAD) && now <= *made + WINDOW);
         let made = made.ok_or(Invalid("the proof is too old, or from the future"))?;
         let jti = claim("jti")?.filter(|jti| !jti.is_empty());
         let jti = jti.ok_or(Invalid("the proof has no jti"))?;
@@ -126,9 +127,10 @@ impl Dpop {
                 _ => return Err(BadProof::Nonce(nonce(key, now))),
             }
         }
-        let id = digest(&SHA256, format!("{jkt} {jti}").as_bytes());
+        let [key, id] =
+            [jkt.to_owned(), format!("{jkt} {jti}")].map(|text| sha256(text.as_bytes()));
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if !seen.insert(id.as_ref(), made + WINDOW, now, self.max_proofs) {
+        if !seen.insert(Proof { end: made + WINDOW, key, id }, now, self.max_proofs) {
             return Err(Invalid("the proof was used before"));
         }
         if let Some(nonce) = next_nonce {
@@ -184,6 +186,12 @@ fn hash(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, bytes))
 }
 
+pub(super) fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    hash
+}
+
 /// Returns the nonce of a time.
 fn nonce(key: &hmac::Key, now: u64) -> String {
     let time = now.to_be_bytes();
@@ -199,40 +207,73 @@ fn age_of(key: &hmac::Key, nonce: &str, now: u64) -> Option<u64> {
     now.checked_sub(u64::from_be_bytes(*time))
 }
 
+/// A proof that was accepted.
+#[derive(Clone, Copy)]
+struct Proof {
+    /// The second after which it is refused as too old.
+    end: u64,
+    key: [u8; 32],
+    id: [u8; 32],
+}
+
 /// Proofs that were accepted and are still good.
 #[derive(Default)]
 struct Seen {
-    by_end: BTreeSet<(u64, [u8; 32])>,
     ids: HashSet<[u8; 32]>,
+    /// End, key, id.
+    by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,
+    /// Key, end, id.
+    by_key: BTreeSet<([u8; 32], u64, [u8; 32])>,
+    /// How many there are of each key.
+    counts: BTreeMap<[u8; 32], usize>,
+    keys_by_count: BTreeSet<(usize, [u8; 32])>,
 }
 
 impl Seen {
     /// Returns `false` if the proof is among them.
-    fn insert(&mut self, id: &[u8], end: u64, now: u64, limit: usize) -> bool {
-        while self.by_end.first().is_some_and(|(oldest, _)| *oldest < now) {
-            self.forget_oldest();
+    fn insert(&mut self, proof: Proof, now: u64, limit: usize) -> bool {
+        while let Some((end, key, id)) = self.by_end.first().copied()
+            && end < now
+        {
+            self.forget(&Proof { end, key, id });
         }
-        let mut copy = [0; 32];
-        copy.copy_from_slice(id);
-        if !self.ids.insert(copy) {
+        if !self.ids.insert(proof.id) {
             return false;
         }
-        self.by_end.insert((end, copy));
-        while self.ids.len() > limit {
-            self.forget_oldest();
+        self.by_end.insert((proof.end, proof.key, proof.id));
+        self.by_key.insert((proof.key, proof.end, proof.id));
+        self.count(proof.key, |count| count + 1);
+        while self.ids.len() > limit
+            && let Some((_, key)) = self.keys_by_count.last()
+            && let Some((key, end, id)) = self.by_key.range((*key, 0, [0; 32])..).next().copied()
+        {
+            self.forget(&Proof { end, key, id });
         }
         true
     }
 
-    fn forget_oldest(&mut self) {
-        if let Some((_, id)) = self.by_end.pop_first() {
-            self.ids.remove(&id);
+    fn forget(&mut self, proof: &Proof) {
+        self.ids.remove(&proof.id);
+        self.by_end.remove(&(proof.end, proof.key, proof.id));
+        self.by_key.remove(&(proof.key, proof.end, proof.id));
+        self.count(proof.key, |count| count - 1);
+    }
+
+    fn count(&mut self, key: [u8; 32], change: impl FnOnce(usize) -> usize) {
+        let before = self.counts.remove(&key).unwrap_or(0);
+        self.keys_by_count.remove(&(before, key));
+        let count = change(before);
+        if count > 0 {
+            self.counts.insert(key, count);
+            self.keys_by_count.insert((count, key));
         }
     }
 }
 
-/// A proof may be this many seconds away from now; a nonce is good for as long.
+/// A proof may be this many seconds old; a nonce is good for as long.
 const WINDOW: u64 = 5 * 60;
+/// A proof may be made this many seconds after now: clocks differ.
+const AHEAD: u64 = 30;
 /// Default of [`Dpop::max_proofs`].
 const MAX_PROOFS: usize = 10_000;
 /// Members of private and of symmetric keys (RFC 7518, 6).

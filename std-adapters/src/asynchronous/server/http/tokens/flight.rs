@@ -52,12 +52,6 @@ impl<K: Ord + Copy, T: Clone> Flights<K, T> {
         lock(&self.0).is_empty()
     }
 
-    /// Whether the work is under way already, or there is room for it.
-    pub(super) fn may_begin(&self, key: K, limit: usize) -> bool {
-        let flights = lock(&self.0);
-        flights.len() < limit || flights.contains_key(&key)
-    }
-
     fn join(&self, key: K) -> Result<Landing<'_, K, T>, Arc<Flight<T>>> {
         let mut flights = lock(&self.0);
         if let Some(flight) = flights.get(&key) {

@@ -1,8 +1,9 @@
 //! Tokens that only the authorization server understands: introspection (RFC 7662).
 
 use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,30 +11,39 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
 use mcp_sansio::http::site::Principal;
 use mcp_sansio::oauth::{Form, Writer};
-use ring::digest::{SHA256, digest};
 
 use super::cache::TokenCache;
 use super::claims::{Expected, Verified, check_times, text, time};
-use super::dpop::Dpop;
+use super::dpop::{Dpop, sha256};
 use super::flight::Flights;
 use super::gate::{Gate, Moment};
 use super::jws::{MAX_TOKEN, object};
 use super::refusal::Refusal;
 use super::source::{Source, SourceError};
+use super::turns::Turns;
 use crate::asynchronous::client::http::Connect;
+use crate::asynchronous::clock;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 
 /// Asks the authorization server about each token (RFC 7662).
 ///
 /// A token is accepted if the answer has `active: true`, the audience in `aud`, no other issuer in
 /// `iss`, and times that fit, give or take 60 seconds. The subject of its [`Principal`] is `sub`;
-/// without one it is `client:` and the `client_id`, since the token is that of a program.
+/// without one it is `client:` and the `client_id`, since the token is that of a program. A `sub`
+/// that begins with `client:` or `sub:` gets another `sub:` in front, so that no user is a program.
 ///
 /// An answer is kept until the token expires, and no longer than [`max_age`](Self::max_age): so
 /// long its revocation is not noticed. Known tokens are kept as with [`Jwt`](super::Jwt). A token
-/// is asked about once, however many requests come with it meanwhile, and at most 64 tokens at a
-/// time. An answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503 for
-/// the client, which keeps its token.
+/// that is refused is refused for 10 s without another question; 4,096 of them are remembered, with
+/// about 150 bytes each.
+///
+/// A token is asked about once, however many requests come with it meanwhile, and at most 64 tokens
+/// at a time: others wait in order of arrival, as long as
+/// [`HttpOptions`](super::super::HttpOptions) lets a check wait. An answer that takes more than 5 s
+/// or 64 KiB, and every failure of the server, is 503 for the client, which keeps its token.
+///
+/// Anybody can send tokens that are none, and each leads to a question. A proxy in front should
+/// limit the requests of an address.
 pub struct Introspection {
     expected: Expected,
     pub(super) source: Source,
@@ -45,6 +55,8 @@ pub struct Introspection {
     cache: TokenCache,
     /// By the SHA-256 of their tokens.
     flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
+    turns: Turns<()>,
+    refused: Mutex<Refused>,
     gate: Gate,
 }
 
@@ -74,6 +86,8 @@ impl Introspection {
             max_age: MAX_AGE,
             cache: TokenCache::new(usize::MAX),
             flights: Flights::new(),
+            turns: Turns::new(MAX_QUESTIONS),
+            refused: Mutex::default(),
             gate: Gate::default(),
         }
     }
@@ -142,20 +156,30 @@ impl Introspection {
         if let Some(verified) = self.cache.get(token.as_bytes(), GENERATION, now.unix) {
             return Ok(verified);
         }
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-        if !self.flights.may_begin(hash, MAX_FLIGHTS) {
-            return Err(Refusal::Unavailable);
+        let hash = sha256(token.as_bytes());
+        if let Some(refusal) = self.refused().get(&hash, now.unix) {
+            return Err(refusal);
         }
         let asking = async {
+            let _turn = self.turns.take(()).await;
             let answer = self.source.in_time(self.ask(token)).await;
             let answer = answer.map_err(|_| Refusal::Unavailable)?;
-            let (verified, until) = self.read(&answer, credentials, now.unix)?;
+            let read = self.read(&answer, credentials, now.unix);
+            let (verified, until) = read.inspect_err(|refusal| {
+                if *refusal != Refusal::Unavailable {
+                    let waited = clock::elapsed(credentials.at()).as_secs();
+                    self.refused().insert(hash, *refusal, now.unix.saturating_add(waited));
+                }
+            })?;
             let verified = Arc::new(verified);
             self.cache.insert(token.as_bytes(), GENERATION, until, &verified);
             Ok(verified)
         };
         self.flights.run(hash, asking).await
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn ask(&self, token: &str) -> Result<Vec<u8>, SourceError> {
@@ -197,11 +221,62 @@ impl Introspection {
             self.expected.check_audience(answer)?;
         }
         let until = check_times(answer, now)?.unwrap_or(u64::MAX);
-        let client = text(answer, "client_id")?.map(|id| format!("client:{id}"));
-        let verified = self.expected.verified(answer, client, until, credentials)?;
+        let verified = self.expected.verified(answer, subject(answer)?, until, credentials)?;
         // Not longer than that (RFC 7662, 2.2): the difference of the clocks is not added.
         let expires = time(answer, "exp")?.unwrap_or(u64::MAX);
         Ok((verified, expires.min(now.saturating_add(self.max_age.as_secs()))))
+    }
+}
+
+/// Returns the subject of a principal, which says whether it is a user or a program.
+fn subject(answer: RawJson<'_>) -> Result<Option<String>, Refusal> {
+    const CLIENT: &str = "client:";
+    const USER: &str = "sub:";
+    Ok(match text(answer, "sub")? {
+        Some(sub) if sub.starts_with(CLIENT) || sub.starts_with(USER) => {
+            Some(USER.to_owned() + &sub)
+        }
+        Some(sub) => Some(sub),
+        None => {
+            text(answer, "client_id")?.filter(|id| !id.is_empty()).map(|id| CLIENT.to_owned() + &id)
+        }
+    })
+}
+
+/// Tokens that were refused a moment ago, by the SHA-256 of each.
+#[derive(Default)]
+pub(super) struct Refused {
+    refusals: HashMap<[u8; 32], Refusal>,
+    /// When they are forgotten, in seconds since 1970; the oldest first.
+    ends: VecDeque<(u64, [u8; 32])>,
+}
+
+impl Refused {
+    pub(super) fn get(&mut self, token: &[u8; 32], now: u64) -> Option<Refusal> {
+        while self.ends.front().is_some_and(|(end, _)| *end <= now) {
+            self.forget_oldest();
+        }
+        self.refusals.get(token).copied()
+    }
+
+    pub(super) fn insert(&mut self, token: [u8; 32], refusal: Refusal, now: u64) {
+        if self.refusals.insert(token, refusal).is_none() {
+            self.ends.push_back((now.saturating_add(REFUSED_AGE), token));
+        }
+        if self.ends.len() > MAX_REFUSED {
+            self.forget_oldest();
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.ends.len().max(self.refusals.len())
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, token)) = self.ends.pop_front() {
+            self.refusals.remove(&token);
+        }
     }
 }
 
@@ -240,7 +315,11 @@ impl fmt::Debug for Introspection {
 /// Default of [`Introspection::max_age`].
 const MAX_AGE: Duration = Duration::from_secs(60);
 /// Tokens that are asked about at a time.
-const MAX_FLIGHTS: usize = 64;
+const MAX_QUESTIONS: usize = 64;
+/// A refused token is remembered for this many seconds.
+const REFUSED_AGE: u64 = 10;
+/// Refused tokens that are remembered.
+const MAX_REFUSED: usize = 4096;
 /// Longest answer, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// Answers do not depend on keys.

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 /// A token in its parts. Nothing is verified yet.
 pub(super) struct Jws<'t> {
     header: String,
-    /// The claims, a JSON object without doubled members.
+    /// The claims, a JSON object without doubled members at any level.
     pub(super) claims: String,
     /// The signed text.
     pub(super) signed: &'t str,
@@ -75,13 +75,23 @@ impl<'t> Jws<'t> {
     }
 }
 
-/// Parses an object whose members have different names: of doubled ones, implementations differ in
-/// which they use (RFC 8725, 3.12).
+/// Parses an object whose members, and theirs, have different names: of doubled ones,
+/// implementations differ in which they use (RFC 8725, 3.12).
 pub(super) fn object(text: &str) -> Result<RawJson<'_>, Refusal> {
     let json = RawJson::parse(text).map_err(|_| Refusal::Malformed)?;
-    let mut names = BTreeSet::new();
-    let are_different = json.members().all(|(name, _)| names.insert(name.to_string()));
-    if json.is_object() && are_different { Ok(json) } else { Err(Refusal::Malformed) }
+    // Each level is gone through once more; there are at most 64.
+    let mut open = vec![json];
+    while let Some(value) = open.pop() {
+        let mut names = BTreeSet::new();
+        for (name, member) in value.members() {
+            if !names.insert(name.to_string()) {
+                return Err(Refusal::Malformed);
+            }
+            open.push(member);
+        }
+        open.extend(value.elements());
+    }
+    if json.is_object() { Ok(json) } else { Err(Refusal::Malformed) }
 }
 
 /// Longest token that is looked at, in bytes.

@@ -8,7 +8,7 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::site::Principal;
 
 use super::cache::TokenCache;
-use super::claims::{Expected, Verified, check_times};
+use super::claims::{Expected, Verified, check_times, text};
 use super::dpop::Dpop;
 use super::gate::{Gate, Moment};
 use super::jwks::{Jwks, KeySet};
@@ -22,7 +22,7 @@ use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 /// Checks tokens that are JWTs (RFC 9068, 4; RFC 8725).
 ///
 /// A token is accepted if
-/// - it has at most 16 KiB, and neither header nor claims have two members of the same name;
+/// - it has at most 16 KiB, and no object in its header or claims has two members of the same name;
 /// - its `typ` is `at+jwt`, `application/at+jwt` or `JWT`, and it has no `crit`;
 /// - it is signed with an [allowed algorithm](Self::algorithms), under the key of the issuer that
 ///   `kid` names, or its only one without `kid`; members of the header that bring a key along are
@@ -155,7 +155,8 @@ impl Jwt {
         self.expected.check_issuer(claims)?;
         self.expected.check_audience(claims)?;
         let until = check_times(claims, unix)?.ok_or(Refusal::Malformed)?;
-        let verified = self.expected.verified(claims, None, until, credentials)?;
+        let subject = text(claims, "sub")?;
+        let verified = self.expected.verified(claims, subject, until, credentials)?;
 
         let keys = self.keys.current(&self.source, now).await?;
         let keys = match check_signature(&keys, &header, &jws) {

@@ -15,6 +15,7 @@ mod refusal;
 mod source;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use dpop::Dpop;
 pub use introspection::Introspection;

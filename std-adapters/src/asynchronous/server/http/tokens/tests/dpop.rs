@@ -22,6 +22,9 @@ const RFC_TIME: u64 = 1_562_262_618;
 /// Thumbprint of the key of RFC 8037, A.3.
 const ED25519_JKT: &str = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 
+/// Thumbprint of the key of RFC 7515, A.3.
+const P256_JKT: &str = "oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U";
+
 /// A request with a proof.
 fn request(method: &str, url: (&'static str, &str), proofs: &[&str]) -> Credentials {
     let fields = proofs.iter().map(|proof| ("dpop", (*proof).to_owned())).collect();
@@ -56,7 +59,7 @@ fn auth_140_the_proof_of_the_rfc_is_accepted_once() {
             &get,
             RFC_TOKEN,
             RFC_JKT,
-            RFC_TIME - 301,
+            RFC_TIME - 31,
             "the proof is too old, or from the future",
         ),
         (
@@ -94,7 +97,7 @@ fn auth_140_the_proof_of_the_rfc_is_accepted_once() {
     ] {
         assert_eq!(dpop.check(request, token, jkt, now), Err(BadProof::Invalid(why)));
     }
-    for now in [at(300), RFC_TIME - 300] {
+    for now in [at(300), RFC_TIME - 30] {
         assert_eq!(Dpop::new().check(&get, RFC_TOKEN, RFC_JKT, now), Ok(()));
     }
 }
@@ -197,6 +200,65 @@ fn auth_142_a_proof_is_remembered_while_it_is_good() {
     // A proof that is too old is refused by its time, and takes no memory.
     assert!(!used("5", now.plus(400), now.plus(400)));
     assert_eq!(dpop.remembered(), 1);
+}
+
+#[test]
+fn r3_a2_proofs_of_one_key_are_not_forgotten_for_those_of_another() {
+    let now = Moment::now();
+    let dpop = Dpop::new().max_proofs(10);
+    let is_used = |algorithm: Algorithm, id: u32, made: Moment| {
+        let (name, key) = (algorithm.name(), keys::public(algorithm));
+        let header = format!(r#"{{"typ":"dpop+jwt","alg":"{name}","jwk":{key}}}"#);
+        let proof = token(algorithm, &header, &proof_claims("token", &id.to_string(), made));
+        let jkt = if algorithm == Algorithm::EdDsa { ED25519_JKT } else { P256_JKT };
+        dpop.check(&request("POST", HERE, &[&proof]), "token", jkt, now.unix).is_err()
+    };
+    let [ada, mallory] = [Algorithm::EdDsa, Algorithm::Es256];
+    // Those of ada end before all of mallory's.
+    for id in 0..4 {
+        assert!(!is_used(ada, id, now));
+    }
+    for id in 0..30 {
+        assert!(!is_used(mallory, id, now.plus(30)));
+    }
+    assert!((0..4).all(|id| is_used(ada, id, now)));
+    assert_eq!(dpop.remembered(), 10);
+}
+
+#[test]
+fn r3_a2_a_proof_is_made_at_most_thirty_seconds_from_now() {
+    let now = Moment::now();
+    let made = |ahead: u64| {
+        let claims = proof_claims("token", "1", now.plus(ahead));
+        check(&Dpop::new(), &proof_header(), &claims, now)
+    };
+    assert_eq!(made(30), Ok(()));
+    let late = BadProof::Invalid("the proof is too old, or from the future");
+    assert_eq!((made(31), made(299)), (Err(late.clone()), Err(late)));
+}
+
+#[test]
+fn r3_a6_the_members_of_a_key_have_different_names() {
+    let now = Moment::now();
+    let claims = proof_claims("token", "1", now);
+    let header = proof_header();
+    for (name, spelled) in [("kty", "kty"), ("x", "x"), ("x", "\\u0078")] {
+        let value = if name == "kty" { "OKP" } else { "AA" };
+        let doubled = format!("\"{spelled}\":\"{value}\",\"kty\"");
+        let header = header.replacen("\"kty\"", &doubled, 1);
+        let refused = check(&Dpop::new(), &header, &claims, now);
+        assert_eq!(refused, Err(BadProof::Invalid("the proof is malformed")), "{header}");
+    }
+    let (server, other) = (server(), RFC_JKT);
+    for cnf in [
+        format!(r#","cnf":{{"jkt":"{other}","jkt":"{ED25519_JKT}"}}"#),
+        format!(r#","cnf":{{"jkt":"{ED25519_JKT}"}},"act":[{{"sub":"a","sub":"b"}}]"#),
+    ] {
+        let bound =
+            token(Algorithm::Es256, &super::header(Algorithm::Es256), &super::claims(now, &cnf));
+        let refused = verify(&jwt(&server), &bound, now).unwrap_err();
+        assert_eq!(refused, Refusal::Malformed, "{cnf}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use futures_lite::future::{block_on, poll_once};
 use super::*;
 use crate::asynchronous::http::Authorizer as _;
 use crate::asynchronous::http::tokens::Introspection;
+use crate::asynchronous::http::tokens::introspection::Refused;
 
 const INTROSPECT: &str = "https://auth.example.com/introspect";
 
@@ -142,12 +143,113 @@ fn auth_155_requests_with_the_same_token_share_one_question_and_others_are_limit
             assert!(poll_once(waiting).await.is_none());
         }
         assert_eq!(server.asked().len(), 64);
-        let one_more = asking.verify("another", &credentials, now).await;
-        assert_eq!(one_more.unwrap_err(), Refusal::Unavailable);
+        let mut one_more = Box::pin(asking.verify("another", &credentials, now));
+        assert!(poll_once(&mut one_more).await.is_none());
         assert!(server.asked().is_empty());
     });
     server.set(INTROSPECT, active(""));
     assert!(ask(&asking, "another", now).is_ok());
+}
+
+#[test]
+fn r3_a1_a_token_beyond_the_limit_is_asked_about_in_its_turn() {
+    let now = Moment::now();
+    let server = Server::default().at(INTROSPECT, Answer::Silence);
+    let asking = asking(&server);
+    let tokens: Vec<String> = (0..64).map(|n| format!("junk-{n}")).collect();
+    let credentials = credentials(&[]);
+    block_on(async {
+        let ask = |token| Box::pin(asking.verify(token, &credentials, now));
+        let mut junk: Vec<_> = tokens.iter().map(|token| ask(token)).collect();
+        for junk in &mut junk {
+            assert!(poll_once(junk).await.is_none());
+        }
+        assert_eq!(server.asked().len(), 64);
+        server.set(INTROSPECT, active(""));
+        let (mut first, mut second) = (ask("first"), ask("second"));
+        assert!(poll_once(&mut first).await.is_none());
+        assert!(poll_once(&mut second).await.is_none());
+        assert!(server.asked().is_empty());
+        // There is room for one question. It is that of the first, also if the second looks first.
+        drop(junk.pop());
+        assert!(poll_once(&mut second).await.is_none());
+        assert!(server.asked().is_empty());
+        assert_eq!(first.await.unwrap().principal.subject, "ada");
+        assert_eq!(second.await.unwrap().principal.subject, "ada");
+        assert_eq!(server.asked().len(), 2);
+    });
+}
+
+#[test]
+fn r3_a1_a_refused_token_is_remembered_for_some_seconds() {
+    let now = Moment::now();
+    let server = Server::default().at(INTROSPECT, says(r#"{"active":false}"#));
+    let asking = asking(&server);
+    for later in [0, 9] {
+        assert_eq!(ask(&asking, "junk", now.plus(later)).unwrap_err(), Refusal::Inactive);
+    }
+    assert_eq!(server.asked().len(), 1);
+    server.set(INTROSPECT, active(""));
+    assert!(ask(&asking, "another", now.plus(9)).is_ok());
+    // The test may have taken some of the time.
+    assert!(ask(&asking, "junk", now.plus(600)).is_ok());
+    assert_eq!(server.asked().len(), 2);
+    // What the server cannot answer is no refusal.
+    server.set(INTROSPECT, Answer::Status(500));
+    assert_eq!(ask(&asking, "new", now).unwrap_err(), Refusal::Unavailable);
+    server.set(INTROSPECT, active(""));
+    assert!(ask(&asking, "new", now).is_ok());
+}
+
+#[test]
+fn r3_a1_the_memory_of_refused_tokens_is_bounded() {
+    let mut refused = Refused::default();
+    let token = |n: u16| {
+        let [high, low] = n.to_be_bytes();
+        let mut token = [high; 32];
+        token[31] = low;
+        token
+    };
+    for n in 0..=4096 {
+        refused.insert(token(n), Refusal::Inactive, 100);
+        refused.insert(token(n), Refusal::Inactive, 100);
+    }
+    assert_eq!(refused.len(), 4096);
+    assert_eq!(refused.get(&token(0), 100), None);
+    assert_eq!(refused.get(&token(1), 109), Some(Refusal::Inactive));
+    assert_eq!(refused.get(&token(1), 110), None);
+    assert_eq!(refused.len(), 0);
+}
+
+#[test]
+fn r3_a5_no_user_is_a_program_and_no_text_stands_for_another() {
+    let now = Moment::now();
+    let subject = |members: &str| {
+        let answer = says(&format!(r#"{{"active":true,"aud":"{AUDIENCE}",{members}}}"#));
+        let server = Server::default().at(INTROSPECT, answer);
+        ask(&asking(&server), "token", now).map(|verified| verified.principal.subject.clone())
+    };
+    assert_eq!(subject(r#""client_id":"bot""#).unwrap(), "client:bot");
+    for (sub, expected) in [
+        ("bot", "bot"),
+        ("client:bot", "sub:client:bot"),
+        ("sub:client:bot", "sub:sub:client:bot"),
+        ("Client:bot", "Client:bot"),
+        ("ada\\ufffd", "ada\u{fffd}"),
+        ("ada\\ud83d\\ude00", "ada\u{1f600}"),
+    ] {
+        let members = format!(r#""sub":"{sub}","client_id":"bot""#);
+        assert_eq!(subject(&members).unwrap(), expected);
+    }
+    for members in [
+        r#""sub":"ada\ud800""#,
+        r#""sub":"ada\udc00\ud800""#,
+        r#""client_id":"bot\ud800""#,
+        r#""sub":"ada","scope":"a\ud800""#,
+    ] {
+        assert_eq!(subject(members).unwrap_err(), Refusal::Malformed, "{members}");
+    }
+    assert_eq!(subject(r#""client_id":"""#).unwrap_err(), Refusal::Subject);
 }
 
 #[test]

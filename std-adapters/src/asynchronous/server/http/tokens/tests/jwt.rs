@@ -49,6 +49,34 @@ fn auth_154_signatures_of_the_rfcs_are_verified() {
 }
 
 #[test]
+fn r3_a5_a_token_with_half_a_surrogate_pair_is_refused() {
+    let (now, server) = (Moment::now(), server());
+    // Half a pair is read as U+FFFD, which is in the names of this server.
+    let keys = Jwks::from_json(&keys::set(&[keys::named(Algorithm::EdDsa, "EdDSA")])).unwrap();
+    let jwt = Jwt::new("i\u{fffd}", "a\u{fffd}").connector(server.connector()).keys(keys);
+    let exp = now.unix + 3600;
+    let refused = |iss: &str, aud: &str, sub: &str, scope: &str| {
+        let claims =
+            format!(r#"{{"iss":"{iss}","aud":{aud},"sub":"{sub}","scope":"{scope}","exp":{exp}}}"#);
+        let token = token(Algorithm::EdDsa, &header(Algorithm::EdDsa), &claims);
+        verify(&jwt, &token, now).err()
+    };
+    let aud = r#""a\ufffd""#;
+    assert_eq!(refused(r"i\ufffd", aud, r"ada\uFFFD\ud83d\ude00", "a"), None);
+    assert_eq!(refused("i\u{fffd}", aud, "ada\u{fffd}", "a"), None);
+    for (refused, why) in [
+        (refused(r"i\ud800", aud, "ada", "a"), Refusal::Issuer),
+        (refused(r"i\ufffd", r#""a\udfff""#, "ada", "a"), Refusal::Audience),
+        (refused(r"i\ufffd", r#"["a\ufffd","\ud800"]"#, "ada", "a"), Refusal::Audience),
+        (refused(r"i\ufffd", aud, r"ada\ud800", "a"), Refusal::Malformed),
+        (refused(r"i\ufffd", aud, r"\ud800\ud800\udc00", "a"), Refusal::Malformed),
+        (refused(r"i\ufffd", aud, "ada", r"a \udbff"), Refusal::Malformed),
+    ] {
+        assert_eq!(refused, Some(why));
+    }
+}
+
+#[test]
 fn auth_154_auth_14_a_good_token_says_who_it_is() {
     let (now, server) = (Moment::now(), server());
     let jwt = jwt(&server);
