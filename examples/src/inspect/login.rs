@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use mcp_sansio::Printable;
-use mcp_sansio::oauth::{Url, UrlRules};
+use mcp_sansio::oauth::{AddressKind, Url, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     BrowserNotice, OAuth, OAuthClient, SystemBrowser, open_in_browser,
@@ -52,11 +53,17 @@ pub(crate) fn stored(url: &str) -> Result<(OAuth, PathBuf), StoreError> {
     let place = DirectoryStore::default_path("mcp-inspect")
         .ok_or_else(|| StoreError::Failed("there is no home directory: set HOME".into()))?;
     let store = DirectoryStore::open(&place, LIMIT)?;
-    // A person may well have an authorization server in the own network; one on this computer
-    // without TLS is for a server that is here, too.
-    let is_here = Url::parse(url).is_ok_and(Url::is_loopback);
-    let rules = UrlRules::new().inner_addresses(true).loopback_http(is_here);
-    Ok((OAuth::new("inspect").store(store).rules(rules), place))
+    Ok((OAuth::new("inspect").store(store).rules(rules(url)), place))
+}
+
+/// Returns where the server at this URL may send this program: within the own network if it is
+/// there itself, and to this computer without TLS if it is here.
+fn rules(url: &str) -> UrlRules {
+    let Ok(url) = Url::parse(url) else { return UrlRules::new() };
+    let is_inner = |address: SocketAddr| AddressKind::of(address.ip()) != AddressKind::Public;
+    let addresses = (url.origin().host, url.origin().port).to_socket_addrs();
+    let is_inner = addresses.is_ok_and(|mut addresses| addresses.all(is_inner));
+    UrlRules::new().inner_addresses(is_inner).loopback_http(url.is_loopback())
 }
 
 fn failed(error: impl Display) -> Failure {
@@ -125,3 +132,23 @@ fn paste() -> io::Result<String> {
 
 /// Maximum number of bytes of all logins.
 const LIMIT: u64 = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r3_l6_a_server_of_the_internet_leads_into_no_inner_network() {
+        for (url, is_inner) in [
+            ("https://1.1.1.1/mcp", false),
+            ("https://[2606:4700::1111]/mcp", false),
+            ("https://10.0.0.1/mcp", true),
+            ("https://[fd00::1]:8443/mcp", true),
+            ("http://127.0.0.1:8080/mcp", true),
+            ("stdio", false),
+        ] {
+            assert_eq!(rules(url).allow(AddressKind::Inner), is_inner, "{url}");
+            assert!(rules(url).allow(AddressKind::Public));
+        }
+    }
+}
