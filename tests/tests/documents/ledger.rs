@@ -5,13 +5,11 @@
 //!
 //! | state | meaning |
 //! | --- | --- |
-//! | `todo`, `todo: HINT` | still to be proven; may end in ` + later: LIST` |
-//! | `tests: a, b` | proven by these tests; may end in `; later: LIST` |
+//! | `todo`, `todo: HINT` | still to be proven |
+//! | `tests: a, b` | proven by these tests |
 //! | `application: WHY` | a duty that no library can fulfil |
-//! | `later: LIST` | belongs to a part that does not exist yet |
 //!
-//! where `LIST` is one or more of `client`, `http`, `tasks`, `auth`, separated by `, `. A test's
-//! name carries, in lower case, the id of each row that it proves:
+//! A test's name carries, in lower case, the id of each row that it proves:
 //! `rpc_07_rpc_25_ids_are_echoed_by_spelling`. A transcript is a test too; its name is its file's
 //! stem, with `_` for `-`.
 
@@ -25,7 +23,6 @@ use sha2::{Digest as _, Sha256};
 const LEDGER: &str = include_str!("../../ledger.tsv");
 const DEFECTS: &str = include_str!("../../defects.tsv");
 const HEADER: &str = "id\tlevel\tversions\trole\trequirement\tsource\tstate";
-const PARTS: [&str; 4] = ["client", "http", "tasks", "auth"];
 /// SHA-256 of what the ledger says that the specification requires: the first five columns of all
 /// rows. A requirement that is changed so that a test proves it does not pass unseen.
 const REQUIREMENTS: &str = "ccaf5f34e83a7050bdeddd94c4cb69ae5c8ec2cce5373f9a46bd08221cd95ed4";
@@ -86,10 +83,9 @@ struct Row<'l> {
 
 #[derive(Debug, PartialEq)]
 enum State<'l> {
-    Todo { hint: &'l str, later: Vec<&'l str> },
-    Tests { names: Vec<&'l str>, later: Vec<&'l str> },
+    Todo(&'l str),
+    Tests(Vec<&'l str>),
     Application,
-    Later(Vec<&'l str>),
 }
 
 impl Row<'_> {
@@ -142,8 +138,7 @@ fn parse_state(text: &str) -> Result<State<'_>, String> {
     if text.trim() != text || text.chars().any(char::is_control) {
         return Err("white space around it, or a control character".into());
     }
-    if let Some(rest) = text.strip_prefix("tests: ") {
-        let (list, later) = split_later(rest, "; later: ")?;
+    if let Some(list) = text.strip_prefix("tests: ") {
         let names: Vec<&str> = list.split(", ").collect();
         if let Some(bad) = names.iter().find(|name| !is_identifier(name)) {
             return Err(format!("{bad:?} is not a test name"));
@@ -151,35 +146,15 @@ fn parse_state(text: &str) -> Result<State<'_>, String> {
         if names.iter().collect::<BTreeSet<_>>().len() != names.len() {
             return Err("a test is named twice".into());
         }
-        Ok(State::Tests { names, later })
+        Ok(State::Tests(names))
     } else if let Some(why) = text.strip_prefix("application: ") {
         if why.trim().is_empty() { Err("no reason".into()) } else { Ok(State::Application) }
-    } else if let Some(list) = text.strip_prefix("later: ") {
-        parts(list).map(State::Later)
+    } else if text == "todo" {
+        Ok(State::Todo(""))
     } else {
-        let (body, later) = split_later(text, " + later: ")?;
-        let hint = if body == "todo" {
-            Some("")
-        } else {
-            body.strip_prefix("todo: ").filter(|hint| !hint.is_empty())
-        };
-        let hint = hint.ok_or("none of todo, tests: NAMES, application: WHY, later: PARTS")?;
-        Ok(State::Todo { hint, later })
-    }
-}
-
-fn split_later<'t>(text: &'t str, separator: &str) -> Result<(&'t str, Vec<&'t str>), String> {
-    match text.split_once(separator) {
-        Some((body, list)) => Ok((body, parts(list)?)),
-        None => Ok((text, Vec::new())),
-    }
-}
-
-fn parts(list: &str) -> Result<Vec<&str>, String> {
-    let parts: Vec<&str> = list.split(", ").collect();
-    match parts.iter().find(|part| !PARTS.contains(part)) {
-        Some(bad) => Err(format!("later: {bad:?} is not one of {}", PARTS.join(", "))),
-        None => Ok(parts),
+        let hint = text.strip_prefix("todo: ").filter(|hint| !hint.is_empty());
+        let hint = hint.ok_or("none of todo, tests: NAMES, application: WHY")?;
+        Ok(State::Todo(hint))
     }
 }
 
@@ -282,7 +257,7 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
 fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     let mut faults = Vec::new();
     for row in rows {
-        let State::Tests { names, .. } = &row.state else { continue };
+        let State::Tests(names) = &row.state else { continue };
         for &name in names {
             match tests.0.get(name) {
                 None => {
@@ -328,7 +303,7 @@ fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
 fn left_to_do(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     let mut left = Vec::new();
     for row in rows {
-        let State::Todo { hint, .. } = &row.state else { continue };
+        let State::Todo(hint) = &row.state else { continue };
         let already: Vec<&str> =
             tests.0.keys().filter(|name| carries(name, row.id())).map(String::as_str).collect();
         let already = if already.is_empty() {
@@ -347,18 +322,14 @@ fn digest(rows: &[Row<'_>]) -> String {
 }
 
 fn summary(rows: &[Row<'_>]) -> String {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
-        let (state, later) = match &row.state {
-            State::Todo { later, .. } => ("todo".into(), later.as_slice()),
-            State::Tests { later, .. } => ("tests".into(), later.as_slice()),
-            State::Application => ("application".into(), &[][..]),
-            State::Later(parts) => (format!("later: {}", parts.join(", ")), &[][..]),
+        let state = match &row.state {
+            State::Todo(_) => "todo",
+            State::Tests(_) => "tests",
+            State::Application => "application",
         };
         *counts.entry(state).or_default() += 1;
-        for part in later {
-            *counts.entry(format!("(partly later: {part})")).or_default() += 1;
-        }
     }
     let counts: Vec<String> =
         counts.iter().map(|(state, count)| format!("  {count:4} {state}")).collect();
@@ -406,12 +377,9 @@ mod the_checks_themselves {
         for good in [
             "todo",
             "todo: a: hint, with; marks",
-            "todo + later: client",
-            "todo: hint + later: client, http",
             "tests: rpc_01_a",
-            "tests: rpc_01_a, rpc_01_b; later: client",
+            "tests: rpc_01_a, rpc_01_b",
             "application: why",
-            "later: auth",
         ] {
             assert!(parse_state(good).is_ok(), "{good}");
         }
@@ -420,26 +388,23 @@ mod the_checks_themselves {
             "todo:",
             "todo: ",
             "Todo",
-            "todo: hint + later: never",
             "tests:",
             "tests: ",
             "tests: a,b",
             "tests: a, ",
             "tests: a, a",
             "tests: a b",
-            "tests: a + later: client",
-            "tests: a; later: ",
+            "tests: a; later: client",
+            "todo + later: client",
             "application",
             "application: ",
-            "later: somewhere",
-            "later:client",
+            "later: client",
             " todo",
             "todo\r",
         ] {
             assert!(parse_state(bad).is_err(), "{bad}");
         }
-        let both = parse_state("tests: a, b; later: client, http");
-        assert_eq!(both, Ok(State::Tests { names: vec!["a", "b"], later: vec!["client", "http"] }));
+        assert_eq!(parse_state("tests: a, b"), Ok(State::Tests(vec!["a", "b"])));
     }
 
     #[test]
@@ -475,7 +440,7 @@ mod the_checks_themselves {
         let source =
             "#[test]\nfn rpc_07_rpc_25_ids() {}\n#[test]\n#[ignore]\nfn rpc_08_slow() {}\n";
         assert_eq!(proofs("RPC-07", "tests: rpc_07_rpc_25_ids", source), "");
-        assert_eq!(proofs("RPC-25", "tests: rpc_07_rpc_25_ids; later: client", source), "");
+        assert_eq!(proofs("RPC-25", "tests: rpc_07_rpc_25_ids", source), "");
         assert!(proofs("RPC-02", "tests: rpc_07_rpc_25_ids", source).contains("does not carry"));
         assert!(proofs("RPC-07", "tests: rpc_07_other", source).contains("no test rpc_07_other"));
         assert!(
@@ -517,14 +482,13 @@ mod the_checks_themselves {
 
     #[test]
     fn rows_left_are_listed_and_counted() {
-        let text =
-            ledger(&[&row("RPC-01", "todo: hint + later: client"), &row("RPC-02", "later: http")]);
+        let text = ledger(&[&row("RPC-01", "todo: hint"), &row("RPC-02", "application: why")]);
         let rows = read(&text).rows;
         let mut tests = Tests::default();
         tests.add_functions("#[test]\nfn rpc_01_x() {}\n");
         assert_eq!(left_to_do(&rows, &tests), ["RPC-01: hint [exists: rpc_01_x]"]);
         let summary = summary(&rows);
-        for part in ["2 rows", "1 todo", "1 later: http", "1 (partly later: client)"] {
+        for part in ["2 rows", "1 todo", "1 application"] {
             assert!(summary.contains(part), "{part} in {summary}");
         }
     }
