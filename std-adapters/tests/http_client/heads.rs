@@ -82,10 +82,11 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_later_requests
     for (chunk, field) in
         CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"])
     {
-        let answer = move |seen: &crate::scene::Seen| match (seen.method.as_str(), seen.message()) {
+        let answer = move |seen: &Seen| match (seen.method.as_str(), seen.message()) {
             ("GET", _) => Response::events("").hold(),
-            (_, "initialize") => Response::result(seen, &crate::scene::initialized("2025-11-25"))
-                .field(field, "s~!1"),
+            (_, "initialize") => {
+                Response::result(seen, &initialized("2025-11-25")).field(field, "s~!1")
+            }
             _ => legacy(seen),
         };
         let played = play(&LEGACY, chunk, answer, async |client| {
@@ -163,7 +164,7 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
 
 #[test]
 fn a_connection_serves_one_request_after_the_other() {
-    for answer in [modern as fn(&crate::scene::Seen) -> Response, legacy] {
+    for answer in [modern as fn(&Seen) -> Response, legacy] {
         let played = play(&CLIENT, 1 << 16, answer, async |client| {
             for _ in 0..20 {
                 call(&client, "a", &json!({})).await.unwrap();
