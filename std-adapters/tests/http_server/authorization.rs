@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
@@ -22,6 +22,8 @@ use crate::site::{CONFIG, Site, modern_with, principal, request};
 struct Check {
     begun: Arc<AtomicUsize>,
     dropped: Arc<AtomicUsize>,
+    /// Whether the token `slow` waits no longer.
+    is_open: Arc<AtomicBool>,
 }
 
 struct Counted<'c>(&'c AtomicUsize);
@@ -48,7 +50,11 @@ impl Authorizer for Check {
                 return Err(AuthorizationError::invalid_token());
             }
             Some("unreachable") => return Err(AuthorizationError::unavailable()),
-            Some("slow") => drop(Timer::after(Duration::from_millis(50)).await),
+            Some("slow") => {
+                while !self.is_open.load(Ordering::SeqCst) {
+                    Timer::after(Duration::from_millis(1)).await;
+                }
+            }
             Some(_) => {}
         }
         Ok(Arc::new(principal(sent.token().unwrap_or_default())))
@@ -61,12 +67,14 @@ fn who(token: &str) -> String {
 
 #[test]
 fn auth_143_a_request_waits_for_the_check_of_its_token() {
-    let site = Site::with(HttpOptions::new().authorize(Check::default()));
+    let check = Check::default();
+    let site = Site::with(HttpOptions::new().authorize(check.clone()));
     let mut slow = site.connect();
     slow.write(&who("slow"));
     // Others do not wait for it.
     assert_eq!(site.send(&who("anna")).text(), "anna");
     site.wait_for(1, 1);
+    check.is_open.store(true, Ordering::SeqCst);
     assert_eq!(slow.answer().text(), "slow");
     let wrong = site.send(&who("wrong"));
     assert_eq!(wrong.status, 401);
@@ -127,8 +135,8 @@ fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
     let site = Site::with(HttpOptions::new().authorize(Check::default()).max_waiting_checks(2));
     let mut waiting = [site.connect(), site.connect()];
     waiting.iter_mut().for_each(|client| client.write(&who("never")));
-    let end = Instant::now() + Duration::from_secs(10);
-    while site.send(&who("slow")).status != 503 {
+    let end = Instant::now() + Duration::from_secs(60);
+    while site.send(&who("wrong")).status != 503 {
         assert!(Instant::now() < end);
     }
     assert_eq!(site.send(&who("anna")).text(), "anna");
@@ -136,7 +144,7 @@ fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
 
 #[test]
 fn a_check_is_dropped_with_its_exchange_and_the_body_may_have_ended_before() {
-    let check = Check::default();
+    let check = Check { is_open: Arc::new(AtomicBool::new(true)), ..Check::default() };
     let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new("done")) });
     let server = HttpServer::new(&app, HttpOptions::new().authorize(check.clone())).unwrap();
     let fields = |token| [("Host", "localhost"), ("Authorization", token)];

@@ -35,7 +35,7 @@ fn long_of(session: &str, tool: &str, bytes: usize) -> String {
 fn is_silent(client: &mut Client) -> bool {
     client.stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
     let read = client.stream.read(&mut [0]);
-    client.stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    client.stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     read.is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
 }
 

@@ -1,6 +1,6 @@
 //! Connections: what HTTP/1.1 prescribes, and limits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
@@ -79,23 +79,6 @@ fn s4_the_response_to_a_rejected_head_request_has_no_body() {
 }
 
 #[test]
-fn a_silent_client_is_disconnected() {
-    let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(60)));
-    let began = Instant::now();
-    for beginning in
-        ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]]
-    {
-        let mut client = site.connect();
-        client.write(beginning);
-        if beginning.contains("\r\n\r\n") {
-            assert_eq!(client.answer().status, 408);
-        }
-        assert!(client.is_closed(), "{beginning}");
-    }
-    assert!(began.elapsed() < Duration::from_secs(5));
-}
-
-#[test]
 fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
     let mut site = Site::with(HttpOptions::new().read_timeout(Duration::MAX));
     let mut head = site.connect();
@@ -114,19 +97,6 @@ fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
 }
 
 #[test]
-fn a_long_response_is_sent_as_the_client_reads_and_dropped_if_it_does_not() {
-    let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(200)));
-    assert_eq!(site.send(&modern("long")).text().len(), 12_000_000);
-    let mut idle = site.connect();
-    idle.write(&modern("long"));
-    site.wait_for(2, 2);
-    let end = Instant::now() + Duration::from_secs(10);
-    while site.hub.connections() > 0 {
-        assert!(Instant::now() < end, "the connection is still open");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    // Data in the system's buffers is still there, and then the end.
-    let mut rest = Vec::new();
-    let _ = std::io::Read::read_to_end(&mut idle.stream, &mut rest);
-    assert!(rest.len() < 12_000_000);
+fn a_long_response_is_sent_as_the_client_reads() {
+    assert_eq!(Site::new().send(&modern("long")).text().len(), 12_000_000);
 }

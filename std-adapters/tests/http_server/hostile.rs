@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::scripted::{Peer, Takes, Then, World};
-use crate::site::{call, initialize, modern, post, request};
+use crate::site::{call, modern, post, request};
 
 const SHORT: Duration = Duration::from_millis(50);
 const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -18,20 +18,6 @@ const FEW: usize = 2048;
 /// The head of a POST whose body has this length.
 fn sized(len: usize) -> String {
     post(&[], "").replace("Content-Length: 0", &format!("Content-Length: {len}"))
-}
-
-fn session(world: &mut World) -> String {
-    let peer = world.connect("");
-    world.ask(&peer, &initialize("2025-11-25"), 1, &[]);
-    let text = peer.text();
-    let id =
-        text.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0.to_owned();
-    peer.send(&post(
-        &[("Mcp-Session-Id", &id)],
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-    ));
-    world.until("202", || peer.answers("202") == 1);
-    id
 }
 
 #[test]
@@ -66,7 +52,7 @@ fn s2_others_get_responses_while_clients_send_without_a_pause() {
 #[test]
 fn s2_others_get_responses_while_clients_receive_without_a_pause_or_not_at_all() {
     let mut world = World::new(HttpOptions::new());
-    let id = session(&mut world);
+    let id = world.open_session();
     for request in [modern("endless"), call(&id, 2, "endless")] {
         let takes = [Takes::All, Takes::Bytes, Takes::Nothing];
         let hostile: Vec<Peer> =
@@ -105,7 +91,7 @@ fn s2_input_behind_a_rejection_is_read_for_a_limited_time() {
 #[test]
 fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
     let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
-    let id = session(&mut world);
+    let id = world.open_session();
     let asks = [
         request("GET", "/nothing", &[], ""),
         request("PUT", "/mcp", &[], ""),
@@ -119,6 +105,7 @@ fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
         "nonsense\r\n\r\n".to_owned(),
         modern("echo"),
         modern("endless"),
+        modern("long"),
         call(&id, 3, "echo"),
     ];
     for takes in [|| Takes::Nothing, || Takes::Slowly(Duration::from_millis(5), None)] {

@@ -10,9 +10,10 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
     raise_limit();
     let site = Site::new();
     let sessions: Vec<String> = (0..STREAMS).map(|_| site.open("2025-06-18")).collect();
-    let mut gets: Vec<Client> = sessions.iter().map(|session| get_stream(&site, session)).collect();
-    let mut listens: Vec<Client> = (0..STREAMS).map(|number| listen(&site, number)).collect();
-    let mut asked: Vec<(Client, Value)> =
+    let mut gets: Vec<Stream> =
+        sessions.iter().map(|session| Stream::open(&site, &get(session, &[]))).collect();
+    let mut listens: Vec<Stream> = (0..STREAMS).map(|number| listen(&site, number)).collect();
+    let mut asked: Vec<(Stream, Value)> =
         sessions.iter().map(|session| ask(&site, session)).collect();
     let mut connections: Vec<Client> = (0..CONNECTIONS).map(|_| site.connect()).collect();
 
@@ -38,12 +39,12 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
             );
         }
         for (number, stream) in listens.iter_mut().enumerate() {
-            let change = event(stream);
+            let change = stream.event();
             assert_eq!(change["method"], "notifications/tools/list_changed");
             assert_eq!(change["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], number);
         }
         for stream in &mut gets {
-            assert_eq!(event(stream)["method"], "notifications/tools/list_changed");
+            assert_eq!(stream.event()["method"], "notifications/tools/list_changed");
         }
     }
 
@@ -53,52 +54,41 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
             site.send(&post(&[("Mcp-Session-Id", session)], &answer.to_string())).status,
             202
         );
-        let result = event(stream);
+        let result = stream.event();
         assert_eq!(result["id"], 5);
         let text: Value =
             serde_json::from_str(result["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text["content"]["number"], number);
-        assert!(stream.chunk().is_none());
+        assert!(stream.has_ended());
     }
     // They got nothing but the expected messages.
     site.hub.shut_down();
     for stream in &mut gets {
-        assert!(stream.chunk().is_none());
+        assert!(stream.has_ended());
     }
     for (number, stream) in listens.iter_mut().enumerate() {
-        assert_eq!(event(stream)["id"], number);
-        assert!(stream.chunk().is_none());
+        assert_eq!(stream.event()["id"], number);
+        assert!(stream.has_ended());
     }
 }
 
-/// Opens the GET stream of a session.
-fn get_stream(site: &Site, session: &str) -> Client {
-    let mut stream = site.connect();
-    stream.write(&get(session, &[]));
-    assert_eq!(stream.head().status, 200);
-    stream
-}
-
-fn listen(site: &Site, id: usize) -> Client {
-    let mut stream = site.connect();
+fn listen(site: &Site, id: usize) -> Stream {
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
     let body =
         json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
-    stream.write(&post(
+    let request = post(
         &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")],
         &body.to_string(),
-    ));
-    assert_eq!(stream.head().status, 200);
-    assert_eq!(event(&mut stream)["method"], "notifications/subscriptions/acknowledged");
+    );
+    let mut stream = Stream::open(site, &request);
+    assert_eq!(stream.event()["method"], "notifications/subscriptions/acknowledged");
     stream
 }
 
 /// Opens the stream of a call that requests input, and returns the input request.
-fn ask(site: &Site, session: &str) -> (Client, Value) {
-    let mut stream = site.connect();
-    stream.write(&call(session, 5, "ask"));
-    assert_eq!(stream.head().status, 200);
-    let question = event(&mut stream);
+fn ask(site: &Site, session: &str) -> (Stream, Value) {
+    let mut stream = Stream::open(site, &call(session, 5, "ask"));
+    let question = stream.event();
     assert_eq!(question["method"], "elicitation/create");
     (stream, question)
 }
@@ -117,12 +107,39 @@ fn meta() -> Value {
     json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}})
 }
 
-/// Returns the next event, which must be all of the next chunk.
-fn event(stream: &mut Client) -> Value {
-    let chunk = stream.chunk().expect("the stream goes on");
-    let data: Vec<&str> = chunk.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
-    assert_eq!(data.len(), 1, "{chunk}");
-    serde_json::from_str(data[0]).unwrap_or_else(|error| panic!("{error}: {chunk}"))
+/// An event stream, whose events are spread over chunks in any way.
+struct Stream {
+    client: Client,
+    read: String,
+}
+
+impl Stream {
+    /// Sends a request, whose response this is.
+    fn open(site: &Site, request: &str) -> Self {
+        let mut client = site.connect();
+        client.write(request);
+        assert_eq!(client.head().status, 200);
+        Self { client, read: String::new() }
+    }
+
+    fn event(&mut self) -> Value {
+        loop {
+            if let Some((event, rest)) = self.read.split_once("\n\n") {
+                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+                let data = data.map(|json| serde_json::from_str(json).unwrap());
+                self.read = rest.to_owned();
+                if let Some(data) = data {
+                    return data;
+                }
+                continue;
+            }
+            self.read += &self.client.chunk().expect("the stream goes on");
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.read.is_empty() && self.client.chunk().is_none()
+    }
 }
 
 /// Both ends of the connections are files of this process.

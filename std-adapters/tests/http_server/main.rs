@@ -22,5 +22,6 @@ mod scopes;
 mod scripted;
 mod sessions;
 mod site;
+mod times;
 #[path = "../virtual_time/mod.rs"]
 mod virtual_time;

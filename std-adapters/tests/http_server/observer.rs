@@ -19,7 +19,7 @@ fn start(options: HttpOptions) -> (Server, Recorder) {
 
 /// Waits until the observer was told something with this word.
 fn wait_for(recorder: &Recorder, word: &str) {
-    let limit = Instant::now() + Duration::from_secs(10);
+    let limit = Instant::now() + Duration::from_secs(60);
     while recorder.lines_with(word).is_empty() {
         assert!(Instant::now() < limit, "nothing with {word}");
         std::thread::sleep(Duration::from_millis(2));

@@ -23,6 +23,8 @@ use mcp_sansio_adapters::asynchronous::{
 };
 use serde_json::{Value, json};
 
+use crate::virtual_time;
+
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerFeatures::TOOLS
@@ -196,7 +198,7 @@ pub(crate) fn serve_app(
     let app = with(App::new(&CONFIG, handler));
     let server = HttpServer::new(&app, options).unwrap();
     let scoped = Scoped { server: &server, called: &called };
-    future::block_on(future::or(
+    virtual_time::block_on(future::or(
         async {
             server.run(&app).await;
         },

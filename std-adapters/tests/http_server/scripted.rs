@@ -18,6 +18,7 @@ use smol::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::time::{Sleep, sleep};
 
+use crate::site::{initialize, post};
 use crate::virtual_time;
 
 static CONFIG: ServerConfig<'_> =
@@ -132,6 +133,34 @@ impl World {
         });
     }
 
+    /// Opens a session, and returns its id.
+    pub(crate) fn open_session(&mut self) -> String {
+        let peer = self.connect("");
+        self.ask(&peer, &initialize("2025-11-25"), 1, &[]);
+        let text = peer.text();
+        let id = text.split_once("mcp-session-id: ").unwrap().1;
+        let id = id.split_once("\r\n").unwrap().0.to_owned();
+        peer.send(&post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ));
+        self.until("202", || peer.answers("202") == 1);
+        peer.hang_up();
+        id
+    }
+
+    /// Runs the server for this time.
+    pub(crate) fn sleep(&mut self, duration: Duration) {
+        self.runtime.block_on(async {
+            let mut timer = pin!(sleep(duration));
+            poll_fn(|cx| {
+                assert!(self.served.as_mut().poll(cx).is_pending());
+                timer.as_mut().poll(cx)
+            })
+            .await;
+        });
+    }
+
     /// Sends one request after the other on this connection, each of which gets 200. Returns the
     /// maximum number of reads and writes of any other connection until a response.
     pub(crate) fn ask(
@@ -221,6 +250,12 @@ impl Peer {
         if let Some(waker) = state.waker.take() {
             waker.wake();
         }
+    }
+
+    /// Ends the input.
+    pub(crate) fn hang_up(&self) {
+        self.get().then = Then::End;
+        self.send("");
     }
 
     /// Returns the number of responses with this status.

@@ -1,7 +1,5 @@
 //! Sessions, and their life beyond connections.
 
-use std::time::Duration;
-
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
@@ -180,25 +178,6 @@ fn deleting_a_session_cuts_a_long_response_off_so_that_it_does_not_seem_complete
     assert_eq!(deleted.status, 204);
     let rest = calling.rest();
     assert!(rest.len() < 12_000_000 && !rest.ends_with("\r\n0\r\n\r\n"));
-}
-
-#[test]
-fn sess_05_an_unused_session_expires() {
-    let site = Site::with(HttpOptions::new().idle_timeout(Duration::from_millis(150)));
-    let idle = site.open("2025-11-25");
-    let used = site.open("2025-11-25");
-    let mut stream = site.connect();
-    stream.write(&get(&used, &[]));
-    assert_eq!(stream.head().status, 200);
-    let working = site.open("2025-11-25");
-    let mut client = site.connect();
-    client.write(&call(&working, 2, "wait"));
-    client.head();
-    drop(client);
-    std::thread::sleep(Duration::from_millis(600));
-    assert_eq!(site.call(&idle, 2, "echo").status, 404);
-    assert_eq!(site.call(&used, 2, "echo").status, 200);
-    assert_eq!(site.call(&working, 3, "echo").status, 200);
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Site {
 
     /// Waits until this many handlers have started and ended.
     pub(crate) fn wait_for(&self, begun: usize, ended: usize) {
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         let counts =
             || (self.counts.begun.load(Ordering::SeqCst), self.counts.ended.load(Ordering::SeqCst));
         while counts() != (begun, ended) {
@@ -213,7 +213,7 @@ impl Answer {
 impl Client {
     pub(crate) fn to(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream, read: Vec::new() }
     }

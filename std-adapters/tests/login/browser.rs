@@ -1,7 +1,7 @@
 //! The person's part of a login.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -45,6 +45,14 @@ fn answer(redirect_uri: &str) {
     stream.read_to_end(&mut Vec::new()).unwrap();
 }
 
+/// A redirect URI with a port that no system gives to anybody who asks for any port.
+fn free_redirect_uri() -> String {
+    let first = 10_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    let mut ports = first..first + 10_000;
+    let port = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap();
+    format!("http://127.0.0.1:{port}/callback")
+}
+
 #[test]
 fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
     let (silent, shown) = browser();
@@ -53,11 +61,11 @@ fn a_page_is_shown_or_opened_and_the_browser_comes_back() {
         (browser().0.opens_with(|_| Ok(())), browser().0.opens_with(move |_| Err(failing())));
     let mut pages = Vec::new();
     for browser in [silent, opening, failing] {
-        // Once more, with the redirect URI of the first time.
-        let mut last: Option<String> = None;
+        // Once more, with the redirect URI of the last time.
+        let mut last = Some(free_redirect_uri());
         for _ in 0..2 {
             let uri = browser.redirect_uri(last.as_deref()).unwrap();
-            assert!(last.is_none_or(|last| last == uri));
+            assert_eq!(last.as_ref(), Some(&uri));
             let person = thread::spawn({
                 let uri = uri.clone();
                 move || answer(&uri)
