@@ -1,6 +1,5 @@
 //! Deprecated features: documented as such, and never used by default.
 
-use std::path::Path;
 use std::time::Duration;
 
 use mcp_sansio::types::*;
@@ -47,28 +46,16 @@ fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
         assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
         assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client gets no ping");
     }
-    // The adapters forward requests of the application and make none of their own. Clients only
-    // respond.
-    let mut read = 0;
-    each_source(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters/src"),
-        &mut |path, source| {
-            if path.components().any(|part| part.as_os_str() == "client") {
-                return;
-            }
-            read += 1;
-            for question in [
-                "ClientRequest::roots",
-                "ClientRequest::sampling",
-                "roots/list",
-                "sampling/createMessage",
-                "InputRequest::ListRoots",
-            ] {
-                assert!(!source.contains(question), "{}: {question}", path.display());
-            }
-        },
-    );
-    assert!(read > 0);
+    for revision in REVISIONS {
+        // The adapters make none of their own either, whatever the client can do.
+        let lines = session(revision);
+        for output in [served_asynchronously(&lines), served_blocking(&lines)] {
+            let output: Vec<Value> =
+                output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert!(output.iter().all(|message| message.get("method").is_none()), "{output:?}");
+            assert_eq!(output.last().unwrap()["result"]["content"][0]["text"], "done");
+        }
+    }
     let documented = include_str!("../../../../core/src/server/client_request.rs");
     for what in [
         "/// `sampling/createMessage`. Deprecated since 2026-07-28.",
@@ -108,15 +95,46 @@ fn log_09_logging_is_not_declared_by_default_and_deprecated() {
     );
 }
 
-fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
-    for entry in std::fs::read_dir(directory).expect("the directory can be read").flatten() {
-        let path = entry.path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-            each_source(&path, look);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            look(&path, &std::fs::read_to_string(&path).expect("a source"));
-        }
+/// What a client that can do everything sends.
+fn session(revision: Revision) -> String {
+    let call = json!({"name": "t"});
+    if revision.is_modern() {
+        return modern_line(1, "server/discover", json!({})) + &modern_line(2, "tools/call", call);
     }
+    let line = |message: Value| format!("{message}\n");
+    let params = json!({"protocolVersion": revision.as_str(), "capabilities": can_do_everything(),
+        "clientInfo": {"name": "c", "version": "1"}});
+    line(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}))
+        + &line(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        + &line(json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}))
+        + &line(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}))
+}
+
+fn modern_line(id: u32, method: &str, mut params: Value) -> String {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": can_do_everything(),
+    });
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+}
+
+fn served_asynchronously(lines: &str) -> String {
+    use mcp_sansio_adapters::asynchronous::{App, Connection, Context, JoinedIo};
+    let mut output = Vec::new();
+    let app = App::new(&CONFIG, async |ctx: Context| ctx.reply(&TextResult::new("done")));
+    let stream = JoinedIo::new(smol::io::Cursor::new(lines), &mut output);
+    smol::block_on(Connection::new(&app, stream)).unwrap();
+    String::from_utf8(output).unwrap()
+}
+
+fn served_blocking(lines: &str) -> String {
+    use mcp_sansio_adapters::blocking::{App, Threaded};
+    let mut output = Vec::new();
+    let input = Threaded::new(std::io::Cursor::new(lines.as_bytes().to_vec()));
+    App::new(&CONFIG)
+        .serve_on(input, &mut output, |ctx| ctx.respond(&TextResult::new("done")))
+        .unwrap();
+    String::from_utf8(output).unwrap()
 }
 
 /// Responds to `tools/call` with input requests; returns the output.
