@@ -1,11 +1,9 @@
 //! The `quickstart` program.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 #[test]
 fn quickstart_plays_its_conversation_to_the_end() {
-    let begun = Instant::now();
     let output = Command::new(env!("CARGO_BIN_EXE_quickstart")).output().unwrap();
     let (said, complained) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -18,5 +16,4 @@ fn quickstart_plays_its_conversation_to_the_end() {
         "{said}"
     );
     assert!(!said.contains('\x1b'), "colours without a terminal");
-    assert!(begun.elapsed() < Duration::from_secs(3), "too slow: {:?}", begun.elapsed());
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -160,10 +159,8 @@ async def progress(env: Env) -> None:
             while not steps:
                 await anyio.sleep(0.01)
             while True:
-                began = time.monotonic()
                 # 2026-07-28 has no ping. This request is as short.
                 await (s.ping() if env.era == "legacy" else s.list("templates"))
-                check(time.monotonic() - began < 0.1 * PATIENCE, "ping took", time.monotonic() - began)
                 pongs += 1
         check([step["progress"] for step in steps] == [1, 2, 3, 4, 5], "progress", steps)
         check({step["total"] for step in steps} == {5}, "total", steps)

@@ -106,4 +106,4 @@ pub(crate) fn modern(id: u32, method: &str, mut params: Value) -> Value {
 }
 
 pub(crate) const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,7 +7,6 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
@@ -172,6 +171,4 @@ pub(crate) fn error(answer: &Value) -> &str {
     answer["error"]["message"].as_str().unwrap_or_else(|| panic!("no error in {answer}"))
 }
 
-/// A period in which nothing may happen.
-pub(crate) const MOMENT: Duration = Duration::from_millis(300);
 const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use bridge::{Bridge, MOMENT, Socket, error, meta, scratch, text};
+use bridge::{Bridge, Socket, error, meta, scratch, text};
 use device::Board;
 
 #[test]
@@ -81,9 +81,10 @@ fn a_board_that_is_replugged_gets_its_session_back() {
     assert_eq!(client.ask("logging/setLevel", json!({"level": "error"}))["result"], json!({}));
     assert_eq!(client.ask("resources/subscribe", json!({"uri": "board://a"}))["result"], json!({}));
     let slow = client.begin("tools/call", json!({"name": "slow"}));
-    // Within a message.
-    board.say(br#"{"jsonrpc":"2.0","id":4,"res"#);
-    thread::sleep(MOMENT);
+    board.hears("slow");
+    // Within a message, and not before the bridge has read it.
+    board.say(b"in the middle\n{\"jsonrpc\":\"2.0\",\"id\":4,\"res");
+    client.says("device: in the middle");
     drop(board);
     socket.unplug();
     let lost = client.receive();
@@ -121,15 +122,15 @@ fn requests_fail_when_the_board_is_away_too_long() {
     drop(board);
     socket.unplug();
     client.says("Is the device plugged in?");
-    thread::sleep(MOMENT);
-    let begun = Instant::now();
-    let refused = client.call("echo", json!({}));
-    assert!(
-        error(&refused)
-            .contains(&format!("{} does not exist. Is the device plugged in?", socket.path())),
-        "{refused}"
-    );
-    assert!(begun.elapsed() < MOMENT, "at once");
+    // The first may wait for the rest of the time.
+    for _ in 0..2 {
+        let refused = client.call("echo", json!({}));
+        assert!(
+            error(&refused)
+                .contains(&format!("{} does not exist. Is the device plugged in?", socket.path())),
+            "{refused}"
+        );
+    }
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn a_line_that_is_too_long_ends_its_request_and_nothing_else() {
     let board = Board::on(listener.accept().unwrap().0.into());
     client.initialize();
     let slow = client.begin("tools/call", json!({"name": "slow"}));
-    thread::sleep(MOMENT);
+    board.hears("slow");
     board.say(format!("{{\"jsonrpc\":\"2.0\",\"id\":{slow},\"result\":{{\"text\":\"").as_bytes());
     for _ in 0..17 {
         board.say(&vec![b'x'; 1 << 20]);
@@ -351,4 +352,4 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
