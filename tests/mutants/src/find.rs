@@ -72,7 +72,10 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
         }
         let condition =
             attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
-        condition == "test" || condition.contains("small")
+        let condition = condition.replace(' ', "");
+        condition == "test"
+            || condition.contains("small")
+            || ["windows", "not(unix)", "docsrs"].contains(&&*condition)
     })
 }
 
@@ -348,6 +351,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_const(&mut self, block: &'ast syn::ExprConst) {
         self.constant(|this| visit::visit_expr_const(this, block));
+    }
+
+    fn visit_expr_block(&mut self, item: &'ast syn::ExprBlock) {
+        if !is_left_out(&item.attrs) {
+            visit::visit_expr_block(self, item);
+        }
     }
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}

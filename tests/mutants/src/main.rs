@@ -1,6 +1,7 @@
-//! Mutation tests of `core/src`. See README.md.
+//! Mutation tests of `core/src` and `std-adapters/src`. See README.md.
 
 mod find;
+mod rows;
 mod run;
 mod tree;
 mod weave;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use run::Verdict;
 use tree::{Numbered, Tree};
 
-const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --target TRIPLE, --at-most MS, --show";
+const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --at-most MS, --show, --check";
 
 struct Options {
     /// Substrings of paths.
@@ -21,10 +22,16 @@ struct Options {
     listed: Option<BTreeSet<String>>,
     sample: Option<usize>,
     seed: u64,
+    /// The share of the mutants, in percent, that must be noticed.
+    at_least: f64,
+    /// Number of rows of the ledger whose tests are checked, in place of the mutants.
+    rows: Option<usize>,
     target: Option<String>,
     /// Maximum duration of a test.
     at_most: Duration,
     show: bool,
+    /// Compares the exceptions with the source, and ends.
+    check: bool,
 }
 
 fn options() -> Options {
@@ -33,9 +40,12 @@ fn options() -> Options {
         listed: None,
         sample: None,
         seed: 1,
+        at_least: 0.0,
+        rows: None,
         target: None,
         at_most: Duration::MAX,
         show: false,
+        check: false,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -46,18 +56,21 @@ fn options() -> Options {
             "--list" => {
                 let list = std::fs::read_to_string(value()).expect("a list");
                 let place = |line: &str| {
-                    let from = line.find("core/src/")?;
+                    let from = line.find("core/src/").or_else(|| line.find("std-adapters/src/"))?;
                     Some(line[from..].split(':').take(3).collect::<Vec<_>>().join(":"))
                 };
                 options.listed = Some(list.lines().filter_map(place).collect());
             }
             "--sample" => options.sample = Some(value().parse().expect("a number")),
             "--seed" => options.seed = value().parse().expect("a number"),
+            "--at-least" => options.at_least = value().parse().expect("a number"),
+            "--rows" => options.rows = Some(value().parse().expect("a number")),
             "--target" => options.target = Some(value()),
             "--at-most" => {
                 options.at_most = Duration::from_millis(value().parse().expect("a number"))
             }
             "--show" => options.show = true,
+            "--check" => options.check = true,
             _ => panic!("unknown argument {argument}; {USAGE}"),
         }
     }
@@ -67,6 +80,7 @@ fn options() -> Options {
 /// A mutant that no test can detect: the reason, the file, the mutant or `*`, and the line or
 /// `fn NAME`.
 struct Exception {
+    row: String,
     path: String,
     what: String,
     line: String,
@@ -80,7 +94,8 @@ fn exceptions(list: &str, small: bool) -> Vec<Exception> {
     rows.map(|row| {
         let fields: Vec<_> = row.split('\t').collect();
         let [_, path, what, line] = fields[..] else { panic!("not four fields: {row}") };
-        Exception { path: path.to_owned(), what: what.to_owned(), line: line.to_owned() }
+        let row = row.to_owned();
+        Exception { row, path: path.to_owned(), what: what.to_owned(), line: line.to_owned() }
     })
     .collect()
 }
@@ -109,6 +124,20 @@ fn main() {
         std::env::var("MCP_SANSIO_SMALL").is_ok_and(|value| value == "1"),
     );
     let mut tree = Tree::copy(repository, options.target.clone());
+    let is_dead = |exception: &&Exception| !tree.mutants.iter().any(|it| exception.is_for(it));
+    let dead: Vec<&str> =
+        exceptions.iter().filter(is_dead).map(|exception| exception.row.as_str()).collect();
+    if !dead.is_empty() {
+        eprintln!(
+            "exceptions.tsv has {} rows that match no mutant:\n{}",
+            dead.len(),
+            dead.join("\n")
+        );
+        std::process::exit(1);
+    }
+    if options.check {
+        return;
+    }
 
     tree.settle();
     let mut chosen: Vec<u32> = (0..)
@@ -129,17 +158,11 @@ fn main() {
         chosen.len(),
         tree.constants
     );
+    if options.sample.or(options.rows).is_some() {
+        eprintln!("seed {}", options.seed);
+    }
     if let Some(sample) = options.sample {
-        let mut seed = options.seed;
-        for n in 0..chosen.len() {
-            // Splitmix64.
-            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut random = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            random ^= random >> 31;
-            let other = n + (random % (chosen.len() - n) as u64) as usize;
-            chosen.swap(n, other);
-        }
+        shuffle(&mut chosen, options.seed);
         chosen.truncate(sample);
         chosen.sort_unstable();
     }
@@ -154,7 +177,19 @@ fn main() {
     }
 
     let programs = tree.tests();
-    let tests = run::tests(&programs, &repository.join("target/mutants/reached"), options.at_most);
+    let cases = run::list(&programs);
+    let scratch = repository.join("target/mutants/reached");
+    if let Some(count) = options.rows {
+        let ledger =
+            std::fs::read_to_string(repository.join("tests/ledger.tsv")).expect("a ledger");
+        let drawn =
+            rows::draw(&ledger, &repository.join("tests/transcripts"), &cases, count, options.seed);
+        if !rows::check(&programs, &drawn, &scratch, &tree.mutants, &chosen) {
+            std::process::exit(1);
+        }
+        return;
+    }
+    let tests = run::tests(&programs, &cases, &scratch, options.at_most);
     let paths: Vec<&str> = tree.mutants.iter().map(|mutant| mutant.path.as_str()).collect();
     let file = |id: u32| paths.partition_point(|path| *path < paths[id as usize]);
     let missed = |id: u32, verdict: Verdict| {
@@ -164,10 +199,28 @@ fn main() {
     };
     let mut verdicts = run::mutants(&programs, &tests, &chosen, file, missed);
     verdicts.extend(equivalent.into_iter().map(|id| (id, Verdict::Equivalent)));
-    report(&tree, &verdicts, &repository.join("target/mutants/missed.txt"));
+    let share = report(&tree, &verdicts, &repository.join("target/mutants/missed.txt"));
+    if share < options.at_least {
+        eprintln!("{share:.1}% are noticed, and {}% must be", options.at_least);
+        std::process::exit(1);
+    }
 }
 
-fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) {
+/// Brings the items into an order that the seed chooses.
+fn shuffle<T>(items: &mut [T], mut seed: u64) {
+    for n in 0..items.len() {
+        // Splitmix64.
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut random = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        random ^= random >> 31;
+        let other = n + (random % (items.len() - n) as u64) as usize;
+        items.swap(n, other);
+    }
+}
+
+/// Prints the table and writes the list; returns the share of the mutants that are noticed.
+fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) -> f64 {
     // By file: detected, equivalent, missed.
     let mut by_file: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     let mut list = String::new();
@@ -189,10 +242,11 @@ fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) {
     let row = |name: &str, [noticed, equivalent, missed]: [usize; 3]| {
         let share = 100.0 * noticed as f64 / (noticed + missed).max(1) as f64;
         println!("{name:44} {noticed:>7} {equivalent:>10} {missed:>6} {share:>6.1}%");
+        share
     };
     for (path, counts) in by_file {
         row(path, counts);
         all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
-    row("all", all);
+    row("all", all)
 }

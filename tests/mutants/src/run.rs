@@ -11,11 +11,18 @@ use std::time::{Duration, Instant};
 
 use crate::tree::Program;
 
-/// A test of a program, the mutants that it reaches, and its duration.
-pub struct Test {
-    program: usize,
+/// A test of a program, or one transcript of the test that plays them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    pub program: usize,
     pub name: String,
-    reaches: Vec<u32>,
+    pub transcript: Option<String>,
+}
+
+/// A test, the mutants that it reaches, and its duration.
+pub struct Test {
+    pub case: Case,
+    pub reaches: Vec<u32>,
     takes: Duration,
 }
 
@@ -52,7 +59,7 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
 
 /// Calls the function for each number from several workers. There are a few more workers than
 /// processors, because some tests wait for a process or a timeout.
-fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
+pub fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) + 2 {
@@ -69,10 +76,8 @@ fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
-/// Runs each test alone.
-///
-/// Tests that take longer than `most` are skipped.
-pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> {
+/// Returns the tests of all programs.
+pub fn list(programs: &[Program]) -> Vec<Case> {
     let mut listed = Vec::new();
     for (n, program) in programs.iter().enumerate() {
         let output = Command::new(&program.path)
@@ -81,23 +86,40 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
             .expect("the test program lists its tests");
         let list = String::from_utf8_lossy(&output.stdout).into_owned();
         listed.extend(
-            list.lines()
-                .filter_map(|line| line.strip_suffix(": test"))
-                .map(|name| (n, name.to_owned())),
+            list.lines().filter_map(|line| line.strip_suffix(": test")).map(|name| Case {
+                program: n,
+                name: name.to_owned(),
+                transcript: None,
+            }),
         );
     }
+    listed
+}
+
+/// Returns the environment of a test, besides the mutant.
+fn environment(case: &Case) -> impl Iterator<Item = (&'static str, &str)> {
+    case.transcript.iter().map(|stem| ("TRANSCRIPT", stem.as_str()))
+}
+
+/// Runs each test alone.
+///
+/// Tests that take longer than `most` are skipped.
+pub fn tests(programs: &[Program], listed: &[Case], scratch: &Path, most: Duration) -> Vec<Test> {
     let tests = Mutex::new(Vec::new());
     side_by_side(listed.len(), |n| {
-        let (program, name) = listed[n].clone();
+        let case = &listed[n];
         let into = scratch.join(n.to_string());
         let _ = std::fs::remove_dir_all(&into);
         std::fs::create_dir_all(&into).expect("a directory");
         let began = Instant::now();
-        let environment = [("MUTANTS_REACHED", into.to_str().expect("UTF-8"))];
-        if !run(&programs[program], &[&name], Duration::from_secs(300), &environment) {
+        let mut all = vec![("MUTANTS_REACHED", into.to_str().expect("UTF-8"))];
+        all.extend(environment(case));
+        let program = &programs[case.program];
+        if !run(program, &[&case.name], Duration::from_secs(600), &all) {
             eprintln!(
-                "skipped, because it fails without any mutant: {name} of {}",
-                programs[program].path.display()
+                "skipped, because it fails without any mutant: {} of {}",
+                case.name,
+                program.path.display()
             );
             return;
         }
@@ -109,14 +131,14 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
         }
         reaches.sort_unstable();
         reaches.dedup();
-        tests.lock().expect("no panic").push(Test { program, name, reaches, takes });
+        tests.lock().expect("no panic").push(Test { case: case.clone(), reaches, takes });
     });
     let mut tests = tests.into_inner().expect("no panic");
     tests.sort_by_key(|test| test.takes);
     let (all, slow): (Duration, _) =
         (tests.iter().map(|test| test.takes).sum(), tests.iter().rev().take(10));
     let slow: Vec<_> =
-        slow.map(|test| format!("{} {:.1} s", test.name, test.takes.as_secs_f32())).collect();
+        slow.map(|test| format!("{} {:.1} s", test.case.name, test.takes.as_secs_f32())).collect();
     eprintln!(
         "{} tests, {:.0} s; the slowest: {}",
         tests.len(),
@@ -125,6 +147,27 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
     );
     tests.retain(|test| test.takes <= most);
     tests
+}
+
+/// Returns the first of the mutants that one of these tests detects, and the test. Mutants are tried
+/// in their order, at most `most` of them for each test.
+pub fn first_detected<'t>(
+    programs: &[Program],
+    tests: &[&'t Test],
+    mutants: &[u32],
+    most: usize,
+) -> Option<(u32, &'t Test)> {
+    tests.iter().find_map(|test| {
+        let reached = mutants.iter().filter(|id| test.reaches.binary_search(id).is_ok());
+        let detected = reached.take(most).find(|id| {
+            let number = id.to_string();
+            let mut all = vec![("MUTANT", number.as_str())];
+            all.extend(environment(&test.case));
+            let limit = Duration::from_secs(5) + 10 * test.takes;
+            !run(&programs[test.case.program], &[&test.case.name], limit, &all)
+        })?;
+        Some((*detected, *test))
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,9 +201,9 @@ pub fn mutants(
         let environment = [("MUTANT", number.as_str())];
         let fails = |some: &[usize]| {
             let takes: Duration = some.iter().map(|&t| tests[t].takes).sum();
-            let names: Vec<_> = some.iter().map(|&t| tests[t].name.as_str()).collect();
+            let names: Vec<_> = some.iter().map(|&t| tests[t].case.name.as_str()).collect();
             !run(
-                &programs[tests[some[0]].program],
+                &programs[tests[some[0]].case.program],
                 &names,
                 Duration::from_secs(5) + 10 * takes,
                 &environment,
@@ -179,7 +222,7 @@ pub fn mutants(
                 if tests[t].takes > Duration::from_millis(60) {
                     groups.push(vec![t]);
                 } else {
-                    of_program.entry(tests[t].program).or_insert_with(Vec::new).push(t);
+                    of_program.entry(tests[t].case.program).or_insert_with(Vec::new).push(t);
                 }
             }
             let mut short: Vec<Vec<usize>> = of_program.into_values().collect();

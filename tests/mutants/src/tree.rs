@@ -1,4 +1,4 @@
-//! Copy of the repository with every mutant woven into the core, and its tests.
+//! Copy of the repository with every mutant woven into the core and the adapters, and their tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Tree {
         for path in listed.lines() {
             let Ok(content) = std::fs::read(from.join(path)) else { continue };
             copied.insert(root.join(path));
-            if path.starts_with("core/src/") && path.ends_with(".rs") {
+            if SOURCES.iter().any(|source| path.starts_with(source)) && path.ends_with(".rs") {
                 let source = String::from_utf8(content).expect("UTF-8");
                 let found = find::find(&source).unwrap_or_else(|e| panic!("{path}: {e}"));
                 constants += found.constants;
@@ -110,7 +110,7 @@ impl Tree {
                     text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ")
                         .as_bytes(),
                 );
-            } else if path == "core/Cargo.toml" {
+            } else if path == "core/Cargo.toml" || path == "std-adapters/Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
                 write(&root.join(path), text.replace("[lints]\nworkspace = true\n", "").as_bytes());
             } else {
@@ -133,10 +133,14 @@ impl Tree {
         for file in &self.files {
             let (mut woven, mut found) =
                 weave::weave(&file.source, &file.sites, file.first, &self.out);
-            if file.path == "core/src/lib.rs" {
-                let before = "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
+            if file.path.ends_with("/src/lib.rs") {
                 woven = woven.replace("#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n", "");
-                woven = format!("{before}{woven}\nextern crate std;\nmod mutants;\n");
+                woven = if file.path.starts_with("core/") {
+                    let before = "#![feature(core_intrinsics, const_eval_select)]";
+                    format!("{ALLOWED}{before}\n{woven}\nextern crate std;\npub mod mutants;\n")
+                } else {
+                    format!("{ALLOWED}{woven}\nuse mcp_sansio::mutants;\n")
+                };
                 found.clear();
             }
             write(&self.root.join(&file.path), woven.as_bytes());
@@ -152,11 +156,10 @@ impl Tree {
             "--quiet",
             "--message-format=json",
         ]);
-        cargo
-            .env("CARGO_TARGET_DIR", &self.build)
-            .env("RUSTC_BOOTSTRAP", "mcp_sansio")
-            .env("RUSTFLAGS", "--cap-lints=allow");
-        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        cargo.env("CARGO_TARGET_DIR", &self.build).env("RUSTC_BOOTSTRAP", "mcp_sansio");
+        if std::env::var_os("CARGO_PROFILE_DEV_DEBUG").is_none() {
+            cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
+        }
         if let Some(target) = &self.target {
             cargo.args(["--target", target]);
         }
@@ -183,8 +186,14 @@ impl Tree {
             .collect();
         for round in 1.. {
             let pieces = self.weave();
-            let (done, messages) =
-                self.cargo(&["check", "--package", "mcp-sansio", "--features", "alloc,http"]);
+            let (done, messages) = self.cargo(&[
+                "check",
+                "--package",
+                "mcp-sansio",
+                "--package",
+                "mcp-sansio-adapters",
+                "--all-features",
+            ]);
             if done {
                 break;
             }
@@ -242,7 +251,7 @@ impl Tree {
         false
     }
 
-    /// Builds the tests: those of the core and those of the tests crate.
+    /// Builds the tests: those of the core, of the adapters, and of the tests crate.
     pub fn tests(&self) -> Vec<Program> {
         let (done, messages) = self.cargo(&[
             "test",
@@ -250,7 +259,10 @@ impl Tree {
             "--package",
             "mcp-sansio",
             "--package",
+            "mcp-sansio-adapters",
+            "--package",
             "mcp-sansio-tests",
+            "--all-features",
             "--lib",
             "--tests",
         ]);
@@ -275,6 +287,14 @@ impl Tree {
             .collect()
     }
 }
+
+/// What is mutated.
+const SOURCES: [&str; 2] = ["core/src/", "std-adapters/src/"];
+
+/// A mutant may overflow or panic always, which the compiler sees.
+const ALLOWED: &str = "#![allow(warnings, internal_features, arithmetic_overflow)]
+#![allow(unconditional_panic, overflowing_literals, clippy::all)]
+";
 
 /// Removes the files of an earlier copy that are no longer in the repository.
 fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) {
