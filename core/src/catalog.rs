@@ -202,10 +202,11 @@ impl<'c> Catalog<'c> {
     /// them.
     ///
     /// # Panics
-    /// If an entry is no tool, or has the name of one of the other tools; in a constant it then
-    /// does not compile. The other lists likewise.
+    /// If an entry is no tool, or has the name of one of the other tools, or if such tools are set
+    /// already; in a constant it then does not compile. The other lists likewise.
     #[must_use]
     pub const fn tools(self, tools: &'c [Entry<'c>]) -> Self {
+        list::assert_unset(self.tools.entries);
         Kind::assert_all(tools, Kind::TOOL);
         #[cfg(feature = "derive")]
         list::assert_disjoint(tools, self.calls.entries);
@@ -218,6 +219,10 @@ impl<'c> Catalog<'c> {
         entries: &'static [Entry<'static>],
         check: CheckArguments,
     ) -> Self {
+        assert!(
+            self.calls.entries.is_empty(),
+            "the catalog has an enum of tools already: see `flatten`"
+        );
         list::assert_disjoint(self.tools.entries, entries);
         Self { calls: Tools { entries, check: Some(check) }, ..self }
     }
@@ -266,6 +271,7 @@ impl<'c> Catalog<'c> {
     /// As [`tools`](Self::tools).
     #[must_use]
     pub const fn resources(self, resources: &'c [Entry<'c>]) -> Self {
+        list::assert_unset(self.resources);
         Kind::assert_all(resources, Kind::RESOURCE);
         Self { resources, look_ups: self.look_ups.of_resources(), ..self }
     }
@@ -276,6 +282,7 @@ impl<'c> Catalog<'c> {
     /// As [`tools`](Self::tools).
     #[must_use]
     pub const fn templates(self, templates: &'c [Entry<'c>]) -> Self {
+        list::assert_unset(self.templates);
         Kind::assert_all(templates, Kind::TEMPLATE);
         Self { templates, look_ups: self.look_ups.of_templates(), ..self }
     }
@@ -302,6 +309,10 @@ impl<'c> Catalog<'c> {
         prompts: &'static [Entry<'static>],
         typed: TypedPrompts,
     ) -> Self {
+        assert!(
+            self.typed_prompts.is_none(),
+            "the catalog has an enum of prompts already: see `flatten`"
+        );
         let look_ups = self.look_ups.of_typed_prompts();
         Self { prompts, look_ups, typed_prompts: Some(typed), ..self }
     }

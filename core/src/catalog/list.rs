@@ -111,6 +111,11 @@ impl Catalog<'_> {
     }
 }
 
+/// Refuses a list that would take the place of another.
+pub(super) const fn assert_unset(entries: &[Entry<'_>]) {
+    assert!(entries.is_empty(), "the catalog has such a list already: all entries stand in one");
+}
+
 /// Refuses a key that is in both lists.
 pub(super) const fn assert_disjoint(some: &[Entry<'_>], others: &[Entry<'_>]) {
     let mut at = 0;

@@ -120,6 +120,10 @@ impl Catalog<'_> {
     /// Sets the prompts of an enum. Their arguments are checked as its types are: invalid ones are
     /// refused with -32602, whose message names all faults. Arguments that are enums are
     /// [completed](Prompts#completion).
+    ///
+    /// # Panics
+    /// If there is an enum already (one may hold others: `flatten` of [`Prompts`]); in a constant
+    /// it then does not compile.
     #[must_use]
     pub const fn prompts_of<P: Prompts<'static>>(self) -> Self {
         self.typed_prompts(

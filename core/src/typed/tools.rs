@@ -141,7 +141,8 @@ impl<'c> Catalog<'c> {
     /// ```
     ///
     /// # Panics
-    /// If a tool by hand has the name of one of these; in a constant it then does not compile.
+    /// If a tool by hand has the name of one of these, or if there is an enum already (one may hold
+    /// others: `flatten` of [`Tools`]); in a constant it then does not compile.
     #[must_use]
     pub const fn calls<T: Tools<'static>>(self) -> Self {
         self.typed_tools(T::TOOLS, |tool, arguments, refuse| {

@@ -128,6 +128,24 @@ const SNIPPETS: &[(&str, &str)] = &[
          Catalog::new().calls::<A>().tools(entries![Tool::new(\"b\", RawJson::EMPTY)]);",
         "two entries have the same name or URI",
     ),
+    // R3-B1: the second list would replace the first.
+    (
+        "use mcp_sansio::Catalog; #[derive(Tools)] enum A { /// b\n B } \
+         #[derive(Tools)] enum D { /// c\n C } \
+         const C: Catalog = Catalog::new().calls::<A>().calls::<D>();",
+        "the catalog has an enum of tools already: see `flatten`",
+    ),
+    (
+        "use mcp_sansio::Catalog; #[derive(Prompts)] enum A { B } #[derive(Prompts)] enum D { C } \
+         const C: Catalog = Catalog::new().prompts_of::<A>().prompts_of::<D>();",
+        "the catalog has an enum of prompts already: see `flatten`",
+    ),
+    (
+        "use mcp_sansio::{Catalog, RawJson, entries, types::Tool}; const C: Catalog = \
+         Catalog::new().tools(entries![Tool::new(\"a\", RawJson::EMPTY)]) \
+         .tools(entries![Tool::new(\"b\", RawJson::EMPTY)]);",
+        "the catalog has such a list already: all entries stand in one",
+    ),
     (
         "use mcp_sansio::{Entry, entries, types::Prompt}; \
          const A: &[Entry] = entries![Prompt::new(\"a\"), Prompt::new(\"a\")];",

@@ -109,3 +109,15 @@ fn unknown_names_and_faults_are_told_apart() {
     let faults = call("uptime", r#"{"a":1}"#).unwrap().unwrap_err();
     assert_eq!(faults.to_string(), "a: is unknown, must be left out");
 }
+
+#[derive(Tools)]
+enum Other {
+    /// Is another tool.
+    Other,
+}
+
+#[test]
+#[should_panic(expected = "the catalog has an enum of tools already: see `flatten`")]
+fn r3_b1_a_second_enum_of_tools_does_not_replace_the_first() {
+    let _ = CATALOG.calls::<Other>();
+}
