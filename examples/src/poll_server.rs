@@ -55,10 +55,11 @@ impl Client<'_> {
                 Step::Io { write, mut read, until } => {
                     self.until = until;
                     let room = read.spare();
-                    let got = if room.is_empty() { None } else { ready(self.stream.read(room))? };
+                    let stream = &mut self.stream;
+                    let got = if room.is_empty() { None } else { ready(|| stream.read(room))? };
                     read.commit(got.unwrap_or(0));
                     let written =
-                        if write.is_empty() { None } else { ready(self.stream.write(write))? };
+                        if write.is_empty() { None } else { ready(|| stream.write(write))? };
                     self.session.wrote(written.unwrap_or(0));
                     match got {
                         Some(0) => self.session.end_of_input(),
@@ -73,14 +74,15 @@ impl Client<'_> {
     }
 }
 
-/// Returns `None` if the socket is not ready.
-fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-            Ok(None)
+/// Returns `None` if the socket is not ready. A signal ends a call early, with `Interrupted`.
+fn ready<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<Option<T>> {
+    loop {
+        match call() {
+            Ok(value) => return Ok(Some(value)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
         }
-        Err(error) => Err(error),
     }
 }
 
@@ -111,14 +113,17 @@ fn main() -> io::Result<()> {
         let earliest = clients.values().filter_map(|client| client.until).min();
         let until = if busy.is_empty() { earliest } else { Some(now()) };
         let wait = until.map(|due| due.as_millis().saturating_sub(now().as_millis()));
-        poll.poll(&mut events, wait.map(Duration::from_millis))?;
+        match poll.poll(&mut events, wait.map(Duration::from_millis)) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            polled => polled?,
+        }
         busy.extend(events.iter().map(|event| event.token()));
         let now = now();
         let is_due = |client: &Client<'_>| client.until.is_some_and(|due| due <= now);
         busy.extend(clients.iter().filter(|entry| is_due(entry.1)).map(|entry| *entry.0));
         for token in std::mem::take(&mut busy) {
             if token == LISTENER {
-                while let Some((mut stream, _)) = ready(listener.accept())? {
+                while let Some((mut stream, _)) = ready(|| listener.accept())? {
                     accepted += 1;
                     let token = Token(accepted);
                     let interest = Interest::READABLE | Interest::WRITABLE;
@@ -146,5 +151,6 @@ fn main() -> io::Result<()> {
 
 const LISTENER: Token = Token(0);
 const TOOLS: Token = Token(1);
-/// Steps of a client before the others have their turn.
-const STEPS: usize = 64;
+/// Steps of a client before the others have their turn. One goes through at most 64 KiB of a long
+/// outcome.
+const STEPS: usize = 16;

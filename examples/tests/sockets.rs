@@ -180,6 +180,24 @@ fn the_poll_loop_serves_several_clients_in_one_thread() {
     assert_eq!(clients[3].call(14, "add", json!({"a": "1"}))["result"]["isError"], true);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn r3_b2_poll_server_goes_on_after_a_signal() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let mut client = server.connect();
+    for id in 1..=3 {
+        assert_eq!(text(&client.call(id, "echo", json!({"text": "on"}))), "on");
+        // The signal to go on ends the wait of a stopped process with `EINTR`.
+        let process = server.child.id();
+        let stop_and_go = format!(
+            "kill -STOP {process} && until grep -q '^State:.T' /proc/{process}/status; do :; done \
+             && kill -CONT {process}"
+        );
+        assert!(Command::new("sh").args(["-c", &stop_and_go]).status().unwrap().success());
+    }
+    assert_eq!(text(&client.call(4, "echo", json!({"text": "still on"}))), "still on");
+}
+
 #[test]
 fn poll_server_reads_while_it_cannot_write_and_responds_to_all() {
     let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);

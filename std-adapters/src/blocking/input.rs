@@ -53,10 +53,13 @@ impl Threaded {
         thread::spawn(move || {
             loop {
                 let mut chunk = vec![0; 64 << 10];
-                let read = input.read(&mut chunk).map(|len| {
-                    chunk.truncate(len);
-                    chunk
-                });
+                let read = match input.read(&mut chunk) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    read => read.map(|len| {
+                        chunk.truncate(len);
+                        chunk
+                    }),
+                };
                 let is_last = !matches!(&read, Ok(chunk) if !chunk.is_empty());
                 if chunks.0.send(Message::Chunk(read)).is_err() || is_last {
                     return;

@@ -426,3 +426,40 @@ fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     assert_eq!(settled(&reads, 3), 3);
     streams.close().unwrap();
 }
+
+#[test]
+fn r3_b2_a_signal_during_a_read_ends_no_input() {
+    /// Input whose every other read a signal ends early.
+    struct Signalled(io::Cursor<String>, bool);
+
+    impl Read for Signalled {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            let most = buffer.len().min(20);
+            if self.1 {
+                Err(io::ErrorKind::Interrupted.into())
+            } else {
+                self.0.read(&mut buffer[..most])
+            }
+        }
+    }
+
+    impl Input for Signalled {
+        fn wait(&mut self, _: Option<Duration>) -> io::Result<bool> {
+            Ok(true)
+        }
+    }
+
+    let lines = call(1, "a") + &call(2, "b");
+    let input = || Signalled(io::Cursor::new(lines.clone()), false);
+    let outputs = [Output::default(), Output::default()];
+    let respond =
+        |ctx: &mut blocking::RequestContext<'_, '_>| ctx.respond(&TextResult::new("done"));
+    let app = || blocking::App::new(&CONFIG);
+    app().serve_on(input(), outputs[0].clone(), respond).unwrap();
+    app().serve_on(Threaded::new(input()), outputs[1].clone(), respond).unwrap();
+    for output in outputs {
+        let ids: Vec<_> = output.messages().iter().map(|message| message["id"].clone()).collect();
+        assert_eq!(ids, [json!(1), json!(2)]);
+    }
+}

@@ -19,9 +19,11 @@ impl Stdio {
         let (send, input) = channel();
         thread::spawn(move || {
             let mut buffer = [0; 4096];
-            while let Ok(read @ 1..) = io::Read::read(&mut io::stdin(), &mut buffer) {
-                if send.send(buffer[..read].to_vec()).is_err() {
-                    break;
+            loop {
+                match io::Read::read(&mut io::stdin(), &mut buffer) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Ok(read @ 1..) if send.send(buffer[..read].to_vec()).is_ok() => {}
+                    _ => break,
                 }
             }
         });
