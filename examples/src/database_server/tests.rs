@@ -16,7 +16,7 @@ fn call(tool: &str, arguments: Value) -> Result<Value, String> {
     let app = blocking::App::new(&CONFIG).catalog(&CATALOG);
     let [legacy, modern] = Era::ALL.map(|era| {
         let database = Database::sample();
-        let memory = app.memory(move |ctx| ctx.call_async_tool(&database));
+        let memory = app.clone().memory(move |ctx| ctx.call_async_tool(&database));
         output(&mut memory.connect(&CLIENT, era).unwrap(), tool, &arguments)
     });
     assert_eq!(legacy, modern);

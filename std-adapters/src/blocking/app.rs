@@ -39,13 +39,13 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 ///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`](super::serve).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use]
 pub struct App<'c> {
     config: &'c ServerConfig<'c>,
     pub(super) catalog: Option<CatalogSource<'c>>,
     pub(super) protector: Part<&'c dyn StateProtector>,
-    observer: Part<&'c dyn Observer>,
+    observer: Part<Arc<dyn Observer + 'c>>,
     watch: Option<Duration>,
 }
 
@@ -99,20 +99,21 @@ impl<'c> App<'c> {
 
     /// Protects the state that clients keep while they are asked for input (2026-07-28,
     /// basic/patterns/mrtr).
-    pub const fn state_protector(self, protector: &'c dyn StateProtector) -> Self {
+    pub fn state_protector(self, protector: &'c dyn StateProtector) -> Self {
         Self { protector: Part(Some(protector)), ..self }
     }
 
-    /// Tells an observer of requests and their ends, of failures and of the connection.
-    pub const fn observer(self, observer: &'c dyn Observer) -> Self {
-        Self { observer: Part(Some(observer)), ..self }
+    /// Tells an observer of requests and their ends, of failures and of the connection. It may be a
+    /// reference to one.
+    pub fn observer(self, observer: impl Observer + 'c) -> Self {
+        Self { observer: Part(Some(Arc::new(observer))), ..self }
     }
 
     /// Tells the observer of a request whose function runs for longer than this
     /// ([`Observer::stalled`]), for example [`STALLED`](crate::observer::STALLED): other messages
     /// wait meanwhile. It starts one thread for as long as the application serves. Not in
     /// [memory](Self::memory).
-    pub const fn watch(self, limit: Duration) -> Self {
+    pub fn watch(self, limit: Duration) -> Self {
         Self { watch: Some(limit), ..self }
     }
 
@@ -126,7 +127,8 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        self.observed(Transport::Stdio, on_request, |handler| serve_stdio(self.config, handler))
+        let config = self.config;
+        self.observed(Transport::Stdio, on_request, |handler| serve_stdio(config, handler))
     }
 
     /// Serves any input and output until the input ends, see [`serve_on`](super::serve_on).
@@ -142,9 +144,8 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error>,
     {
-        self.observed(Transport::Stream, on_request, |handler| {
-            run(self.config, input, output, handler)
-        })
+        let config = self.config;
+        self.observed(Transport::Stream, on_request, |handler| run(config, input, output, handler))
     }
 
     /// Serves, and tells the observer of it.
@@ -154,15 +155,15 @@ impl<'c> App<'c> {
         on_request: F,
         serve: impl FnOnce(&mut OnRequest<'_, F>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Some(observer) = self.observer.0 else {
+        let Some(observer) = self.observer.0.clone() else {
             return serve(&mut OnRequest::new(self, on_request, None));
         };
         thread::scope(|scope| {
             let watch = self.watch.map(Watching::new).map(Arc::new);
             if let Some(watch) = &watch {
-                Watching::thread().spawn_scoped(scope, watch.task(observer))?;
+                Watching::thread().spawn_scoped(scope, watch.task(Arc::clone(&observer)))?;
             }
-            let observation = Observation::new(Hooks::new(Arc::new(observer), watch), transport);
+            let observation = Observation::new(Hooks::new(observer, watch), transport);
             let observation = Some(observation);
             let mut handler = OnRequest::new(self, on_request, observation);
             let served = serve(&mut handler);
@@ -180,7 +181,7 @@ impl<'c> App<'c> {
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
-        let hooks = self.observer.0.map(|observer| Hooks::new(Arc::new(observer), None));
+        let hooks = self.observer.0.clone().map(|observer| Hooks::new(observer, None));
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
         Memory::new(self.config, OnRequest::new(self, on_request, observation))
     }

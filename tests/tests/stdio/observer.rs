@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, Tool};
+use mcp_sansio::types::{CallToolResult, Implementation, InputRequest, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, NoOutput, OrToolError as _, RawJson, RpcError, ServerConfig,
     ServerFeatures, Target, ToolContext, ToolError, ToolResult, entries,
 };
+use mcp_sansio_adapters::asynchronous;
 use mcp_sansio_adapters::blocking::{App, Error, RequestContext, Threaded};
 use mcp_sansio_adapters::observer::{
-    Disconnect, Ended, MAX_TEXT, Observer, Refusal, RequestInfo, Transport,
+    Disconnect, Ended, MAX_TEXT, Observer, Refusal, RequestInfo, StderrObserver, Transport,
 };
 use serde_json::{Value, json};
 
@@ -250,6 +251,17 @@ fn the_error_that_ends_a_server_is_told() {
 }
 
 #[test]
+fn r3_b7_both_adapters_take_an_observer_or_a_reference_to_one() {
+    static OBSERVER: StderrObserver = StderrObserver::new();
+    let app = App::new(&CONFIG).observer(StderrObserver::new());
+    let _ = app.clone().observer(&StderrObserver::new());
+    let app = asynchronous::App::new(&CONFIG, async |ctx: asynchronous::Context| {
+        ctx.reply(&TextResult::new("hello"))
+    });
+    let _ = app.observer(StderrObserver::new()).observer(&OBSERVER);
+}
+
+#[test]
 fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
     struct Bad;
 
@@ -292,7 +304,7 @@ fn an_observer_that_panics_or_runs_nothing_changes_no_response() {
     let lines: String = (1..).zip(names).map(|(id, name)| call(id, name)).collect();
     let lines = lines + "noise\n";
     let app = App::new(&CONFIG).catalog(&CATALOG);
-    let plain = serve(app, &lines);
+    let plain = serve(app.clone(), &lines);
     assert_eq!(plain.len(), 8);
     assert_eq!(serve(app.observer(&Bad), &lines), plain);
 }

@@ -141,7 +141,7 @@ fn a_handler_is_all_that_a_server_needs() {
         let mut board = Board::default();
         let app = App::new(&SERVER).catalog(&CATALOG);
         let mut client =
-            app.memory(move |ctx| ctx.call_tool(&mut board)).connect(&CLIENT, era).unwrap();
+            app.clone().memory(move |ctx| ctx.call_tool(&mut board)).connect(&CLIENT, era).unwrap();
         assert_eq!(visit(&mut client), VISIT);
         let slow = Slow::default();
         let mut client =
@@ -263,7 +263,7 @@ fn tool_11_a_result_that_breaks_the_output_schema_is_an_error_in_debug_builds() 
     for era in Era::ALL {
         let app = App::new(&SERVER).catalog(&CATALOG);
         let mut typed =
-            app.memory(|ctx| ctx.call_tool(&mut Careless)).connect(&CLIENT, era).unwrap();
+            app.clone().memory(|ctx| ctx.call_tool(&mut Careless)).connect(&CLIENT, era).unwrap();
         let mut by_hand = app
             .memory(|ctx| match ctx.argument("number")?.and_then(RawJson::as_i64) {
                 Some(0) => ctx.respond(&ToolOutput::<Wrong>::text("nothing")),
