@@ -65,6 +65,50 @@ fn paths_in_code_spans_exist() {
     assert!(missing.is_empty(), "these paths do not exist: {missing:#?}");
 }
 
+#[test]
+fn r3_b5_commands_build_the_documentation_with_all_features() {
+    // Without them it lacks what the guide teaches.
+    each_line(|line| {
+        line.match_indices("cargo doc").all(|(at, _)| {
+            let command = &line[at..];
+            let command = command.split('`').next().unwrap_or_default();
+            command.trim() == "cargo doc" || command.contains("--all-features")
+        })
+    });
+}
+
+#[test]
+fn r3_b6_no_document_depends_on_a_version_that_is_not_published() {
+    let changelog = include_str!("../../../CHANGELOG.md");
+    if changelog.contains("Nothing has been published yet") {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for document in DOCUMENTS {
+            for table in read(root, document).split("\n\n").filter(|table| names_us(table)) {
+                let lines = table.lines().filter(|line| names_us(line) || !line.contains('{'));
+                let version = lines.clone().find(|line| line.contains("version = \"0."));
+                assert!(version.is_none(), "{document}: {version:?}");
+            }
+        }
+    }
+}
+
+/// Whether a part of a manifest depends on a package of ours.
+fn names_us(manifest: &str) -> bool {
+    ["mcp-sansio = ", "mcp-sansio-adapters = ", "[dependencies.mcp-sansio"]
+        .iter()
+        .any(|entry| manifest.contains(entry))
+}
+
+/// Checks each line of each document.
+fn each_line(is_right: impl Fn(&str) -> bool) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for document in DOCUMENTS {
+        for line in read(root, document).lines() {
+            assert!(is_right(line), "{document}: {line}");
+        }
+    }
+}
+
 /// Whether this names a file of the project, from the root or from the document's folder, without
 /// placeholders in capitals.
 fn is_path(span: &str) -> bool {
