@@ -6,38 +6,35 @@ use mcp_sansio::{
     ServerEvent, ServerFeatures, ServerState, Step, Tx, TxBuffer,
 };
 
-use super::{Table, join};
+use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
     ("connection: pings of a batch", |n| {
-        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, usize::MAX, usize::MAX, 0))
+        let batch = format!("[{}]", join(n, ping));
+        Work::new(batch.len(), move || serve(&batch, 256, usize::MAX, usize::MAX, 0))
     }),
     ("connection: pings to a peer that takes single bytes", |n| {
-        Box::new(move || serve(&format!("[{}]", join(n, ping)), 256, usize::MAX, 1, 0))
+        let batch = format!("[{}]", join(n, ping));
+        Work::new(batch.len(), move || serve(&batch, 256, usize::MAX, 1, 0))
     }),
     ("connection: pings and a long line by single bytes", |n| {
-        Box::new(move || {
-            let pings: String = (0..n / 4).map(|at| ping(at) + "\n").collect();
-            serve(&(pings + &" ".repeat(10 * n) + &ping(n)), 256, 1, 1, 0);
-        })
+        let pings: String = (0..n / 4).map(|at| ping(at) + "\n").collect();
+        let lines = pings + &" ".repeat(10 * n) + &ping(n);
+        Work::new(lines.len(), move || serve(&lines, 256, 1, 1, 0))
     }),
     ("connection: a long request that waits for room", |n| {
-        Box::new(move || {
-            // The output is full of pongs, of which the peer takes single bytes.
-            let full: String = (0..n).map(|at| ping(at) + "\n").collect();
-            let long = "x".repeat(40 * n);
-            let last =
-                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{long}"}}}}"#);
-            serve(&(full + &last), 35 * n, usize::MAX, 1, 0);
-        })
+        // The output is full of pongs, of which the peer takes single bytes.
+        let full: String = (0..n).map(|at| ping(at) + "\n").collect();
+        let long = "x".repeat(40 * n);
+        let last =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{long}"}}}}"#);
+        let lines = full + &last;
+        Work::new(lines.len(), move || serve(&lines, 35 * n, usize::MAX, 1, 0))
     }),
     ("connection: requests that wait for entries of the table", |n| {
         let call = r#"{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"a"}}"#;
-        Box::new(move || {
-            let calls: String =
-                (0..n).map(|at| call.replace("ID", &at.to_string()) + "\n").collect();
-            serve(&calls, 256, usize::MAX, 100, 100);
-        })
+        let calls: String = (0..n).map(|at| call.replace("ID", &at.to_string()) + "\n").collect();
+        Work::new(calls.len(), move || serve(&calls, 256, usize::MAX, 100, 100))
     }),
 ];
 

@@ -75,14 +75,14 @@ pub(super) const CASES: &Table = &[
     }),
     ("replay: an event", |n| {
         let event = format!("data: {}\n\n", "x".repeat(64 * n)).into_bytes();
-        Box::new(move || {
+        Work::new(event.len(), move || {
             ReplayBuffer::with_limit(Vec::new(), 1 << 20)
                 .record(&mut StreamRecorder::new(1), &event)
         })
     }),
     ("replay: an event, one byte at a time", |n| {
         let event = format!("data: {}\n\n", "x".repeat(10 * n)).into_bytes();
-        Box::new(move || {
+        Work::new(event.len(), move || {
             let (mut replay, mut recording) =
                 (ReplayBuffer::with_limit(Vec::new(), 1 << 12), StreamRecorder::new(1));
             event.chunks(1).for_each(|byte| replay.record(&mut recording, byte));
@@ -90,7 +90,7 @@ pub(super) const CASES: &Table = &[
     }),
     ("replay: events, and all of them again", |n| {
         let all = "data: x\n\n".repeat(n).into_bytes();
-        Box::new(move || {
+        Work::new(all.len(), move || {
             let (mut replay, mut recording) =
                 (ReplayBuffer::with_limit(Vec::new(), 1 << 30), StreamRecorder::new(1));
             replay.record(&mut recording, &all);
@@ -108,7 +108,7 @@ pub(super) const CASES: &Table = &[
     ("url: segments of a path", |n| {
         let url = format!("http://localhost/{}", "a/../".repeat(n));
         let reference = "../".repeat(n);
-        Box::new(move || {
+        Work::new(url.len() + reference.len(), move || {
             let (origin, target) = Origin::parse(&url).unwrap();
             black_box(origin.resolve(target, &reference).is_ok());
         })
@@ -123,13 +123,13 @@ fn chunked(n: usize) -> String {
 }
 
 fn request(text: String, sizes: &'static [usize]) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         black_box(requests(RequestReader::with_limit(Vec::new(), 1 << 30), text.as_bytes(), sizes));
     })
 }
 
 fn response(text: String, sizes: &'static [usize]) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         black_box(responses(
             ResponseReader::with_limit(Vec::new(), 1 << 30),
             &["GET"],
@@ -140,7 +140,7 @@ fn response(text: String, sizes: &'static [usize]) -> Work {
 }
 
 fn events(text: String, size: usize) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         let mut reader = EventReader::with_limit(
             Vec::new(),
             if text.len() > 70_000 && size == 64 { 4096 } else { 1 << 30 },
@@ -161,7 +161,7 @@ fn events(text: String, size: usize) -> Work {
 }
 
 fn challenge(value: String) -> Work {
-    Box::new(move || {
+    Work::new(value.len(), move || {
         let fields = [("www-authenticate", value.as_str())];
         let head = ResponseHead::new(401, &fields);
         black_box(

@@ -22,7 +22,7 @@ pub(super) const CASES: &Table = &[
     ("oauth: a form that is written", |n| {
         let value = "a b\u{e9}&".repeat(n);
         let mut memory = vec![0; 20 * value.len()];
-        Box::new(move || {
+        Work::new(value.len(), move || {
             let mut out = Writer::new(&mut memory);
             Form::new(&mut out).pair("scope", &value);
             form::put_basic(&value, "secret", &mut out);
@@ -31,7 +31,7 @@ pub(super) const CASES: &Table = &[
     }),
     ("oauth: tokens of a scope", |n| {
         let challenge = "a ".repeat(10 * n);
-        Box::new(move || {
+        Work::new(challenge.len(), move || {
             black_box((scope::is_valid(&challenge), scope::contains_all("b c", &challenge)));
         })
     }),
@@ -62,14 +62,14 @@ pub(super) const CASES: &Table = &[
         let len = u32::try_from(record.len() - 5).unwrap();
         record[1..5].copy_from_slice(&len.to_le_bytes());
         let mut state = AuthorizationState::new(vec![0; 20 * record.len()].into_boxed_slice());
-        Box::new(move || {
+        Work::new(record.len(), move || {
             assert_eq!(state.open(&setup).load(&record), Ok(()));
         })
     }),
 ];
 
 fn url(text: String) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         black_box(resource_matches(&text, &text));
         black_box(resource_matches("https://a/b", &text));
         if let Ok(url) = Url::parse(&text) {
@@ -80,7 +80,7 @@ fn url(text: String) -> Work {
 }
 
 fn query(text: String) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         if let Ok(answer) = RedirectAnswer::parse(&text) {
             black_box(answer.check("a", "b", true).is_ok());
         }
@@ -91,7 +91,7 @@ fn query(text: String) -> Work {
 }
 
 fn document(text: String) -> Work {
-    Box::new(move || {
+    Work::new(text.len(), move || {
         let body = text.as_bytes();
         if let Ok(read) = ServerMetadata::parse(body) {
             black_box((read.is_of_issuer("i"), read.scopes_supported().to_string()));

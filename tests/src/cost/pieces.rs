@@ -3,14 +3,14 @@
 use mcp_sansio::types::{Blob, Implementation, List, Text};
 use mcp_sansio::{
     CallOptions, ClientConfig, ClientFeatures, ClientState, Encode, Encoder, Era, Frame, Instant,
-    Messages, RawJson, RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures,
-    ServerState, ToolOutput, Tx, TxBuffer,
+    Messages, OwnedJson, RawJson, RequestHandle, Revision, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, ServerState, ToolOutput, Tx, TxBuffer,
 };
 
 use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
-    // With 2,048 parts 100,352 integers, and texts of more than 1 MiB.
+    // With 1,024 parts 50,176 integers, and texts of more than 512 KiB.
     ("pieces: a list of integers", |n| sent((0..49 * n as u64).collect::<Vec<_>>())),
     ("pieces: a text with escapes", |n| sent(escaped(n))),
     ("pieces: a text that is formatted", |n| sent(Formatted(escaped(n), " \"end\""))),
@@ -21,12 +21,14 @@ pub(super) const CASES: &Table = &[
     ("pieces: structured content, which is repeated as text", |n| {
         let json = format!("{{\"list\":[{}]}}", join(n, |at| format!("\"\\\"{at}\"")));
         let json = RawJson::parse(json.leak()).unwrap();
-        responded(move |server, request, tx| server.respond_structured(request, json, tx))
+        responded(length(&json), move |server, request, tx| {
+            server.respond_structured(request, json, tx)
+        })
     }),
     ("pieces: structured values, which are repeated as text", |n| {
         let list = |at| (at..at + 40).map(|at| format!("\"{at}")).collect();
         let lists: Vec<Vec<String>> = (0..n / 8).map(list).collect();
-        responded(move |server, request, tx| {
+        responded(length(&lists), move |server, request, tx| {
             server.respond(request, &ToolOutput::Structured(&lists), tx)
         })
     }),
@@ -34,12 +36,12 @@ pub(super) const CASES: &Table = &[
         let text = "words, words, ".repeat(40 * n);
         let json = format!("{{\"a\":1,\"content\":[\"{text}\"],\"b\":[\"{text}\"]}}");
         let json = RawJson::parse(json.leak()).unwrap();
-        responded(move |server, request, tx| server.respond_raw(request, json, tx))
+        responded(length(&json), move |server, request, tx| server.respond_raw(request, json, tx))
     }),
     ("pieces: a result that is many members of JSON text", |n| {
         let json = format!("{{{}}}", join(40 * n, |at| format!("\"{at}\":[]")));
         let json = RawJson::parse(json.leak()).unwrap();
-        responded(move |server, request, tx| server.respond_raw(request, json, tx))
+        responded(length(&json), move |server, request, tx| server.respond_raw(request, json, tx))
     }),
     ("pieces: a list of lists", |n| {
         sent((0..n as u64).map(|at| (0..at % 40).collect()).collect::<Vec<Vec<u64>>>())
@@ -92,7 +94,7 @@ fn sent<T: Encode + 'static>(value: T) -> Work {
     static CONFIG: ClientConfig<'_> =
         ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
     let params = Params(value);
-    Box::new(move || {
+    Work::new(length(&params), move || {
         let now = Instant::from_millis(0);
         let mut state = ClientState::<2>::new();
         let mut client = state.client(&CONFIG);
@@ -104,14 +106,20 @@ fn sent<T: Encode + 'static>(value: T) -> Work {
     })
 }
 
-/// The response to a call of a tool.
+/// Length in bytes of a value's text.
+fn length(value: &impl Encode) -> usize {
+    OwnedJson::new(value, Revision::LATEST).unwrap().as_raw().as_str().len()
+}
+
+/// The response to a call of a tool, whose text has so many bytes.
 fn responded(
+    bytes: usize,
     send: impl Fn(&mut Server<'_>, RequestHandle, &mut Tx<'_>) -> Result<(), SendError> + 'static,
 ) -> Work {
     static CONFIG: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    Box::new(move || {
+    Work::new(bytes, move || {
         let mut state = ServerState::<1, 0>::new();
         let (mut server, mut tx) = (state.server(&CONFIG), TxBuffer::new([0; 256]));
         let mut call = Messages::new(Frame::Complete(CALL));

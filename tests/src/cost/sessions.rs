@@ -344,8 +344,9 @@ fn server(text: &str) -> Work {
 }
 
 fn server_bytes(frame: Vec<u8>) -> Work {
-    Box::new(move || {
-        let mut hearing = Hearing::new(&String::from_utf8_lossy(&frame));
+    let first = if frame.starts_with(&OPEN.as_bytes()[..40]) { OPEN } else { "" };
+    Work::new(frame.len(), move || {
+        let mut hearing = Hearing::new(first);
         let mut messages = Messages::new(Frame::Complete(&frame));
         while hearing.step(&mut messages) {}
     })
@@ -354,7 +355,7 @@ fn server_bytes(frame: Vec<u8>) -> Work {
 /// Makes a new cursor after each event, as when a response waits for room.
 fn server_anew(text: &str) -> Work {
     let line = format!("{text}\n");
-    Box::new(move || {
+    Work::new(line.len(), move || {
         let mut hearing = Hearing::new("");
         let mut rx = filled(&line);
         while let Some(mut messages) = rx.next_messages() {
@@ -378,7 +379,7 @@ fn filled(line: &str) -> RxBuffer<Vec<u8>> {
 
 fn server_lines(line: &str, n: usize) -> Work {
     let lines = format!("{line}\n").repeat(n);
-    Box::new(move || {
+    Work::new(lines.len(), move || {
         let mut hearing = Hearing::new("");
         let mut rx = filled(&lines);
         while let Some(mut messages) = rx.next_messages() {
@@ -389,7 +390,7 @@ fn server_lines(line: &str, n: usize) -> Work {
 
 fn server_bytes_singly(text: &str) -> Work {
     let line = format!("{text}\n");
-    Box::new(move || {
+    Work::new(line.len(), move || {
         let mut hearing = Hearing::new("");
         let mut rx =
             RxBuffer::with_limit(Vec::new(), if line.len() > 65_536 { 4096 } else { usize::MAX });
@@ -492,17 +493,17 @@ impl Asking {
 
 fn client(text: &str) -> Work {
     let text = text.to_owned();
-    Box::new(move || hear(Asking::opened(&LEGACY, 0), &text))
+    Work::new(text.len(), move || hear(Asking::opened(&LEGACY, 0), &text))
 }
 
 fn client_modern(text: &str, answers: usize) -> Work {
     let text = text.to_owned();
-    Box::new(move || hear(Asking::opened(&CLIENT, answers), &text))
+    Work::new(text.len(), move || hear(Asking::opened(&CLIENT, answers), &text))
 }
 
 fn client_opening(text: &str) -> Work {
     let text = text.to_owned();
-    Box::new(move || hear(Asking::new(&CLIENT, 0), &text))
+    Work::new(text.len(), move || hear(Asking::new(&CLIENT, 0), &text))
 }
 
 fn hear(mut asking: Asking, text: &str) {
@@ -512,7 +513,7 @@ fn hear(mut asking: Asking, text: &str) {
 
 fn client_anew(text: &str) -> Work {
     let line = format!("{text}\n");
-    Box::new(move || {
+    Work::new(line.len(), move || {
         let mut asking = Asking::opened(&LEGACY, 0);
         let mut rx = filled(&line);
         while let Some(mut messages) = rx.next_messages() {

@@ -13,7 +13,7 @@ use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
     ("tasks: creations", |n| {
-        Box::new(move || {
+        Work::new(n * TASK, move || {
             let mut state = GrowingTasksState::new(u16::MAX);
             create(&mut state, n);
         })
@@ -24,7 +24,7 @@ pub(super) const CASES: &Table = &[
         let mut state = GrowingTasksState::new(u16::MAX);
         create(&mut state, n);
         let mut state = Some(state);
-        Box::new(move || {
+        Work::new(n * TASK, move || {
             let mut state = state.take().expect("the work is done once");
             for (now, left) in [(HOUR, n), (HOUR + 60_000, 0)] {
                 for _ in 0..n {
@@ -41,10 +41,12 @@ pub(super) const CASES: &Table = &[
         state.tasks(&CONFIG).find(id(0)).map(|task| state.tasks(&CONFIG).ask(task, time(0)));
         let members = join(n, |at| format!(r#""{}":{{}}"#, at + 1));
         let request = request("tasks/update", 0, &format!(r#","inputResponses":{{{members}}}"#));
-        Box::new(move || ask(&mut state, &request))
+        Work::new(request.len(), move || ask(&mut state, &request))
     }),
 ];
 
+/// Length in bytes of a request for a task.
+const TASK: usize = 100;
 const HOUR: u64 = 3_600_000;
 const OWNER: TaskOwner = TaskOwner(1);
 const CONFIG: TasksConfig = TasksConfig::new().max_per_owner(usize::MAX);
@@ -88,7 +90,8 @@ fn polls(tasks: usize, n: usize, which: fn(usize) -> usize) -> Work {
     let mut state = GrowingTasksState::new(u16::MAX);
     create(&mut state, tasks);
     let requests: Vec<String> = (0..n).map(|at| request("tasks/get", which(at), "")).collect();
-    Box::new(move || requests.iter().for_each(|request| ask(&mut state, request)))
+    let bytes = requests.iter().map(String::len).sum();
+    Work::new(bytes, move || requests.iter().for_each(|request| ask(&mut state, request)))
 }
 
 /// A server hears a request, and responds.
