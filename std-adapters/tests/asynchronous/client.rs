@@ -75,7 +75,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
     }
 }
 
-/// Runs a client against one connection of the application, in virtual time. Returns how the connection ended.
+/// Runs a client against one connection of the application, in virtual time. Returns how the
+/// connection ended.
 pub(crate) fn talk<A, H, F, T>(
     app: A,
     (capacity, chunk): (usize, usize),

@@ -149,8 +149,8 @@ pub fn tests(programs: &[Program], listed: &[Case], scratch: &Path, most: Durati
     tests
 }
 
-/// Returns the first of the mutants that one of these tests detects, and the test. Mutants are tried
-/// in their order, at most `most` of them for each test.
+/// Returns the first of the mutants that one of these tests detects, and the test. Mutants are
+/// tried in their order, at most `most` of them for each test.
 pub fn first_detected<'t>(
     programs: &[Program],
     tests: &[&'t Test],

@@ -25,7 +25,8 @@
 //! for the `_meta` member of a modern request, `${client CAPABILITIES MEMBERS}` for one that names
 //! the client, too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N
 //! times the text, and `${NAME}` for what `config: let NAME = TEXT` said. In a file with
-//! `config: each`, `${revision}` stands for the date of the revision and `${letter}` for its letter.
+//! `config: each`, `${revision}` stands for the date of the revision and `${letter}` for its
+//! letter.
 //!
 //! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a
 //! server then, and options, actions and events are those in [`client`].
@@ -102,7 +103,8 @@ fn read() -> Vec<(String, String)> {
 }
 
 /// Returns the names and texts of the conversations in a file: one for each revision of `config:
-/// each`, whose name ends in the letter. They have the lines of the file, for the numbers in faults.
+/// each`, whose name ends in the letter. They have the lines of the file, for the numbers in
+/// faults.
 ///
 /// # Panics
 /// When a letter is not one of a revision.

@@ -61,9 +61,9 @@ pub struct SiteOptions<'c> {
     /// Time after which a body that is not complete gets 408, or 503 if it waits for room. Default:
     /// 30 seconds.
     pub read_timeout: Duration,
-    /// Time after which a response is cut off, and its memory freed, if its connection takes neither
-    /// 4 KiB in this time nor all there is. [`Duration::MAX`]: no limit, for a program that closes
-    /// such connections itself. Default: 30 seconds.
+    /// Time after which a response is cut off, and its memory freed, if its connection takes
+    /// neither 4 KiB in this time nor all there is. [`Duration::MAX`]: no limit, for a program that
+    /// closes such connections itself. Default: 30 seconds.
     pub write_timeout: Duration,
     /// Time without output after which an event stream gets a comment, so that proxies keep it
     /// open. Default: 15 seconds.

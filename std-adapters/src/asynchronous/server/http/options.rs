@@ -138,8 +138,8 @@ impl HttpOptions {
 
     /// Limits the time that a client takes to send a request, to start the next one, and to read
     /// pending output: at least 4 KiB in this time, or all of it. The connection of a slower client
-    /// is closed. Behind another HTTP library it limits bodies, and output that the library does not
-    /// take. [`Duration::MAX`]: no limit. Default: 30 s.
+    /// is closed. Behind another HTTP library it limits bodies, and output that the library does
+    /// not take. [`Duration::MAX`]: no limit. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
         self.with(|site| site.read_timeout = timeout)

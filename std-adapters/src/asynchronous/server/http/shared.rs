@@ -117,8 +117,8 @@ impl Shared {
         (state, self.now())
     }
 
-    /// Takes the steps that calls have caused, and unlocks the state. Scopes are checked where it is
-    /// not locked, one request after the other: code of the application may use the server.
+    /// Takes the steps that calls have caused, and unlocks the state. Scopes are checked where it
+    /// is not locked, one request after the other: code of the application may use the server.
     pub(super) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
         for left in (0..CHECKS).rev() {
             let released = self.released.swap(0, Ordering::Relaxed);

@@ -21,7 +21,8 @@ use crate::asynchronous::http::Credentials;
 ///
 /// A proof is accepted if it is signed with the key to which the token is bound, names this token,
 /// the method, and the URL of the request without query, was made within the last five minutes or,
-/// as clocks differ, the next 30 seconds, and was not seen before. Behind a proxy the URL is known from
+/// as clocks differ, the next 30 seconds, and was not seen before. Behind a proxy the URL is known
+/// from
 /// [`HttpOptions::protected_resource`](crate::asynchronous::http::HttpOptions::protected_resource),
 /// which must be set.
 ///
