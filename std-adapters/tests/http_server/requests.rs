@@ -172,7 +172,7 @@ fn idle_streams_get_comments() {
 
 #[test]
 fn shutdown_finishes_open_requests_and_ends_streams() {
-    let mut site = Site::new();
+    let mut site = Site::patient(HttpOptions::new(), Duration::from_secs(60));
     let session = site.open("2025-11-25");
     let mut idle = site.connect();
     let mut stream = site.connect();

@@ -110,14 +110,19 @@ impl Site {
     }
 
     pub(crate) fn with(options: HttpOptions) -> Self {
+        // Some handlers never end.
+        Self::patient(options, Duration::from_millis(200))
+    }
+
+    /// As [`with`](Self::with), for handlers that end.
+    pub(crate) fn patient(options: HttpOptions, shutdown_timeout: Duration) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let counts = Arc::new(Counts::default());
         let counted = Arc::clone(&counts);
         let thread = std::thread::spawn(move || {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
             let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
-            // Some handlers never end.
-            let app = app.shutdown_timeout(Duration::from_millis(200));
+            let app = app.shutdown_timeout(shutdown_timeout);
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();
             pump::serve(&app, listener, options);
