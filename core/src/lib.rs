@@ -29,6 +29,8 @@ mod message;
 pub mod oauth;
 #[cfg(feature = "http")]
 mod param_headers;
+#[cfg(feature = "alloc")]
+mod places;
 mod printable;
 mod progress;
 mod rpc;
@@ -75,6 +77,8 @@ pub use handle::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError};
 pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params};
+#[cfg(feature = "alloc")]
+pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use printable::Printable;
 pub use progress::{Amount, Progress};
 #[cfg(feature = "alloc")]

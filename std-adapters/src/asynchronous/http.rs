@@ -50,8 +50,11 @@
 //!
 //! | kept | limit, default | bytes each | at the limit |
 //! | --- | --- | --- | --- |
-//! | connections | [`App::max_connections`](super::App::max_connections), 1,024 | about 3 KB idle; up to 64 KiB of pipelined input | more wait in the operating system's queue |
-//! | exchanges | 10,000 | about 1 KiB beside head, body and output | 503 |
+//! | connections | [`App::max_connections`](super::App::max_connections), 1,024 | about 3 KB idle; up to 64 KiB of pipelined input | 503, and the connection is closed |
+//! | exchanges | 10,000, and at most the connections | about 1 KiB beside head, body and output | 503 |
+//! | event streams: `subscriptions/listen`, GET, HTTP+SSE | [`HttpOptions::max_streams`], three quarters of the exchanges | | 503 |
+//! | requests with handlers, of all sessions | [`HttpOptions::max_handlers`], 10,000 | about 500, the parameters and the handler | JSON-RPC error -32603 at once |
+//! | of these four and of bodies, what one principal has | [`HttpOptions::principal_share`], 25 %; without principals one address [`App::address_share`](super::App::address_share), 75 % | about 50 | 503; JSON-RPC error -32603 |
 //! | head of a request | 64 KiB | its length, twice; kept as long as its handler | 431 |
 //! | body of a request | [`App::max_line`](super::App::max_line), 4 MiB; at most the body budget | its length, and as much for the copy of the handlers | 413 |
 //! | all bodies, the copies of handlers included | [`HttpOptions::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | reading of bodies stops; 503 after [`HttpOptions::read_timeout`] |

@@ -147,8 +147,8 @@ pub(crate) use unblock::unblock;
 pub use child_process::ChildProcess;
 pub use io::JoinedIo;
 pub use server::{
-    App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd, Context,
-    END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
+    ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
+    Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
     Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
     Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
 };

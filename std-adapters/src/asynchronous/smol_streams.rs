@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, ErrorKind, Read};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::pin::Pin;
@@ -108,6 +108,10 @@ impl Listener for Async<TcpListener> {
             let _ = stream.set_nodelay(true);
             Async::new(stream).map(Socket::new)
         })
+    }
+
+    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
+        stream.get_ref().peer_addr().ok().map(|address| address.ip())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sockets, listeners and standard streams of tokio.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -71,6 +72,10 @@ impl Listener for TcpListener {
             let _ = stream.set_nodelay(true);
             TokioStream::new(stream)
         })
+    }
+
+    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
+        stream.get_ref().peer_addr().ok().map(|address| address.ip())
     }
 }
 

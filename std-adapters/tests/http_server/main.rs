@@ -21,6 +21,7 @@ mod requests;
 mod scopes;
 mod scripted;
 mod sessions;
+mod shares;
 mod site;
 mod times;
 #[path = "../virtual_time/mod.rs"]

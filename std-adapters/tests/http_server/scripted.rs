@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -55,6 +56,14 @@ impl World {
     }
 
     pub(crate) fn with_max_pending(options: HttpOptions, max_pending: usize) -> Self {
+        Self::with_limits(options, max_pending, 1024)
+    }
+
+    pub(crate) fn with_limits(
+        options: HttpOptions,
+        max_pending: usize,
+        max_connections: usize,
+    ) -> Self {
         let (gate, opened) = smol::channel::unbounded();
         let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counts = (Arc::clone(&waiting), Arc::clone(&ended));
@@ -81,7 +90,7 @@ impl World {
             })
         };
         let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
-        let app = app.max_pending(max_pending);
+        let app = app.max_pending(max_pending).max_connections(max_connections);
         let door = Door::default();
         let listener = door.clone();
         let served = Box::pin(async move { serve(&app, listener, options).await });
@@ -91,7 +100,13 @@ impl World {
 
     /// Connects a client that sends this, and reads everything.
     pub(crate) fn connect(&self, sent: &str) -> Peer {
+        self.connect_from(None, sent)
+    }
+
+    /// As [`connect`](Self::connect), from an address.
+    pub(crate) fn connect_from(&self, address: Option<[u8; 4]>, sent: &str) -> Peer {
         let peer = Peer(Arc::new(Mutex::new(State {
+            address: address.map(IpAddr::from),
             sent: sent.bytes().collect(),
             next: None,
             then: Then::Silence,
@@ -188,6 +203,7 @@ impl World {
 pub(crate) struct Peer(Arc<Mutex<State>>);
 
 pub(crate) struct State {
+    address: Option<IpAddr>,
     sent: VecDeque<u8>,
     /// Sent as soon as the server has written the end of a JSON response.
     pub(crate) next: Option<String>,
@@ -373,5 +389,9 @@ impl Listener for Door {
         }
         door.1 = Some(cx.waker().clone());
         Poll::Pending
+    }
+
+    fn peer_address(&self, stream: &Stream) -> Option<IpAddr> {
+        stream.0.get().address
     }
 }

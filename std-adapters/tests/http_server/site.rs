@@ -121,7 +121,8 @@ impl Site {
         let counted = Arc::clone(&counts);
         let thread = std::thread::spawn(move || {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
-            let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
+            let app =
+                App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000).address_share(100);
             let app = app.shutdown_timeout(shutdown_timeout);
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             tell.send((listener.local_addr().unwrap(), app.broadcaster().clone())).unwrap();

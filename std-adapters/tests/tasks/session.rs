@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
+use futures_lite::future;
+use mcp_sansio_adapters::asynchronous::{App, Connection, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{Client, WIDE, cancel, legacy, talk};
-use super::pipe::Pipe;
+use super::pipe::{Pipe, pipe};
 use super::{CATALOG, CONFIG, filled_in, handle};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -75,6 +76,36 @@ fn waiting_requests_are_limited() {
         let (cancelled, _) = response(&mut client, 5).await;
         assert_eq!(cancelled["result"]["status"], "cancelled");
         assert_eq!(response(&mut client, 4).await.0["error"]["code"], -32603);
+    });
+}
+
+#[test]
+fn r3_h1_waiting_requests_of_one_client_leave_places_to_others() {
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(TaskOptions::new().max_waiting(4));
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        let id = create(&mut client, "hold", json!({})).await;
+        for number in 2..6 {
+            client.send(&legacy(number, "tasks/result", json!({"taskId": id}))).await;
+        }
+        client.send(&legacy(6, "tasks/get", json!({"taskId": id}))).await;
+        let (_, refused) = response(&mut client, 6).await;
+        let codes: Vec<_> = refused.iter().map(|message| &message["error"]["code"]).collect();
+        assert_eq!(codes, [-32603; 3]);
+        let (server, other) = pipe(WIDE.0, WIDE.1);
+        let mut other = Client::new(other);
+        let asked = async {
+            other.initialize().await;
+            let id = create(&mut other, "hold", json!({})).await;
+            other.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+            other.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
+            response(&mut other, 3).await.1
+        };
+        let served = async {
+            let ended = Connection::new(&app, server).await;
+            panic!("{ended:?}");
+        };
+        assert_eq!(future::or(asked, served).await, Vec::<Value>::new());
     });
 }
 

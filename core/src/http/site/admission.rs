@@ -5,8 +5,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::bodies::Room;
 use super::exchange::{Exchange, OwnedHead, Stage};
-use super::principal::{Denied, Principal};
+use super::principal::{Denied, Holder, Principal};
 use super::slab::Key;
 use super::{ExchangeKey, Site, Task, set_timer};
 use crate::http::server::{BodyKind, OutgoingResponse, Rejection, check_content_type};
@@ -41,17 +42,58 @@ impl<O> Site<'_, O> {
         head: OwnedHead,
         principal: Option<Arc<Principal>>,
     ) -> ExchangeKey {
+        let holder = Holder::of(principal.as_ref(), head.peer_address());
         let mut exchange = Exchange::new(head, now);
         exchange.expires = principal.as_ref().and_then(|principal| principal.expires);
         exchange.principal = principal;
-        let is_full = self.exchanges.len() >= self.options.max_exchanges;
         let key = self.exchanges.insert(exchange);
-        if is_full {
+        if !self.enter(key, holder) {
             self.reject(key, &Rejection::service_unavailable());
         } else if let Err(rejected) = self.admit(key, now) {
             self.reject(key, &rejected);
         }
         ExchangeKey(key)
+    }
+
+    /// Gives an exchange a place of a client, in exchange for its own. Returns whether there is
+    /// one.
+    fn enter(&mut self, key: Key, holder: Option<Holder>) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return false };
+        if core::mem::take(&mut exchange.has_place) {
+            self.places.give_back(1, exchange.holder.as_ref());
+        }
+        let limit = self.options.limit(self.options.max_exchanges, holder.as_ref());
+        exchange.has_place = self.places.take(1, holder.as_ref(), limit).is_ok();
+        exchange.holder = holder;
+        exchange.has_place
+    }
+
+    /// Gives an exchange a place among the event streams. Returns whether there is one.
+    pub(super) fn enter_streams(&mut self, key: Key) -> bool {
+        let Some(exchange) = self.exchanges.get_mut(key) else { return false };
+        let limit = self.options.limit(self.options.max_streams, exchange.holder.as_ref());
+        exchange.is_stream = self.stream_places.take(1, exchange.holder.as_ref(), limit).is_ok();
+        exchange.is_stream
+    }
+
+    /// Gives the place of an event stream back.
+    pub(super) fn leave_streams(&mut self, key: Key) {
+        if let Some(exchange) = self.exchanges.get_mut(key)
+            && core::mem::take(&mut exchange.is_stream)
+        {
+            self.stream_places.give_back(1, exchange.holder.as_ref());
+        }
+    }
+
+    /// Gives the places of an exchange back.
+    pub(super) fn give_places_back(&mut self, exchange: &Exchange) {
+        let holder = exchange.holder.as_ref();
+        if exchange.has_place {
+            self.places.give_back(1, holder);
+        }
+        if exchange.is_stream {
+            self.stream_places.give_back(1, holder);
+        }
     }
 
     /// Checks what needs neither credentials nor a body.
@@ -159,8 +201,12 @@ impl<O> Site<'_, O> {
         match result {
             Ok(principal) => {
                 exchange.expires = principal.expires;
+                let holder = Holder::Principal(Arc::clone(&principal));
                 exchange.principal = Some(principal);
                 let is_whole = exchange.is_whole;
+                if !self.enter(key, Some(holder)) {
+                    return self.reject(key, &Rejection::service_unavailable());
+                }
                 match self.read_body(key, now) {
                     Err(rejected) => self.reject(key, &rejected),
                     Ok(()) if is_whole => self.end_of_body(now, ExchangeKey(key)),
@@ -227,10 +273,20 @@ impl<O> Site<'_, O> {
             self.reject(key, &Rejection::content_too_large());
             return piece.len();
         }
-        let room = self.bodies.take(key, exchange.counted, len);
-        exchange.waits = room.is_none();
-        let Some((counted, next)) = room else { return 0 };
-        exchange.counted = counted;
+        let holder = exchange.holder.as_ref();
+        let share = self.options.limit(self.options.body_budget, holder).share;
+        let (counted, next) = match self.bodies.take(key, exchange.counted, len, (holder, share)) {
+            Room::Taken(counted, next) => (counted, next),
+            Room::Wait => {
+                exchange.waits = true;
+                return 0;
+            }
+            Room::Refused => {
+                self.reject(key, &Rejection::service_unavailable());
+                return piece.len();
+            }
+        };
+        (exchange.waits, exchange.counted) = (false, counted);
         exchange.body.extend_from_slice(piece);
         self.wake_body(next);
         piece.len()
@@ -241,11 +297,7 @@ impl<O> Site<'_, O> {
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.body = Vec::new();
         let counted = core::mem::take(&mut exchange.counted);
-        self.release_body(key, counted);
-    }
-
-    pub(super) fn release_body(&mut self, key: Key, counted: usize) {
-        let next = self.bodies.release(key, counted);
+        let next = self.bodies.release(key, counted, exchange.holder.as_ref());
         self.wake_body(next);
     }
 

@@ -7,8 +7,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::instance::Reader;
-use super::principal::Principal;
+use super::principal::{Holder, Principal};
 use super::slab::Key;
+use crate::PeerAddress;
 use crate::handle::ExchangeId;
 use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse};
 use crate::http::{Fields, RequestHead};
@@ -23,6 +24,7 @@ struct Head<F: ?Sized> {
     /// The method, and the target behind it.
     text: Box<str>,
     method: usize,
+    peer: Option<PeerAddress>,
     fields: F,
 }
 
@@ -31,7 +33,24 @@ impl OwnedHead {
     #[must_use]
     pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
         let text = [method, target].concat().into();
-        Self(Arc::new(Head { text, method: method.len(), fields }))
+        Self(Arc::new(Head { text, method: method.len(), peer: None, fields }))
+    }
+
+    /// Sets the address from which the request comes: that of the connection, or the one that a
+    /// trusted proxy reports. Call it before the head is cloned. Default: unknown, which has no
+    /// [share](super::SiteOptions::address_share).
+    #[must_use]
+    pub fn peer(mut self, address: impl Into<PeerAddress>) -> Self {
+        if let Some(head) = Arc::get_mut(&mut self.0) {
+            head.peer = Some(address.into());
+        }
+        self
+    }
+
+    /// Returns the address from which the request comes.
+    #[must_use]
+    pub fn peer_address(&self) -> Option<PeerAddress> {
+        self.0.peer
     }
 
     /// Returns the head.
@@ -59,6 +78,11 @@ pub(super) struct Exchange {
     pub(super) cursor: Cursor,
     /// Taken by the instance that the request creates.
     pub(super) principal: Option<Arc<Principal>>,
+    /// Whose share it counts in.
+    pub(super) holder: Option<Holder>,
+    /// Whether it has a place among the exchanges, and among the event streams.
+    pub(super) has_place: bool,
+    pub(super) is_stream: bool,
     /// Fields of the response beside those of its content.
     pub(super) fields: Vec<(&'static str, String)>,
     /// Whether the body has ended before the request was authorized.
@@ -108,6 +132,8 @@ pub(super) enum Stage {
     /// The messages of the body are being handled by an instance. `None`: their responses belong to
     /// another exchange (HTTP+SSE).
     Messages(Key, Option<ExchangeId>),
+    /// There is no place for its `subscriptions/listen`: its server is to be ended.
+    Refused(Key),
     /// All messages have been handled; the stream may go on.
     Stream(Key, ExchangeId),
     /// Recorded events are sent.
@@ -137,6 +163,9 @@ impl Exchange {
             counted: 0,
             cursor: Cursor::Start,
             principal: None,
+            holder: None,
+            has_place: false,
+            is_stream: false,
             fields: Vec::new(),
             is_whole: false,
             has_fault: false,

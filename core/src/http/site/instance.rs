@@ -8,6 +8,7 @@ use super::options::SiteOptions;
 use super::principal::Principal;
 use super::slab::Key;
 use super::stream::{Stream, Streams};
+use crate::PeerAddress;
 use crate::connection::Outcome;
 use crate::handle::{ExchangeId, RequestHandle};
 use crate::http::server::{EventId, RecordedPart, ReplayBuffer, ReplayCursor, SessionId};
@@ -21,6 +22,8 @@ pub(super) struct Instance<O> {
     pub(super) state: GrowingServerState,
     pub(super) kind: Kind,
     pub(super) principal: Option<Arc<Principal>>,
+    /// The address from which a session was opened.
+    pub(super) peer: Option<PeerAddress>,
     pub(super) streams: Streams<O>,
     /// The streams with new output, or whose requests may have ended.
     pub(super) touched: Vec<ExchangeId>,
@@ -75,6 +78,7 @@ impl<O> Instance<O> {
             state: GrowingServerState::new(options.in_flight, options.subscriptions),
             kind,
             principal,
+            peer: None,
             streams: Streams::new(own),
             touched: Vec::new(),
             origins: Vec::new(),

@@ -126,7 +126,7 @@ mod turn;
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
 pub use operation::{Operation, Operations, Unpermitted};
 pub use options::SiteOptions;
-pub use principal::{Denied, Principal, bearer_token};
+pub use principal::{Denied, Holder, Principal, bearer_token};
 pub use turn::SiteTurn;
 
 use alloc::boxed::Box;
@@ -136,6 +136,7 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
 
+use crate::Places;
 use crate::connection::Outcome;
 use crate::handle::RequestHandle;
 use crate::http::RequestHead;
@@ -156,6 +157,9 @@ pub struct Site<'c, O = Infallible> {
     endpoint: Endpoint<'c>,
     random: Box<dyn FnMut() -> [u8; 16] + Send + 'c>,
     exchanges: Slab<Exchange>,
+    /// The places of exchanges, and of those that are event streams.
+    places: Places<Holder>,
+    stream_places: Places<Holder>,
     instances: Slab<Instance<O>>,
     /// Sessions, and streams of HTTP+SSE, by the first digits of their ids. The rest of an id is
     /// compared in constant time.
@@ -245,6 +249,8 @@ impl<'c, O> Site<'c, O> {
             endpoint: if options.has_sessions { endpoint } else { endpoint.without_sessions() },
             random: Box::new(random),
             exchanges: Slab::new(),
+            places: Places::new(),
+            stream_places: Places::new(),
             instances: Slab::new(),
             by_id: BTreeMap::new(),
             opened: 0,
@@ -319,15 +325,15 @@ impl<'c, O> Site<'c, O> {
     }
 
     /// Counts bytes that the program keeps of a body, for example in the copy for a handler, in the
-    /// [budget of all bodies](SiteOptions::body_budget), whether or not there is room. Give them
-    /// back with [`release_bytes`](Self::release_bytes).
-    pub const fn keep_bytes(&mut self, n: usize) {
-        self.bodies.keep(n);
+    /// [budget of all bodies](SiteOptions::body_budget) and in the share of their client, whether
+    /// or not there is room. Give them back with [`release_bytes`](Self::release_bytes).
+    pub fn keep_bytes(&mut self, n: usize, holder: Option<&Holder>) {
+        self.bodies.keep(n, holder);
     }
 
     /// Gives bytes back that were [kept](Self::keep_bytes).
-    pub fn release_bytes(&mut self, n: usize) {
-        let next = self.bodies.give_back(n);
+    pub fn release_bytes(&mut self, n: usize, holder: Option<&Holder>) {
+        let next = self.bodies.give_back(n, holder);
         self.wake_body(next);
     }
 

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use super::principal::Holder;
+use crate::PlaceLimit;
 use crate::http::server::HostPolicy;
 
 /// Access rules and limits of a [`Site`](super::Site). Fields can be changed after
@@ -27,6 +29,19 @@ pub struct SiteOptions<'c> {
     /// Maximum number of exchanges at a time; further requests get 503. Each takes about 1 KiB
     /// beside its head, its body and its output. Default: 10,000.
     pub max_exchanges: usize,
+    /// Maximum number of event streams that have no end of their own: `subscriptions/listen`, GET
+    /// of a session, and HTTP+SSE; further ones get 503. The rest of
+    /// [`max_exchanges`](Self::max_exchanges) is left to calls. Default: 7,500.
+    pub max_streams: usize,
+    /// The part of exchanges, of event streams and of the budget of bodies that the requests of one
+    /// principal may have, in percent; further ones get 503. Default: 25.
+    pub principal_share: u8,
+    /// The same for all requests without a principal from one [address][`OwnedHead::peer`], and
+    /// their part of [`max_sessions`](Self::max_sessions). Behind a proxy all have one address:
+    /// then set 100. Default: 75.
+    ///
+    /// [`OwnedHead::peer`]: super::OwnedHead::peer
+    pub address_share: u8,
     /// Maximum number of sessions and of streams of HTTP+SSE together. At the limit, a new one
     /// replaces the oldest whose client has not sent `notifications/initialized`; if there is none,
     /// the request gets 503. Each takes about 1 KiB, and up to [`replay`](Self::replay). Opening a
@@ -73,6 +88,17 @@ pub struct SiteOptions<'c> {
 }
 
 impl SiteOptions<'_> {
+    /// Returns a limit with the share of a client: all of it if nothing is known of the client.
+    #[must_use]
+    pub const fn limit(&self, total: usize, holder: Option<&Holder>) -> PlaceLimit {
+        let percent = match holder {
+            Some(Holder::Principal(_)) => self.principal_share,
+            Some(Holder::Address(_)) => self.address_share,
+            None => 100,
+        };
+        PlaceLimit::percent(total, percent)
+    }
+
     /// Creates options with the defaults.
     #[must_use]
     pub const fn new() -> Self {
@@ -84,6 +110,9 @@ impl SiteOptions<'_> {
             authorizes: false,
             checks_operations: false,
             max_exchanges: 10_000,
+            max_streams: 7500,
+            principal_share: 25,
+            address_share: 75,
             max_sessions: 1000,
             max_sessions_per_principal: 100,
             in_flight: 1024,

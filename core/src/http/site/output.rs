@@ -149,11 +149,12 @@ impl<O> Site<'_, O> {
     pub fn close(&mut self, now: Instant, exchange: ExchangeKey) {
         let key = exchange.0;
         self.leave(key, now);
+        self.free_body(key);
         let Some(exchange) = self.exchanges.remove(key) else { return };
         if let Some(due) = exchange.due {
             self.timers.remove(&(due, Task::Exchange(key)));
         }
-        self.release_body(key, exchange.counted);
+        self.give_places_back(&exchange);
     }
 
     /// Separates an exchange from its instance.
@@ -176,6 +177,7 @@ impl<O> Site<'_, O> {
                     _ => self.end_instance(owner),
                 }
             }
+            Stage::Refused(owner) => self.end_instance(owner),
             Stage::Replay(owner, _) => {
                 if let Some(instance) = self.instances.get_mut(owner) {
                     instance.stop_reading(key, now);

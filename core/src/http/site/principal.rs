@@ -1,8 +1,11 @@
 //! The user or program that makes a request, from its token.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
+use crate::PeerAddress;
 use crate::http::{RequestHead, SingleValue};
 use crate::time::Instant;
 
@@ -45,6 +48,56 @@ impl Principal {
             }
             (None, None) => true,
             _ => false,
+        }
+    }
+}
+
+/// Who keeps something of a server: its share is limited.
+#[derive(Clone, Debug)]
+pub enum Holder {
+    /// All clients of an address, of requests without a principal.
+    Address(PeerAddress),
+    /// A principal, wherever its requests come from.
+    Principal(Arc<Principal>),
+}
+
+impl Holder {
+    /// Returns who makes a request. `None` if nothing is known of its client.
+    #[must_use]
+    pub fn of(principal: Option<&Arc<Principal>>, peer: Option<PeerAddress>) -> Option<Self> {
+        match principal {
+            Some(principal) => Some(Self::Principal(Arc::clone(principal))),
+            None => peer.map(Self::Address),
+        }
+    }
+}
+
+impl PartialEq for Holder {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Holder {}
+
+impl PartialOrd for Holder {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Holder {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Address(one), Self::Address(other)) => one.cmp(other),
+            (Self::Principal(one), Self::Principal(other)) if Arc::ptr_eq(one, other) => {
+                Ordering::Equal
+            }
+            (Self::Principal(one), Self::Principal(other)) => {
+                (&one.subject, &one.issuer).cmp(&(&other.subject, &other.issuer))
+            }
+            (Self::Address(_), Self::Principal(_)) => Ordering::Less,
+            (Self::Principal(_), Self::Address(_)) => Ordering::Greater,
         }
     }
 }

@@ -90,7 +90,8 @@ impl<O> Site<'_, O> {
     fn handle(&mut self, now: Instant, key: Key) {
         let Some(decision) = self.decide(key) else { return };
         let has_room = match decision {
-            Decision::NewSession | Decision::NewStream => self.make_room(key),
+            Decision::NewSession => self.make_room(key),
+            Decision::NewStream => self.enter_streams(key) && self.make_room(key),
             Decision::Alone(_) => self.closing.is_none(),
             _ => true,
         };
@@ -99,6 +100,7 @@ impl<O> Site<'_, O> {
         }
         let Some(exchange) = self.exchanges.get_mut(key) else { return };
         exchange.silent_until = now.saturating_add(self.options.keep_alive);
+        let peer = exchange.head.peer_address();
         let principal = match decision {
             Decision::Alone(_) | Decision::NewSession | Decision::NewStream => {
                 exchange.principal.take()
@@ -117,7 +119,8 @@ impl<O> Site<'_, O> {
                 self.take_messages(key, owner, Some(ExchangeId::new(1)));
             }
             Decision::NewSession => {
-                let instance = Instance::new_session(&self.options, now, principal);
+                let mut instance = Instance::new_session(&self.options, now, principal);
+                instance.peer = peer;
                 let owner = self.instances.insert(instance);
                 self.post(key, owner);
             }
@@ -138,7 +141,8 @@ impl<O> Site<'_, O> {
                 let id = self.new_id();
                 let tx = response_buffer(&self.options).event_stream_only();
                 let own = Stream::new(tx, 0, Some(key));
-                let instance = Instance::new(&self.options, Kind::Sse(id), own, principal);
+                let mut instance = Instance::new(&self.options, Kind::Sse(id), own, principal);
+                instance.peer = peer;
                 let owner = self.instances.insert(instance);
                 self.by_id.insert(first_digits(id.as_str()), owner);
                 if let Some(exchange) = self.exchanges.get_mut(key) {
@@ -179,10 +183,15 @@ impl<O> Site<'_, O> {
             {
                 reader.is_ending = true;
             }
+            self.leave_streams(before);
             self.ready(before);
         }
         if let Some(exchange) = self.exchanges.get_mut(key) {
             exchange.stage = Stage::Replay(owner, reader);
+        }
+        if !self.enter_streams(key) {
+            self.leave(key, now);
+            return self.reject(key, &Rejection::service_unavailable());
         }
         self.queue(Task::Instance(owner));
         self.keep_alive(key, now);
@@ -249,19 +258,27 @@ impl<O> Site<'_, O> {
         (own.is(id) && is_own).then_some(key)
     }
 
-    /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request.
-    /// Returns whether there is room.
+    /// Makes room for a new session, or a stream of HTTP+SSE, of the principal of a request, or of
+    /// its address. Returns whether there is room.
     fn make_room(&mut self, key: Key) -> bool {
         if self.closing.is_some() {
             return false;
         }
-        let principal = self.exchanges.get(key).and_then(|exchange| exchange.principal.as_deref());
+        let Some(exchange) = self.exchanges.get(key) else { return false };
+        let (principal, peer) = (exchange.principal.as_deref(), exchange.head.peer_address());
+        let most = match (principal, peer) {
+            (Some(_), _) => self.options.max_sessions_per_principal,
+            _ => self.options.limit(self.options.max_sessions, exchange.holder.as_ref()).share,
+        };
         let (mut all, mut own, mut oldest, mut oldest_own) = (0, 0, None, None);
         for (key, instance) in self.instances.iter_mut() {
             if matches!(instance.kind, Kind::Alone) {
                 continue;
             }
-            let is_own = Principal::is_same(instance.principal.as_deref(), principal);
+            let is_own = match principal {
+                None => instance.principal.is_none() && instance.peer == peer,
+                _ => Principal::is_same(instance.principal.as_deref(), principal),
+            };
             all += 1;
             own += usize::from(is_own);
             let Kind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {
@@ -274,7 +291,7 @@ impl<O> Site<'_, O> {
                 oldest_own = new.or(oldest_own);
             }
         }
-        let replaced = if principal.is_some() && own >= self.options.max_sessions_per_principal {
+        let replaced = if own >= most {
             oldest_own
         } else if all >= self.options.max_sessions {
             oldest

@@ -11,6 +11,7 @@ use super::{ExchangeKey, ServerKey, Site, SiteStep, SiteTurn, Task, ready, set_t
 use crate::connection::Outcome;
 use crate::error::SendError;
 use crate::http::server::{HttpMethod, OutgoingResponse, Rejection};
+use crate::lifecycle::Method;
 use crate::message::Messages;
 use crate::server::{Server, ServerEvent};
 use crate::time::Instant;
@@ -48,6 +49,15 @@ impl<'c, O> Site<'c, O> {
                 self.ready(key);
             }
             Stage::Messages(..) => return self.take_message(key, now),
+            Stage::Refused(owner) => {
+                let is_begun = exchange.sent.is_some();
+                exchange.stage = Stage::Ended;
+                self.end_instance(owner);
+                if !is_begun {
+                    self.reject(key, &Rejection::service_unavailable());
+                }
+                self.ready(key);
+            }
             Stage::Stream(..) | Stage::Replay(..) => {
                 self.settle(key);
                 self.keep_alive(key, now);
@@ -87,9 +97,10 @@ impl<'c, O> Site<'c, O> {
     /// Handles one message of a body.
     fn take_message(&mut self, key: Key, now: Instant) -> SiteStep<'_, O> {
         let Self { config, options, exchanges, instances, tasks, timers, ready: all, .. } = self;
+        let stream_places = &mut self.stream_places;
         let Some(exchange) = exchanges.get_mut(key) else { return SiteStep::Again };
         let Exchange { stage, head, body, cursor, has_fault, is_queued, is_ready, .. } = exchange;
-        let Exchange { awaits_entry, full_until, due, principal, .. } = exchange;
+        let Exchange { awaits_entry, full_until, due, principal, holder, is_stream, .. } = exchange;
         let Stage::Messages(owner, id) = *stage else { return SiteStep::Again };
         let Some(instance) = instances.get_mut(owner) else { return SiteStep::Again };
         let stream = id.unwrap_or(crate::ExchangeId::SESSION);
@@ -122,6 +133,24 @@ impl<'c, O> Site<'c, O> {
                 line.waiting.push(key);
             }
             _ => line.messages.done(),
+        }
+        let is_listen = match &event {
+            Ok(Some(ServerEvent::Request(request))) => {
+                request.method == Method::SubscriptionsListen
+            }
+            Ok(Some(ServerEvent::Listening { .. })) => true,
+            _ => false,
+        };
+        if is_listen {
+            let limit = options.limit(options.max_streams, holder.as_ref());
+            *is_stream = stream_places.take(1, holder.as_ref(), limit).is_ok();
+            if !*is_stream {
+                *stage = Stage::Refused(owner);
+                if !replace(is_queued, true) {
+                    tasks.push_back(Task::Exchange(key));
+                }
+                return SiteStep::Again;
+            }
         }
         line.is_taken |= matches!(event, Ok(None)) && id.is_some();
         instance.touch(stream);

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::exchange::OwnedHead;
 use super::instance::{Instance, Kind};
-use super::principal::Principal;
+use super::principal::{Holder, Principal};
 use super::slab::Key;
 use super::{ServerKey, SiteRequest};
 use crate::handle::{Call, ExchangeId, RequestHandle};
@@ -66,6 +66,13 @@ impl<O> SiteTurn<'_, O> {
     #[must_use]
     pub const fn head(&self) -> Option<&OwnedHead> {
         self.head.as_ref()
+    }
+
+    /// Returns whose share the request of the event counts in.
+    #[must_use]
+    pub fn holder(&self) -> Option<Holder> {
+        let peer = self.head.as_ref().map_or(self.instance.peer, OwnedHead::peer_address);
+        Holder::of(self.principal(), peer)
     }
 
     /// Returns whether the server is that of a session, or of a stream of HTTP+SSE.

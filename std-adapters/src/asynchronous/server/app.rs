@@ -42,6 +42,7 @@ pub(super) struct Settings {
     pub(super) max_params: usize,
     pub(super) full_timeout: Duration,
     pub(super) max_connections: usize,
+    pub(super) address_share: u8,
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
     pub(super) idle_timeout: Option<Duration>,
@@ -70,6 +71,7 @@ impl<H> App<H> {
             max_params: MAX_PARAMS,
             full_timeout: FULL_TIMEOUT,
             max_connections: MAX_CONNECTIONS,
+            address_share: ADDRESS_SHARE,
             max_line: MAX_LINE,
             max_pending: MAX_PENDING,
             idle_timeout: None,
@@ -173,11 +175,25 @@ impl<H> App<H> {
         self.with(|settings| settings.full_timeout = timeout)
     }
 
-    /// Limits the number of connections. More wait in the operating system's queue until one has
-    /// ended. Default: [`MAX_CONNECTIONS`].
+    /// Limits the number of connections. More are accepted and closed, over HTTP with status 503.
+    /// Default: [`MAX_CONNECTIONS`].
     #[must_use]
     pub fn max_connections(self, max_connections: usize) -> Self {
         self.with(|settings| settings.max_connections = max_connections)
+    }
+
+    /// Limits the connections from one address, in percent of
+    /// [`max_connections`](Self::max_connections). Over HTTP it also limits what requests without a
+    /// principal take of everything in which they have a share, as
+    /// [`HttpOptions::principal_share`](super::http::HttpOptions::principal_share) does for
+    /// principals, of sessions, and of checks of tokens that wait. The rest is left to others.
+    ///
+    /// All clients behind a proxy have its address: set 100 there, and limit clients in the proxy.
+    /// Of IPv6 the first 64 bits count; streams without an address, such as Unix sockets, have no
+    /// share. Default: [`ADDRESS_SHARE`].
+    #[must_use]
+    pub fn address_share(self, percent: u8) -> Self {
+        self.with(|settings| settings.address_share = percent)
     }
 
     /// Limits the length of a received line, in bytes. A longer line is rejected. The buffer grows
@@ -290,6 +306,8 @@ pub const END_OF_INPUT_TIMEOUT: Duration = Duration::from_millis(500);
 pub const SUBSCRIPTIONS: usize = 64;
 /// Default of [`App::max_connections`].
 pub const MAX_CONNECTIONS: usize = 1024;
+/// Default of [`App::address_share`], in percent.
+pub const ADDRESS_SHARE: u8 = 75;
 /// Default of [`App::max_line`], in bytes: 4 MiB.
 pub const MAX_LINE: usize = 4 << 20;
 /// Default of [`App::max_pending`], in bytes: 1 MiB.

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
-use mcp_sansio::Change;
 #[cfg(feature = "tasks")]
 use mcp_sansio::OwnedJson;
+use mcp_sansio::{Change, PeerAddress, PlaceLimit, Places};
 
 use crate::shared_catalog::Listener;
 
@@ -29,6 +29,8 @@ struct Receivers {
     joined: u64,
     /// Receivers that do not count as connections.
     uncounted: BTreeSet<u64>,
+    /// Number of connections of each address.
+    by_address: Places<PeerAddress>,
     /// Tasks that wait until a connection ends or the application shuts down.
     waiting: Vec<Waker>,
 }
@@ -80,8 +82,7 @@ impl Broadcaster {
     /// Returns the number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
-        let receivers = self.lock();
-        receivers.by_id.len() - receivers.uncounted.len()
+        self.lock().connections()
     }
 
     /// Shuts the application down gracefully: no connection is accepted and no request is started
@@ -102,21 +103,41 @@ impl Broadcaster {
     #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
         let registration = self.register(receiver);
-        self.lock().uncounted.insert(registration.1);
+        self.lock().uncounted.insert(registration.id);
         registration
+    }
+
+    /// Returns whether there is room for one more connection from this address.
+    pub(super) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
+        let receivers = self.lock();
+        let own = peer.map_or(0, |peer| receivers.by_address.taken_by(&peer));
+        receivers.connections() < limit.total && (peer.is_none() || own < limit.share)
     }
 
     /// Adds a receiver for the lifetime of the result.
     pub(super) fn register(&self, receiver: Weak<dyn Receiver>) -> Registration {
+        self.register_peer(receiver, None)
+    }
+
+    /// As [`register`](Self::register), with the address of the connection.
+    pub(super) fn register_peer(
+        &self,
+        receiver: Weak<dyn Receiver>,
+        peer: Option<PeerAddress>,
+    ) -> Registration {
         let mut receivers = self.lock();
+        // There was room for it, or it is one that the program has made.
+        let limit = PlaceLimit { total: usize::MAX, share: usize::MAX };
+        let _ = receivers.by_address.take(1, peer.as_ref(), limit);
         receivers.joined += 1;
         let receiver_id = receivers.joined;
         receivers.by_id.insert(receiver_id, receiver);
-        Registration(self.clone(), receiver_id)
+        Registration { broadcaster: self.clone(), id: receiver_id, peer }
     }
 
-    fn remove(&self, receiver_id: u64) {
+    fn remove(&self, receiver_id: u64, peer: Option<PeerAddress>) {
         let mut receivers = self.lock();
+        receivers.by_address.give_back(1, peer.as_ref());
         receivers.by_id.remove(&receiver_id);
         let was_uncounted = receivers.uncounted.remove(&receiver_id);
         drop(receivers);
@@ -152,6 +173,12 @@ impl Broadcaster {
     }
 }
 
+impl Receivers {
+    fn connections(&self) -> usize {
+        self.by_id.len() - self.uncounted.len()
+    }
+}
+
 impl Inner {
     fn publish(&self, change: &OwnedChange) {
         self.receivers().iter().for_each(|receiver| receiver.on_change(change.clone()));
@@ -174,11 +201,15 @@ impl Listener for Inner {
 }
 
 /// Removes a receiver when it is dropped.
-pub(super) struct Registration(Broadcaster, u64);
+pub(super) struct Registration {
+    broadcaster: Broadcaster,
+    id: u64,
+    peer: Option<PeerAddress>,
+}
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.0.remove(self.1);
+        self.broadcaster.remove(self.id, self.peer);
     }
 }
 

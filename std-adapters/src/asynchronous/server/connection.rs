@@ -9,6 +9,7 @@ use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::PeerAddress;
 
 use super::app::{App, IDLE_TIMEOUT, SHUTDOWN_TIMEOUT, Settings};
 use super::broadcast::{Receiver, Registration};
@@ -83,6 +84,15 @@ impl<A, T, F> Connection<A, T, F> {
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
+        Self::from_peer(app, stream, None)
+    }
+
+    fn from_peer<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
+    where
+        A: Deref<Target = App<H>>,
+        H: Fn(Context) -> F,
+        F: Future<Output: IntoReply>,
+    {
         let settings = Arc::clone(&app.settings);
         let shared = Arc::new(SharedStream::new(&settings));
         let receiver = Arc::downgrade(&shared) as Weak<dyn Receiver>;
@@ -92,7 +102,7 @@ impl<A, T, F> Connection<A, T, F> {
             hooks: settings.hooks(),
             observed: None,
             transport: Transport::Stream,
-            registration: settings.broadcaster.register(receiver),
+            registration: settings.broadcaster.register_peer(receiver, peer),
             runner: Runner::new(&settings, &shared.driver),
             shared,
             timer: LazyTimer::new(),
@@ -115,13 +125,13 @@ impl<A, T, F> Connection<A, T, F> {
     }
 
     /// Creates an accepted connection, which has an idle timeout by default.
-    pub(super) fn accepted<H>(app: A, stream: T) -> Self
+    pub(super) fn accepted<H>(app: A, stream: T, peer: Option<PeerAddress>) -> Self
     where
         A: Deref<Target = App<H>>,
         H: Fn(Context) -> F,
         F: Future<Output: IntoReply>,
     {
-        let mut connection = Self::new(app, stream);
+        let mut connection = Self::from_peer(app, stream, peer);
         connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
         #[cfg(feature = "tasks")]
         {
@@ -373,11 +383,11 @@ mod tests {
         let handler = |ctx: Context| async move { ctx.reply(&[0_u8; 0]) };
         let stream = || JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
         let app = App::new(&CONFIG, handler);
-        assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));
+        assert_eq!(Connection::accepted(&app, stream(), None).idle_timeout, Some(IDLE_TIMEOUT));
         assert_eq!(Connection::new(&app, stream()).idle_timeout, None);
         // `Duration::MAX` is no limit.
         let app = App::new(&CONFIG, handler).idle_timeout(Duration::MAX);
-        let connection = Connection::accepted(&app, stream());
+        let connection = Connection::accepted(&app, stream(), None);
         assert_eq!((connection.idle_timeout, connection.idle_at()), (Some(Duration::MAX), None));
     }
 }

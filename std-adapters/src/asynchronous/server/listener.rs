@@ -2,14 +2,16 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use futures_lite::{AsyncRead, AsyncWrite};
+use futures_lite::{AsyncRead, AsyncWrite, future};
+use mcp_sansio::{PeerAddress, PlaceLimit};
 
-use super::app::App;
+use super::app::{App, Settings};
 use super::connection::Connection;
 use super::context::Context;
 use super::reply::IntoReply;
@@ -26,6 +28,13 @@ pub trait Listener {
     /// # Errors
     /// I/O errors of the operating system.
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>>;
+
+    /// Returns the address of the client of a connection, if it is known: it has a
+    /// [share](App::address_share) of the connections. Default: unknown.
+    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
+        let _ = stream;
+        None
+    }
 }
 
 impl<L: Listener> Listener for &L {
@@ -34,10 +43,14 @@ impl<L: Listener> Listener for &L {
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
         (**self).poll_accept(cx)
     }
+
+    fn peer_address(&self, stream: &Self::Stream) -> Option<IpAddr> {
+        (**self).peer_address(stream)
+    }
 }
 
-/// Accepts the next connection, as soon as the limit of connections allows it. Returns `None` when
-/// the application shuts down.
+/// Accepts the next connection. Those beyond the limits of connections are closed at once. Returns
+/// `None` when the application shuts down.
 ///
 /// For applications that spawn their connections:
 ///
@@ -70,15 +83,30 @@ where
     L: Listener,
     F: Future<Output: IntoReply>,
 {
-    let accepted = accept_stream(&app, &listener).await?;
-    Ok(accepted.map(|stream| Connection::accepted(app, stream)))
+    loop {
+        match accept_stream(&app, &listener).await? {
+            None => return Ok(None),
+            Some(Accepted::Served(stream, peer)) => {
+                return Ok(Some(Connection::accepted(app, stream, peer)));
+            }
+            Some(Accepted::Refused(_)) => future::yield_now().await,
+        }
+    }
+}
+
+/// A stream that was accepted.
+pub(super) enum Accepted<S> {
+    /// With the address of its client.
+    Served(S, Option<PeerAddress>),
+    /// There is no place for it.
+    Refused(S),
 }
 
 /// Accepts the next stream: see [`accept`].
 pub(super) async fn accept_stream<H, L: Listener>(
     app: &App<H>,
     listener: &L,
-) -> io::Result<Option<L::Stream>> {
+) -> io::Result<Option<Accepted<L::Stream>>> {
     let mut pause = None;
     poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
 }
@@ -139,15 +167,12 @@ fn poll_stream<H, L: Listener>(
     listener: &L,
     pause: &mut Option<Timer>,
     cx: &mut task::Context<'_>,
-) -> Poll<io::Result<Option<L::Stream>>> {
+) -> Poll<io::Result<Option<Accepted<L::Stream>>>> {
     let broadcaster = app.broadcaster();
     // Registered before the state is read, so that no change is missed.
     broadcaster.register_waker(cx.waker());
     if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
-    }
-    if broadcaster.connections() >= app.settings.max_connections {
-        return Poll::Pending;
     }
     if let Some(timer) = pause {
         if Pin::new(timer).poll(cx).is_pending() {
@@ -164,7 +189,15 @@ fn poll_stream<H, L: Listener>(
             *pause = Some(timer);
             Poll::Pending
         }
-        accepted => accepted.map(|accepted| accepted.map(Some)),
+        accepted => accepted.map_ok(|stream| {
+            let peer = listener.peer_address(&stream).map(PeerAddress::from);
+            let Settings { max_connections, address_share, .. } = *app.settings;
+            let limit = PlaceLimit::percent(max_connections, address_share);
+            Some(match broadcaster.has_room(peer, limit) {
+                true => Accepted::Served(stream, peer),
+                false => Accepted::Refused(stream),
+            })
+        }),
     }
 }
 

@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::driver_waker::DriverWaker;
+#[cfg(feature = "http")]
+use super::http::Held;
 
 /// Share of a request in the bytes of parameters, for as long as the request is kept.
 pub(super) struct ParamsReservation {
     bytes: usize,
     limit: usize,
     all: Option<Arc<AtomicUsize>>,
-    /// Bytes that are given back to the budget of HTTP bodies, and where.
-    body: Option<(usize, Arc<AtomicUsize>)>,
+    /// What the request holds of its HTTP server.
+    #[cfg(feature = "http")]
+    held: Option<Held>,
     driver: Arc<DriverWaker>,
 }
 
@@ -25,7 +28,14 @@ impl ParamsReservation {
         if let Some(all) = all {
             all.fetch_add(bytes, Ordering::AcqRel);
         }
-        Self { bytes, limit, all: all.cloned(), body: None, driver: Arc::clone(driver) }
+        Self {
+            bytes,
+            limit,
+            all: all.cloned(),
+            #[cfg(feature = "http")]
+            held: None,
+            driver: Arc::clone(driver),
+        }
     }
 
     /// Returns the number of the connection, or of the HTTP server.
@@ -35,8 +45,8 @@ impl ParamsReservation {
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn with_body(mut self, bytes: usize, released: &Arc<AtomicUsize>) -> Self {
-        self.body = (bytes > 0).then(|| (bytes, Arc::clone(released)));
+    pub(super) fn with(mut self, held: Held) -> Self {
+        self.held = Some(held);
         self
     }
 }
@@ -45,10 +55,12 @@ impl Drop for ParamsReservation {
     fn drop(&mut self) {
         // At the limit a request may be waiting.
         let before = self.all.as_ref().map(|all| all.fetch_sub(self.bytes, Ordering::AcqRel));
-        if let Some((bytes, released)) = &self.body {
-            released.fetch_add(*bytes, Ordering::Relaxed);
+        let mut is_awaited = before.is_some_and(|before| before >= self.limit);
+        #[cfg(feature = "http")]
+        if let Some(held) = self.held.take() {
+            is_awaited |= held.give_back();
         }
-        if before.is_some_and(|before| before >= self.limit) || self.body.is_some() {
+        if is_awaited {
             self.driver.notify();
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -189,6 +190,8 @@ pub(crate) struct Host {
     pub(crate) authorizes_at_once: bool,
     /// Tokens of which nothing is asked.
     pub(crate) known: &'static [&'static str],
+    /// The address from which requests come.
+    pub(crate) peer: Option<IpAddr>,
     /// The principals of handled requests.
     pub(crate) principals: Vec<Option<String>>,
     /// Exchanges that have something to do.
@@ -258,7 +261,10 @@ impl Connection {
             Some(Part::Head(head)) => {
                 let fields = head.fields.iter().map(|(name, value)| (name.into(), value.into()));
                 let fields = Owned(fields.collect());
-                let head = OwnedHead::new(head.method, head.target, fields);
+                let mut head = OwnedHead::new(head.method, head.target, fields);
+                if let Some(peer) = host.peer {
+                    head = head.peer(peer);
+                }
                 let known =
                     bearer_token(&head.as_head()).filter(|token| host.known.contains(token));
                 self.exchange = Some(match known.map(principal) {
@@ -342,6 +348,7 @@ impl Host {
             asked: Vec::new(),
             authorizes_at_once: true,
             known: &[],
+            peer: None,
             principals: Vec::new(),
             ready: HashSet::new(),
             calls: Vec::new(),

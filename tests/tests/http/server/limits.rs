@@ -114,7 +114,7 @@ fn s5_a_body_that_may_use_the_reserve_goes_on_before_those_that_wait_longer() {
         (options.max_body, options.body_budget) = (16 << 10, 20 << 10);
     });
     // A handler keeps half of the budget.
-    host.site.keep_bytes(10 << 10);
+    host.site.keep_bytes(10 << 10, None);
     let request = modern("tools/list", "{}", &[]);
     let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
     let [first, second] = [(); 2].map(|()| {
@@ -127,7 +127,7 @@ fn s5_a_body_that_may_use_the_reserve_goes_on_before_those_that_wait_longer() {
     assert_eq!(host.site.feed_body(second, &piece), 0);
     assert_eq!(host.site.feed_body(first, &piece), 0);
     assert!(!host.site.wants_body(first));
-    host.site.release_bytes(10 << 10);
+    host.site.release_bytes(10 << 10, None);
     assert!(host.site.wants_body(first));
     assert_eq!(host.site.feed_body(first, &piece), piece.len());
 }

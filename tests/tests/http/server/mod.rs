@@ -12,4 +12,5 @@ mod limits;
 mod modern;
 mod replays;
 mod sessions;
+mod shares;
 mod streamed;

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{self, Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_sansio::Instant;
-use mcp_sansio::http::site::{OwnedHead, Principal};
+use mcp_sansio::http::site::{Holder, OwnedHead, Principal};
 use mcp_sansio::http::{RequestHead, SingleValue};
+use mcp_sansio::{Instant, PlaceLimit};
 
 use super::challenge::AuthorizationError;
+use super::places::{Place, SharedPlaces};
 use super::shared::time_at;
 use crate::asynchronous::clock;
 use crate::asynchronous::panics::{Panic, caught};
@@ -167,6 +167,11 @@ impl Credentials {
         let _ = self.next_nonce.set(nonce);
     }
 
+    /// Returns whose share the check counts in.
+    pub(super) fn holder(&self) -> Option<Holder> {
+        self.head.peer_address().map(Holder::Address)
+    }
+
     /// Returns the head of the request.
     #[must_use]
     pub fn head(&self) -> RequestHead<'_> {
@@ -241,23 +246,16 @@ impl<A: Authorizer> AnyAuthorizer for Arc<A> {
 /// A check that was begun.
 pub(super) struct Check {
     future: Option<Checking>,
+    /// Whose share it counts in while it waits, and the limit.
+    holder: Option<Holder>,
+    limit: PlaceLimit,
     /// Set once it has to wait.
     waiting: Option<(Timer, Place)>,
 }
 
-/// One of the checks that wait at a time.
-pub(super) struct Place(Arc<AtomicUsize>);
-
-/// Limits of the checks of a server.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) timeout: Duration,
-    pub(super) waiting: usize,
-}
-
 impl Check {
-    pub(super) const fn new(future: Checking) -> Self {
-        Self { future: Some(future), waiting: None }
+    pub(super) const fn new(future: Checking, holder: Option<Holder>, limit: PlaceLimit) -> Self {
+        Self { future: Some(future), holder, limit, waiting: None }
     }
 
     /// # Errors
@@ -265,8 +263,8 @@ impl Check {
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
-        limits: Limits,
-        waiting: &Arc<AtomicUsize>,
+        timeout: Duration,
+        waiting: &Arc<SharedPlaces>,
     ) -> Poll<Result<Checked, Panic>> {
         let Some(future) = &mut self.future else { return Poll::Pending };
         match caught(|| future.as_mut().poll(cx)) {
@@ -275,8 +273,9 @@ impl Check {
             Err(panic) => return Poll::Ready(Err(panic)),
         }
         if self.waiting.is_none() {
-            self.waiting = Place::take(waiting, limits.waiting)
-                .map(|place| (Timer::after(limits.timeout), place));
+            self.waiting = waiting
+                .take(self.holder.take(), self.limit)
+                .map(|place| (Timer::after(timeout), place));
         }
         let is_over = match &mut self.waiting {
             Some((timer, _)) => Pin::new(timer).poll(cx),
@@ -290,20 +289,6 @@ impl Drop for Check {
     fn drop(&mut self) {
         // Code of the application, which may panic.
         let _ = caught(|| self.future.take());
-    }
-}
-
-impl Place {
-    fn take(waiting: &Arc<AtomicUsize>, limit: usize) -> Option<Self> {
-        let place = Self(Arc::clone(waiting));
-        // Without a place, dropping it gives the count back.
-        (waiting.fetch_add(1, Ordering::Relaxed) < limit).then_some(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -5,33 +5,69 @@ use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, HttpError, Part};
 use mcp_sansio::http::server::Rejection;
 use mcp_sansio::http::site::SiteBody;
-use mcp_sansio::{ErrorCode, TxBuffer};
+use mcp_sansio::{ErrorCode, PeerAddress, TxBuffer};
 
 use super::super::app::SHUTDOWN_TIMEOUT;
-use super::super::broadcast::{OwnedChange, Receiver};
+use super::super::broadcast::{OwnedChange, Receiver, Registration};
 use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::HttpServer;
 use super::wire::{Head, LINGER, Next, Wire};
 use crate::asynchronous::timer::Timer;
 
-/// Serves a connection until it ends.
-pub(super) async fn serve<T>(server: &HttpServer, socket: T) -> io::Result<()>
+/// Serves a connection until it ends. It counts from the call on.
+pub(super) fn serve<T>(
+    server: &HttpServer,
+    socket: T,
+    peer: Option<PeerAddress>,
+) -> impl Future<Output = io::Result<()>>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let (settings, options) = (server.settings(), server.options());
+    let wire = Wire::new(socket, peer, settings.max_line, options.limit_of_read());
+    let shutdown = Arc::new(ShutdownSignal::default());
+    let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
+    let registration = settings.broadcaster.register_peer(Arc::downgrade(&receiver), peer);
+    serve_until_end(server, wire, shutdown, registration)
+}
+
+/// Responds to a connection for which there is no place, and closes it.
+pub(super) async fn refuse_connection<T>(server: &HttpServer, socket: T) -> io::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let time = server.options().limit_of_read().min(REFUSAL_TIME);
+    let mut wire = Wire::new(socket, None, 0, time);
+    let turns = Arc::clone(&wire.turns);
+    let mut refused = pin!(async {
+        let mut sender = Sender::new(false, false, false);
+        reject(&Rejection::service_unavailable(), &mut sender, &mut wire.out);
+        wire.close().await
+    });
+    poll_fn(|cx| {
+        turns.begin();
+        refused.as_mut().poll(cx)
+    })
+    .await
+}
+
+async fn serve_until_end<T>(
+    server: &HttpServer,
+    wire: Wire<T>,
+    shutdown: Arc<ShutdownSignal>,
+    _registration: Registration,
+) -> io::Result<()>
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let settings = server.settings();
-    let shutdown = Arc::new(ShutdownSignal::default());
-    let _registration = settings.broadcaster.register({
-        let shutdown: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
-        Arc::downgrade(&shutdown)
-    });
-    let wire = Wire::new(socket, settings.max_line, server.options().limit_of_read());
     let turns = Arc::clone(&wire.turns);
     let mut served = pin!(serve_requests(server, wire));
     let mut end = None;
@@ -211,12 +247,18 @@ fn refuse(error: HttpError, sender: &mut Sender, out: &mut Vec<u8>) {
         413 => Rejection::content_too_large(),
         status => Rejection::new(status, ErrorCode::InvalidRequest, error.reason()),
     };
+    reject(&rejection, sender, out);
+}
+
+/// Sends a response after which the connection is closed.
+fn reject(rejection: &Rejection<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
     let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
     sender.close();
     if rejection.write(&mut tx).is_ok()
         && let Some(head) = tx.http_response()
     {
-        sender.head(head.status, head.fields(), Some(tx.pending().len()), out);
+        let later = (head.status == 503).then_some(("retry-after", "5"));
+        sender.head(head.status, head.fields().chain(later), Some(tx.pending().len()), out);
         sender.piece(tx.pending(), out);
     }
     sender.end(out);
@@ -246,3 +288,5 @@ impl Receiver for ShutdownSignal {
 
 /// Number of bytes of output after which they are written before more are taken.
 const MOST: usize = 64 << 10;
+/// Maximum time in which a connection without a place takes its response.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);

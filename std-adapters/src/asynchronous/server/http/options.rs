@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::server::HostPolicy;
-use mcp_sansio::http::site::{Denied, Operation, OwnedHead, Principal, SiteOptions};
-use mcp_sansio::{Json, OwnedJson, Revision};
+use mcp_sansio::http::site::{Denied, Holder, Operation, OwnedHead, Principal, SiteOptions};
+use mcp_sansio::{Json, OwnedJson, PlaceLimit, Revision};
 
 use super::super::app::Settings;
-use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials, Limits};
+use super::authorizer::{AnyAuthorizer, Authorizer, Check, Credentials};
 use super::challenge::AuthorizationError;
 use super::permit::Scopes;
 use super::protected_resource::ProtectedResource;
@@ -19,7 +19,9 @@ use crate::asynchronous::panics::{Panic, caught};
 pub struct HttpOptions {
     site: SiteOptions<'static>,
     authorizer: Option<Box<dyn AnyAuthorizer>>,
-    limits: Limits,
+    check_timeout: Duration,
+    max_waiting_checks: usize,
+    max_handlers: usize,
     pub(super) scopes: Scopes,
     resource: Option<ProtectedResource>,
     /// The origin of the resource.
@@ -32,11 +34,12 @@ impl HttpOptions {
     pub const fn new() -> Self {
         let mut site = SiteOptions::new();
         site.path = Some("/mcp");
-        let limits = Limits { timeout: Duration::from_secs(10), waiting: 1000 };
         Self {
             site,
             authorizer: None,
-            limits,
+            check_timeout: Duration::from_secs(10),
+            max_waiting_checks: 1000,
+            max_handlers: 10_000,
             scopes: Scopes { of: None, implies: None },
             resource: None,
             origin: None,
@@ -90,6 +93,37 @@ impl HttpOptions {
     #[must_use]
     pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
         self.with(|site| site.max_sessions_per_principal = max_sessions)
+    }
+
+    /// Limits the event streams without an end of their own: `subscriptions/listen`, GET of a
+    /// session, and HTTP+SSE. Further ones get 503. Default: three quarters of the exchanges; with
+    /// [`serve`](super::serve) at most three quarters of
+    /// [`App::max_connections`](super::super::App::max_connections). The rest is left to calls.
+    #[must_use]
+    pub fn max_streams(self, max_streams: usize) -> Self {
+        self.with(|site| site.max_streams = max_streams)
+    }
+
+    /// Limits the requests of all sessions and connections together whose handlers run, or wait to
+    /// run, those of tasks included. Further ones get -32603. Each takes about 500 bytes, the
+    /// parameters and the future of its handler. Default: 10,000.
+    #[must_use]
+    pub const fn max_handlers(mut self, max_handlers: usize) -> Self {
+        self.max_handlers = max_handlers;
+        self
+    }
+
+    /// Limits what the requests of one principal take, in percent of each of these: exchanges,
+    /// event streams, [`body_budget`](Self::body_budget) (at least one body of
+    /// [`App::max_line`](super::super::App::max_line)) and [`max_handlers`](Self::max_handlers).
+    /// Beyond, its requests get 503, or -32603 for want of a handler, and those of others are
+    /// served. 100: no limit, for a server that has one principal. Default: 25.
+    ///
+    /// Requests without a principal count by address:
+    /// [`App::address_share`](super::super::App::address_share).
+    #[must_use]
+    pub fn principal_share(self, percent: u8) -> Self {
+        self.with(|site| site.principal_share = percent)
     }
 
     /// Limits the bytes of the request bodies of all connections together. A body counts with its
@@ -163,15 +197,16 @@ impl HttpOptions {
     /// 10 s.
     #[must_use]
     pub const fn authorize_timeout(mut self, timeout: Duration) -> Self {
-        self.limits.timeout = timeout;
+        self.check_timeout = timeout;
         self
     }
 
-    /// Limits the number of checks that wait at a time. A request whose check would be one more
-    /// gets 503. Default: 1000.
+    /// Limits the number of checks that wait at a time. A request whose check would be one more, or
+    /// one more than the [share](super::super::App::address_share) of its address, gets 503.
+    /// Default: 1000.
     #[must_use]
     pub const fn max_waiting_checks(mut self, max: usize) -> Self {
-        self.limits.waiting = max;
+        self.max_waiting_checks = max;
         self
     }
 
@@ -228,6 +263,17 @@ impl HttpOptions {
         Self { origin: Some(resource.origin().into()), resource: Some(resource), ..self }
     }
 
+    /// Takes over the limits of an application that the site and what is beside it need.
+    pub(super) const fn with_limits_of(mut self, settings: &Settings) -> Self {
+        self.site.address_share = settings.address_share;
+        self
+    }
+
+    /// Limits exchanges to the connections that there can be, each of which has one at a time.
+    pub(super) fn with_connections(self, max_connections: usize) -> Self {
+        self.with(|site| site.max_exchanges = site.max_exchanges.min(max_connections))
+    }
+
     /// Returns the options of a site, with the limits of an application.
     pub(super) fn site_options(&self, settings: &Settings) -> SiteOptions<'static> {
         let mut site = self.site;
@@ -236,6 +282,7 @@ impl HttpOptions {
         site.subscriptions = settings.max_subscriptions;
         site.max_body = settings.max_line;
         site.max_pending = settings.max_pending;
+        site.max_streams = site.max_streams.min(PlaceLimit::percent(site.max_exchanges, 75).share);
         let has_scopes = self.scopes.are_set(settings.catalog.as_ref());
         site.checks_operations = site.authorizes && has_scopes;
         site
@@ -267,11 +314,19 @@ impl HttpOptions {
 
     /// Begins the check of a request.
     pub(super) fn check(&self, credentials: Credentials) -> Option<Check> {
-        Some(Check::new(self.authorizer.as_ref()?.begin(credentials)))
+        let authorizer = self.authorizer.as_ref()?;
+        let holder = credentials.holder();
+        let limit = self.site.limit(self.max_waiting_checks, holder.as_ref());
+        Some(Check::new(authorizer.begin(credentials), holder, limit))
     }
 
-    pub(super) const fn limits(&self) -> Limits {
-        self.limits
+    pub(super) const fn check_timeout(&self) -> Duration {
+        self.check_timeout
+    }
+
+    /// Returns the limit of requests with handlers, with the share of a client.
+    pub(super) const fn handlers(&self, holder: Option<&Holder>) -> PlaceLimit {
+        self.site.limit(self.max_handlers, holder)
     }
 
     /// Returns the result of a check, with the response to a request that is denied.

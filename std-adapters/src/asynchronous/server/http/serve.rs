@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::super::app::App;
 use super::super::context::Context;
-use super::super::listener::{Listener, accept_stream};
+use super::super::listener::{Accepted, Listener, accept_stream};
 use super::super::reply::IntoReply;
 use super::super::tasks::Tasks;
 use super::connection;
@@ -33,10 +33,13 @@ where
     L: Listener,
     F: Future<Output: IntoReply>,
 {
+    let settings = &app.settings;
+    let options = options.with_connections(settings.max_connections);
     // Connections measure themselves what their clients read.
     let server = HttpServer::with_write_timeout(&app, options, Duration::MAX)?;
-    let settings = &app.settings;
     let mut connections = Tasks::new();
+    // Connections without a place, which are told so.
+    let mut refused = Tasks::new();
     // Tasks as well, so that they are only polled when they were woken.
     let mut acceptor = Tasks::new();
     acceptor.insert((), accept_stream(&app, &listener));
@@ -52,8 +55,16 @@ where
                 Poll::Ready(Some(((), Err(panic)))) => {
                     return Poll::Ready(Err(io::Error::other(panic.0)));
                 }
-                Poll::Ready(Some(((), Ok(Ok(Some(stream)))))) => {
-                    connections.insert((), connection::serve(&server, stream));
+                Poll::Ready(Some(((), Ok(Ok(Some(accepted)))))) => {
+                    match accepted {
+                        Accepted::Served(stream, peer) => {
+                            connections.insert((), connection::serve(&server, stream, peer));
+                        }
+                        Accepted::Refused(stream) if refused.len() < MAX_REFUSED => {
+                            refused.insert((), connection::refuse_connection(&server, stream));
+                        }
+                        Accepted::Refused(_) => {}
+                    }
                     acceptor.insert((), accept_stream(&app, &listener));
                 }
                 _ => {}
@@ -64,6 +75,7 @@ where
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
                 settings.panicked(panic);
             }
+            is_still &= refused.poll_next(cx).is_pending();
             is_still &= handlers.poll_next(cx).is_pending();
             if acceptor.is_empty() && connections.is_empty() && handlers.is_empty() {
                 return Poll::Ready(Ok(()));
@@ -80,3 +92,5 @@ where
 
 /// Number of polls in a row before other tasks of the thread run.
 const POLLS: usize = 64;
+/// Number of connections beyond the limit that get a response at a time. Others are closed.
+const MAX_REFUSED: usize = 64;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{self, Poll};
 use std::time;
@@ -85,6 +84,7 @@ impl HttpServer {
     ) -> io::Result<Self> {
         getrandom::fill(&mut [0; 16]).map_err(no_random_numbers)?;
         let settings = Arc::clone(&app.settings);
+        let options = options.with_limits_of(&settings);
         let random = || {
             let mut bytes = [0; 16];
             // The generator of an operating system does not fail after the first time. If it does,
@@ -118,6 +118,7 @@ impl HttpServer {
             options,
             begun: beginning(),
             waiting_checks: Arc::default(),
+            handlers: Arc::default(),
             driver: Arc::default(),
             released: Arc::default(),
             registration: OnceLock::new(),
@@ -139,7 +140,14 @@ impl HttpServer {
         target: &str,
         fields: impl Fields + Send + 'static,
     ) -> HttpExchange {
-        self.open(OwnedHead::new(method, target, fields)).0
+        self.exchange_of(OwnedHead::new(method, target, fields))
+    }
+
+    /// As [`exchange`](Self::exchange), for a head that has the [address](OwnedHead::peer) from
+    /// which its request comes: then the requests of one address have a
+    /// [share](super::super::App::address_share).
+    pub fn exchange_of(&self, head: OwnedHead) -> HttpExchange {
+        self.open(head).0
     }
 
     /// Begins an exchange. Returns whether its body is wanted already.
@@ -173,7 +181,7 @@ impl HttpServer {
         cx: &mut task::Context<'_>,
     ) -> Poll<bool> {
         let Shared { options, waiting_checks, .. } = &*self.0;
-        check.poll(cx, options.limits(), waiting_checks).map(|result| {
+        check.poll(cx, options.check_timeout(), waiting_checks).map(|result| {
             self.0.with(|State { site, work, observed, .. }, now| {
                 if let Some(observed) = observed {
                     work.extend(observed.authorized(&result).map(Work::Tell));
@@ -288,7 +296,7 @@ impl HttpServer {
             self.with(|_, _| ());
             moved = true;
         }
-        if has_steps || self.0.released.load(Ordering::Relaxed) > 0 {
+        if has_steps || self.0.released.has_any() {
             self.with(|_, _| ());
             moved = true;
         }

@@ -7,7 +7,7 @@ use std::task::{self, Poll, Waker};
 use std::time;
 
 use mcp_sansio::http::site::{
-    ExchangeKey, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
+    ExchangeKey, Holder, ServerKey, Site, SiteRequest, SiteStep, SiteTurn, Unpermitted,
 };
 use mcp_sansio::{
     Instant, OwnedJson, Request, RpcError, SendError, ServerEvent, ToolError, TxBuffer,
@@ -24,6 +24,7 @@ use super::super::reservation::ParamsReservation;
 use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
+use super::places::{Held, Released, SharedPlaces};
 use crate::asynchronous::clock;
 use crate::asynchronous::panics::caught;
 use crate::asynchronous::timer::later;
@@ -36,11 +37,13 @@ pub(super) struct Shared {
     pub(super) options: HttpOptions,
     pub(super) begun: time::Instant,
     /// Number of checks of credentials that wait.
-    pub(super) waiting_checks: Arc<AtomicUsize>,
+    pub(super) waiting_checks: Arc<SharedPlaces>,
+    /// Requests with handlers.
+    pub(super) handlers: Arc<SharedPlaces>,
     /// Wakes [`HttpServer::run`].
     pub(super) driver: Arc<DriverWaker>,
     /// Bytes of bodies that handlers no longer keep.
-    pub(super) released: Arc<AtomicUsize>,
+    pub(super) released: Arc<Released>,
     pub(super) registration: OnceLock<Registration>,
 }
 
@@ -121,9 +124,8 @@ impl Shared {
     /// is not locked, one request after the other: code of the application may use the server.
     pub(super) fn leave<'s>(&'s self, mut state: MutexGuard<'s, State>, mut now: Instant) {
         for left in (0..CHECKS).rev() {
-            let released = self.released.swap(0, Ordering::Relaxed);
-            if released > 0 {
-                state.site.release_bytes(released);
+            for (bytes, holder) in self.released.take() {
+                state.site.release_bytes(bytes, holder.as_ref());
             }
             let mut wakers = Wakers::default();
             self.take_steps(&mut state, now, &mut wakers);
@@ -162,7 +164,9 @@ impl Shared {
             match site.next(now) {
                 SiteStep::Event(event, turn) => {
                     let kept = self.event(&event, turn, servers, work, observed.as_mut());
-                    site.keep_bytes(kept);
+                    if let Some((bytes, holder)) = kept {
+                        site.keep_bytes(bytes, holder.as_ref());
+                    }
                 }
                 SiteStep::Permit(request) => unpermitted.push_back(request),
                 SiteStep::Ready(exchange) => wakers.extend(exchanges.remove(&exchange)),
@@ -196,7 +200,8 @@ impl Shared {
         self.driver.notify();
     }
 
-    /// Handles an event. Returns the number of bytes of the body that are kept for its handler.
+    /// Handles an event. Returns the number of bytes of the body that are kept for its handler, and
+    /// whose they are.
     fn event(
         &self,
         event: &ServerEvent<'_>,
@@ -204,7 +209,7 @@ impl Shared {
         servers: &mut BTreeMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
         observed: Option<&mut ObservedSessions>,
-    ) -> usize {
+    ) -> Option<(usize, Option<Holder>)> {
         let connection = observed.map(|observed| {
             let (connection, connected) = observed.connection(&turn);
             work.extend(connected.map(Work::Tell));
@@ -233,7 +238,7 @@ impl Shared {
             // The core has responded to the rest.
             _ => {}
         }
-        0
+        None
     }
 
     fn begin(
@@ -243,8 +248,10 @@ impl Shared {
         servers: &mut BTreeMap<ServerKey, ServerState>,
         work: &mut VecDeque<Work>,
         connection: Option<&ObservedConnection<'static>>,
-    ) -> usize {
+    ) -> Option<(usize, Option<Holder>)> {
         let server = turn.server_key();
+        let holder = turn.holder();
+        let place = self.handlers.take(holder.clone(), self.options.handlers(holder.as_ref()));
         let limit = self.settings.max_params;
         let params = turn.is_session().then(|| &servers.entry(server).or_default().params);
         let bytes = request.params.raw().as_str().len();
@@ -253,19 +260,22 @@ impl Shared {
         let (mut machine, tx) = turn.parts(request.handle);
         let observed =
             connection.map(|to| Box::new(to.request(machine.request_id(request.handle), request)));
-        if params.is_some_and(|params| params.load(Ordering::Acquire) >= limit)
-            && machine.open_requests() > 1
-        {
+        let is_full = params.is_some_and(|params| params.load(Ordering::Acquire) >= limit)
+            && machine.open_requests() > 1;
+        let Some(place) = place.filter(|_| !is_full) else {
             let error = RpcError::internal("Too many requests in flight");
             let response = PendingResponse::Refused(error);
             let kind = response.kind(request.revision);
             work.extend(observed.map(|to| Work::Tell(to.without_handler(Refusal::Limit, kind))));
             turn.answer(request.handle, response);
-            return 0;
-        }
+            return None;
+        };
         let kept = if bytes > UNCOUNTED { bytes } else { 0 };
-        let params = ParamsReservation::new(bytes, params, limit, &self.driver)
-            .with_body(kept, &self.released);
+        let params = ParamsReservation::new(bytes, params, limit, &self.driver).with(Held::new(
+            place,
+            kept,
+            &self.released,
+        ));
         match self.settings.admit(request, Some(origin), &mut machine, tx, params, observed) {
             Admission::Responded(telling) => work.extend(telling.map(Work::Tell)),
             Admission::Response(response, telling) => {
@@ -274,7 +284,7 @@ impl Shared {
             }
             Admission::Handler(request) => work.push_back(Work::Begin(server, request)),
         }
-        kept
+        (kept > 0).then_some((kept, holder))
     }
 
     /// Makes a call with the server of a request. Nothing happens after it has ended.

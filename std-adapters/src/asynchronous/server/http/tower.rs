@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Version, header};
 use bytes::{Buf as _, Bytes};
 use http_body::{Body, Frame, SizeHint};
+use mcp_sansio::PeerAddress;
 use mcp_sansio::http::Fields;
+use mcp_sansio::http::site::OwnedHead;
 use tower_service::Service;
 
 use super::exchange::{HttpExchange, HttpResponse, Interrupted};
@@ -24,6 +26,9 @@ type ResponseFuture =
 /// heads and of idle connections, and what it keeps of output that a client does not read. A
 /// response of which it takes neither 4 KiB nor all within
 /// [`read_timeout`](super::HttpOptions::read_timeout) is cut off, and its memory here is freed.
+///
+/// A [`PeerAddress`] among the extensions of a request is where it comes from: with it, the
+/// requests of one address have a [share](super::super::App::address_share).
 impl<B> Service<Request<B>> for HttpServer
 where
     B: Body<Data: Send> + Send + 'static,
@@ -50,7 +55,12 @@ where
             }
             target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
         }
-        let exchange = self.exchange(head.method.as_str(), &target, Headers(head.headers));
+        let peer = head.extensions.get::<PeerAddress>().copied();
+        let mut head_of = OwnedHead::new(head.method.as_str(), &target, Headers(head.headers));
+        if let Some(peer) = peer {
+            head_of = head_of.peer(peer);
+        }
+        let exchange = self.exchange_of(head_of);
         Box::pin(async move { Ok(respond(exchange, body, head.version).await) })
     }
 }

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::PeerAddress;
 use mcp_sansio::http::codec::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 use mcp_sansio::http::site::OwnedHead;
 
@@ -18,6 +19,8 @@ use crate::asynchronous::timer::{LazyTimer, NEVER, later};
 /// A connection's byte stream, with its buffers and limits.
 pub(super) struct Wire<T> {
     stream: T,
+    /// The address of the client.
+    peer: Option<PeerAddress>,
     pub(super) reader: RequestReader<Vec<u8>>,
     /// Whether the current request has been read completely.
     is_read: bool,
@@ -75,11 +78,15 @@ pub(super) struct Head {
 }
 
 impl Head {
-    fn of(request: &IncomingRequest<'_>) -> Self {
+    fn of(request: &IncomingRequest<'_>, peer: Option<PeerAddress>) -> Self {
         let fields = OwnedFields::from(request.fields);
         let length = |length| usize::try_from(length).unwrap_or(usize::MAX);
+        let head = OwnedHead::new(request.method, request.target, fields);
         Self {
-            head: OwnedHead::new(request.method, request.target, fields),
+            head: match peer {
+                Some(peer) => head.peer(peer),
+                None => head,
+            },
             is_http_1_0: request.is_http_1_0,
             expects_continue: request.expects_continue,
             content_length: request.content_length.map(length),
@@ -96,9 +103,15 @@ pub(super) enum Next<R> {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
-    pub(super) fn new(stream: T, max_body: usize, read_timeout: Duration) -> Self {
+    pub(super) fn new(
+        stream: T,
+        peer: Option<PeerAddress>,
+        max_body: usize,
+        read_timeout: Duration,
+    ) -> Self {
         Self {
             stream,
+            peer,
             reader: RequestReader::with_limit(Vec::new(), MAX_HEAD).max_body(max_body as u64),
             is_read: false,
             out: Vec::new(),
@@ -119,7 +132,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
                     self.is_read = false;
-                    return Ok(Next::Got(Head::of(&head)));
+                    return Ok(Next::Got(Head::of(&head, self.peer)));
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}

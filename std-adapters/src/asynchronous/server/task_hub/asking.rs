@@ -1,11 +1,17 @@
 //! Requests of tasks to clients of 2025-11-25: each is part of a `tasks/result` that waits.
 
+#[cfg(feature = "http")]
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
+#[cfg(feature = "http")]
+use mcp_sansio::http::site::OwnedHead;
 use mcp_sansio::tasks::TaskKey;
-use mcp_sansio::{OwnedJson, RpcError, ToolError};
+use mcp_sansio::{OwnedJson, PlaceLimit, RpcError, ToolError};
 
+#[cfg(feature = "http")]
+use super::super::app::ADDRESS_SHARE;
 use super::super::context::ActiveRequest;
 use super::super::pending_responses::PendingResponse;
 use super::super::source::RequestSource;
@@ -44,20 +50,22 @@ impl TaskHub {
             drop(state);
             return Err(self.result(task));
         }
-        if state.waiting >= self.options.max_waiting {
+        let (client, share) = self.waiter(&request, runner);
+        let limit = PlaceLimit::percent(self.options.max_waiting, share);
+        if state.waiting.take(1, client.as_ref(), limit).is_err() {
             let error = RpcError::internal("Too many requests wait for tasks: poll with tasks/get");
             return Err(PendingResponse::Refused(error));
         }
         state.last_waiting += 1;
         let number = state.last_waiting;
         let Some(kept) = state.kept(task) else {
+            state.waiting.give_back(1, client.as_ref());
             return Err(PendingResponse::Refused(super::INTERNAL));
         };
         let runner = Arc::clone(runner);
-        kept.waiting.push(Waiting { number, runner, request, source, is_open: true });
+        kept.waiting.push(Waiting { number, client, runner, request, source, is_open: true });
         let wakers: Vec<Waker> =
             kept.inputs.iter_mut().filter_map(|input| input.waker.take()).collect();
-        state.waiting += 1;
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
         Ok(number)
@@ -67,10 +75,26 @@ impl TaskHub {
     pub(in super::super) fn stop_waiting(&self, task: TaskKey, number: u64) {
         let mut state = self.lock();
         let Some(kept) = state.kept(task) else { return };
-        let before = kept.waiting.len();
-        kept.waiting.retain(|waiting| waiting.number != number);
-        let removed = before - kept.waiting.len();
-        state.waiting -= removed;
+        let Some(at) = kept.waiting.iter().position(|waiting| waiting.number == number) else {
+            return;
+        };
+        let removed = kept.waiting.remove(at);
+        state.waiting.give_back(1, removed.client.as_ref());
+    }
+
+    /// Returns in whose share a `tasks/result` waits, and the share in percent: that of a principal
+    /// or a connection, or of all without a principal from an address.
+    fn waiter(&self, request: &ActiveRequest, runner: &Mailbox) -> (Option<u64>, u8) {
+        #[cfg(feature = "http")]
+        if let Some(origin) = &request.origin {
+            let peer = origin.head.as_ref().and_then(OwnedHead::peer_address);
+            return match &origin.principal {
+                Some(of) => (Some(self.owner_of(&of.issuer, &of.subject).0), CLIENT_SHARE),
+                None => (peer.map(|peer| self.owners.hash_one(peer)), ADDRESS_SHARE),
+            };
+        }
+        let _ = request;
+        (Some(runner.connection()), CLIENT_SHARE)
     }
 
     /// Sends an input request of a task that has been begun, as soon as there is a `tasks/result`,
@@ -165,3 +189,6 @@ impl Sent {
         self.waiting.source.leave_input(&self.waiting.request, self.place);
     }
 }
+
+/// The share of a principal, or of a connection, in percent: as many as it may have tasks.
+const CLIENT_SHARE: u8 = 25;

@@ -28,6 +28,11 @@ impl Mailbox {
         Self { driver, messages: Mutex::default() }
     }
 
+    /// Returns the number of the connection, or of the HTTP server.
+    pub(super) fn connection(&self) -> u64 {
+        self.driver.number
+    }
+
     pub(super) fn post(&self, message: Message) {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner).push(message);
         self.driver.notify();

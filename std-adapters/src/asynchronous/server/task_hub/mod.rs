@@ -21,8 +21,8 @@ use mcp_sansio::tasks::{
     TaskStep, TaskTime,
 };
 use mcp_sansio::{
-    Change, ClientFeatures, Instant, Method, OwnedJson, RawJson, Request, Revision, RpcError,
-    ToolError,
+    Change, ClientFeatures, Instant, Method, OwnedJson, Places, RawJson, Request, Revision,
+    RpcError, ToolError,
 };
 
 use super::broadcast::{Broadcaster, OwnedChange};
@@ -69,7 +69,13 @@ pub(super) enum TaskAnswer {
 impl TaskHub {
     pub(super) fn new(options: TaskOptions) -> Self {
         let tasks = GrowingTasksState::new(options.max_tasks);
-        let state = State { tasks, kept: Vec::new(), result_bytes: 0, waiting: 0, last_waiting: 0 };
+        let state = State {
+            tasks,
+            kept: Vec::new(),
+            result_bytes: 0,
+            waiting: Places::new(),
+            last_waiting: 0,
+        };
         Self {
             options,
             begun: clock::now(),

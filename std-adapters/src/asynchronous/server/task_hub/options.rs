@@ -90,7 +90,9 @@ impl TaskOptions {
     }
 
     /// Limits the `tasks/result` that wait for the end of their tasks (2025-11-25). More are
-    /// refused (-32603). Default: [`MAX_WAITING`].
+    /// refused (-32603), and so are those of one principal or connection beyond a quarter of them,
+    /// or over HTTP of one address without principals beyond three quarters. Default:
+    /// [`MAX_WAITING`].
     #[must_use]
     pub fn max_waiting(self, max_waiting: usize) -> Self {
         Self { max_waiting, ..self }

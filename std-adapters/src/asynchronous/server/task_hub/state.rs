@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskReply, TaskTime, TaskTimeout};
-use mcp_sansio::{ClientFeatures, OwnedJson};
+use mcp_sansio::{ClientFeatures, OwnedJson, Places};
 
 use super::super::context::ActiveRequest;
 use super::super::pending_responses::PendingResponse;
@@ -21,8 +21,8 @@ pub(super) struct State {
     pub(super) kept: Vec<Option<Kept>>,
     /// Bytes of all results.
     pub(super) result_bytes: usize,
-    /// Number of `tasks/result` that wait, and the number of the last one.
-    pub(super) waiting: usize,
+    /// The `tasks/result` that wait, by client, and the number of the last one.
+    pub(super) waiting: Places<u64>,
     pub(super) last_waiting: u64,
 }
 
@@ -59,6 +59,8 @@ pub(super) struct Input {
 #[derive(Clone)]
 pub(super) struct Waiting {
     pub(super) number: u64,
+    /// Its place in [`State::waiting`].
+    pub(super) client: Option<u64>,
     pub(super) runner: Arc<Mailbox>,
     pub(super) request: Arc<ActiveRequest>,
     pub(super) source: Arc<dyn RequestSource>,
@@ -119,7 +121,9 @@ impl State {
         let waiting = take(&mut kept.waiting);
         let wakers = take(&mut kept.inputs).into_iter().filter_map(|input| input.waker).collect();
         waiting.iter().for_each(|waiting| waiting.runner.post(Message::Respond(waiting.number)));
-        self.waiting -= waiting.len();
+        for waiting in &waiting {
+            self.waiting.give_back(1, waiting.client.as_ref());
+        }
         Woken(wakers)
     }
 

@@ -35,7 +35,7 @@ async fn echo(ctx: Context) -> HandlerResult {
 }
 
 fn main() -> io::Result<()> {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000).address_share(100);
     let address = ([127, 0, 0, 1], 0);
     if std::env::args().nth(1).as_deref() == Some("tokio") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -31,7 +31,7 @@ async fn echo(ctx: Context) -> HandlerResult {
 }
 
 fn main() -> io::Result<()> {
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000);
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000).address_share(100);
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
     println!("{}", listener.get_ref().local_addr()?.port());
     async_io::block_on(asynchronous::serve(&app, &listener))

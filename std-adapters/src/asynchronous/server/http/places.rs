@@ -1,0 +1,90 @@
+//! What requests of one client hold of a server, beside what its site counts.
+
+use std::mem::take;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::http::site::Holder;
+use mcp_sansio::{PlaceLimit, Places};
+
+/// Places that are given back without the lock of the site.
+#[derive(Default)]
+pub(super) struct SharedPlaces(Mutex<Places<Holder>>);
+
+/// A place, until it is dropped.
+pub(super) struct Place {
+    places: Arc<SharedPlaces>,
+    holder: Option<Holder>,
+}
+
+impl SharedPlaces {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        holder: Option<Holder>,
+        limit: PlaceLimit,
+    ) -> Option<Place> {
+        self.lock().take(1, holder.as_ref(), limit).ok()?;
+        Some(Place { places: Arc::clone(self), holder })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Places<Holder>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().give_back(1, self.holder.as_ref());
+    }
+}
+
+/// Bytes of bodies that handlers no longer keep, by client.
+#[derive(Default)]
+pub(super) struct Released {
+    has_any: AtomicBool,
+    bytes: Mutex<Vec<(usize, Option<Holder>)>>,
+}
+
+impl Released {
+    pub(super) fn has_any(&self) -> bool {
+        self.has_any.load(Ordering::Acquire)
+    }
+
+    pub(super) fn take(&self) -> Vec<(usize, Option<Holder>)> {
+        if !self.has_any() {
+            return Vec::new();
+        }
+        let mut bytes = self.lock();
+        self.has_any.store(false, Ordering::Release);
+        take(&mut *bytes)
+    }
+
+    fn add(&self, bytes: usize, holder: Option<Holder>) {
+        let mut all = self.lock();
+        all.push((bytes, holder));
+        self.has_any.store(true, Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Option<Holder>)>> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a request with a handler holds: its place, and bytes of the budget of bodies.
+pub(in super::super) struct Held {
+    place: Place,
+    bytes: Option<(usize, Arc<Released>)>,
+}
+
+impl Held {
+    pub(super) fn new(place: Place, bytes: usize, released: &Arc<Released>) -> Self {
+        Self { place, bytes: (bytes > 0).then(|| (bytes, Arc::clone(released))) }
+    }
+
+    /// Gives all of it back. Returns whether the site has bytes to take back.
+    pub(in super::super) fn give_back(self) -> bool {
+        let Some((bytes, released)) = self.bytes else { return false };
+        released.add(bytes, self.place.holder.clone());
+        true
+    }
+}

@@ -1,0 +1,191 @@
+//! What one client keeps open, and what others get meanwhile.
+
+use std::future::{Future, pending, poll_fn, ready};
+use std::net::IpAddr;
+use std::pin::pin;
+use std::task::Poll;
+
+use futures_lite::future;
+use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
+use mcp_sansio_adapters::asynchronous::{App, Context};
+
+use crate::scripted::{Takes, World};
+use crate::site::{modern, principal};
+use crate::virtual_time;
+
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+
+const MALLORY: [u8; 4] = [192, 0, 2, 1];
+const ADA: [u8; 4] = [192, 0, 2, 2];
+const BOB: [u8; 4] = [192, 0, 2, 3];
+
+#[test]
+fn r3_h1_connections_beyond_a_share_get_503_and_those_of_others_are_served() {
+    let mut world = World::with_limits(HttpOptions::new(), 4096, 8);
+    let held: Vec<_> = (0..6).map(|_| world.connect_from(Some(MALLORY), "POST /")).collect();
+    world.until("the connections are open", || held.iter().all(|peer| peer.get().is_silent()));
+    let refused = world.connect_from(Some(MALLORY), &modern("echo"));
+    world.until("an answer", || refused.answers("503") == 1 && refused.get().is_closed);
+    assert!(refused.text().contains("retry-after: 5\r\n"), "{}", refused.text());
+    assert!(refused.text().contains("\"code\":-32603"), "{}", refused.text());
+    let ordinary = world.connect_from(Some(ADA), "");
+    world.ask(&ordinary, &modern("echo"), 3, &[]);
+    // All are taken: there is an answer, as soon as one is free there is a place.
+    let last = world.connect_from(Some(ADA), "");
+    world.ask(&last, &modern("echo"), 1, &[]);
+    let refused = world.connect_from(Some(BOB), &modern("echo"));
+    world.until("an answer", || refused.answers("503") == 1);
+    // Those that do not read it are not kept without a limit.
+    let deaf: Vec<_> =
+        (0..100).map(|_| world.connect_from(Some(BOB), "").takes(Takes::Nothing)).collect();
+    world.until("most are dropped", || deaf.iter().filter(|peer| peer.is_gone()).count() >= 36);
+    world.ask(&ordinary, &modern("echo"), 3, &[]);
+    held[0].send("nonsense\r\n\r\n");
+    world.until("a connection ends", || held[0].is_gone());
+    let next = world.connect_from(Some(BOB), "");
+    world.ask(&next, &modern("echo"), 1, &[]);
+}
+
+/// A POST without a session.
+fn send(
+    server: &HttpServer,
+    from: [u8; 4],
+    token: &str,
+    fields: &[(&str, &str)],
+    body: &str,
+) -> HttpExchange {
+    let authorization = format!("Bearer {token}");
+    let common = [
+        ("Host", "localhost"),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Authorization", &authorization),
+    ];
+    let mut exchange = open(server, from, "POST", common.iter().chain(fields));
+    future::block_on(exchange.feed(body.as_bytes()));
+    exchange.end_body();
+    exchange
+}
+
+async fn rest(exchange: &mut HttpExchange) -> (u16, String) {
+    let status = exchange.response().await.status;
+    let mut text = Vec::new();
+    while let Some(Ok(piece)) = exchange.next_piece().await {
+        text.extend_from_slice(&piece);
+    }
+    (status, String::from_utf8(text).unwrap())
+}
+
+/// Serves until `test` has ended.
+fn run<T>(served: impl Future<Output = ()>, test: impl Future<Output = T>) -> T {
+    let served = async {
+        served.await;
+        pending().await
+    };
+    virtual_time::block_on(future::or(served, test))
+}
+
+#[test]
+fn r3_h1_handlers_of_one_principal_leave_places_to_others() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        if ctx.name() == "wait" {
+            pending::<()>().await;
+        }
+        ctx.text("done")
+    });
+    let options = HttpOptions::new().max_handlers(12).authorize(|credentials: Credentials| {
+        ready(Ok(principal(credentials.token().unwrap_or_default())))
+    });
+    let server = HttpServer::new(&app, options).unwrap();
+    run(server.run(&app), async {
+        // Calls of sessions go on without their connections.
+        let mut ended = Vec::new();
+        for _ in 0..4 {
+            let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+            let mut opened = send(&server, MALLORY, "mallory", &[], body);
+            let fields = opened.response().await.fields;
+            let id = fields.into_iter().find(|(name, _)| *name == "mcp-session-id").unwrap().1;
+            rest(&mut opened).await;
+            let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
+            let mut called = send(&server, MALLORY, "mallory", &[("Mcp-Session-Id", &id)], body);
+            let answer = future::poll_once(rest(&mut called)).await;
+            ended.push(answer.map(|(_, text)| text.contains("-32603")));
+        }
+        assert_eq!(ended, [None, None, None, Some(true)]);
+        let request = modern("echo");
+        let (_, body) = request.split_once("\r\n\r\n").unwrap();
+        let fields = [
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "echo"),
+        ];
+        // From the same address.
+        let mut called = send(&server, MALLORY, "ada", &fields, body);
+        let (status, text) = rest(&mut called).await;
+        assert!(status == 200 && text.contains("done"), "{status} {text}");
+    });
+}
+
+#[test]
+fn r3_h1_checks_of_tokens_from_one_address_leave_places_to_others() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("done") });
+    let options =
+        HttpOptions::new().max_waiting_checks(4).authorize(|credentials: Credentials| async move {
+            if credentials.token() == Some("junk") {
+                pending::<()>().await;
+            }
+            future::yield_now().await;
+            Ok(principal("ada"))
+        });
+    let server = HttpServer::new(&app, options).unwrap();
+    run(server.run(&app), async {
+        let mut junk: Vec<_> = (0..4).map(|_| put(&server, MALLORY, "Bearer junk")).collect();
+        let mut statuses = Vec::new();
+        for exchange in &mut junk {
+            statuses.push(polled(exchange).await);
+        }
+        assert_eq!(statuses, [None, None, None, Some(503)]);
+        assert_eq!(put(&server, ADA, "Bearer good").response().await.status, 405);
+    });
+}
+
+struct Owned(Vec<(String, String)>);
+
+impl mcp_sansio::http::Fields for Owned {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let same = self.0.iter().filter(|field| field.0.eq_ignore_ascii_case(name));
+        same.map(|field| field.1.as_bytes()).nth(n)
+    }
+}
+
+fn open<'f>(
+    server: &HttpServer,
+    from: [u8; 4],
+    method: &str,
+    fields: impl Iterator<Item = &'f (&'f str, &'f str)>,
+) -> HttpExchange {
+    let fields = Owned(fields.map(|(name, value)| (name.to_string(), value.to_string())).collect());
+    server.exchange_of(OwnedHead::new(method, "/mcp", fields).peer(IpAddr::from(from)))
+}
+
+/// A request that is refused once it is authorized.
+fn put(server: &HttpServer, from: [u8; 4], authorization: &str) -> HttpExchange {
+    let fields = [("Host", "localhost"), ("Authorization", authorization)];
+    open(server, from, "PUT", fields.iter())
+}
+
+/// Returns the status if there is a response now.
+async fn polled(exchange: &mut HttpExchange) -> Option<u16> {
+    let mut response = pin!(exchange.response());
+    poll_fn(|cx| {
+        Poll::Ready(match response.as_mut().poll(cx) {
+            Poll::Ready(response) => Some(response.status),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
