@@ -9,7 +9,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
-use mcp_sansio::http::site::Principal;
+use mcp_sansio::http::site::{Holder, Principal};
 use mcp_sansio::oauth::{Form, Writer};
 
 use super::cache::TokenCache;
@@ -38,9 +38,10 @@ use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
 /// about 150 bytes each.
 ///
 /// A token is asked about once, however many requests come with it meanwhile, and at most 64 tokens
-/// at a time: others wait in order of arrival, as long as
-/// [`HttpOptions`](super::super::HttpOptions) lets a check wait. An answer that takes more than 5 s
-/// or 64 KiB, and every failure of the server, is 503 for the client, which keeps its token.
+/// at a time: others wait, as long as [`HttpOptions`](super::super::HttpOptions) lets a check wait.
+/// Next is the address about whose tokens the fewest questions are open, in order of arrival. An
+/// answer that takes more than 5 s or 64 KiB, and every failure of the server, is 503 for the
+/// client, which keeps its token.
 ///
 /// Anybody can send tokens that are none, and each leads to a question. A proxy in front should
 /// limit the requests of an address.
@@ -55,7 +56,8 @@ pub struct Introspection {
     cache: TokenCache,
     /// By the SHA-256 of their tokens.
     flights: Flights<[u8; 32], Result<Arc<Verified>, Refusal>>,
-    turns: Turns<()>,
+    /// By address.
+    turns: Turns<Option<Holder>>,
     refused: Mutex<Refused>,
     gate: Gate,
 }
@@ -161,7 +163,7 @@ impl Introspection {
             return Err(refusal);
         }
         let asking = async {
-            let _turn = self.turns.take(()).await;
+            let _turn = self.turns.take(credentials.holder()).await;
             let answer = self.source.in_time(self.ask(token)).await;
             let answer = answer.map_err(|_| Refusal::Unavailable)?;
             let read = self.read(&answer, credentials, now.unix);

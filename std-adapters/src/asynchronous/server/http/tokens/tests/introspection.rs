@@ -1,5 +1,6 @@
 //! Tokens that the authorization server is asked about.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use futures_lite::future::{block_on, poll_once};
@@ -177,6 +178,30 @@ fn r3_a1_a_token_beyond_the_limit_is_asked_about_in_its_turn() {
         assert_eq!(first.await.unwrap().principal.subject, "ada");
         assert_eq!(second.await.unwrap().principal.subject, "ada");
         assert_eq!(server.asked().len(), 2);
+    });
+}
+
+#[test]
+fn r3_a1_junk_of_one_address_keeps_no_token_of_another_from_its_turn() {
+    let now = Moment::now();
+    let server = Server::default().at(INTROSPECT, Answer::Silence);
+    let asking = asking(&server);
+    let tokens: Vec<String> = (0..200).map(|n| format!("junk-{n}")).collect();
+    let [mallory, ada] = [1, 2].map(|n| {
+        let head = OwnedHead::new("POST", "/mcp", Headers(Vec::new()));
+        Credentials::new(head.peer(IpAddr::from([192, 0, 2, n])), None)
+    });
+    block_on(async {
+        let mut junk: Vec<_> =
+            tokens.iter().map(|token| Box::pin(asking.verify(token, &mallory, now))).collect();
+        for junk in &mut junk {
+            assert!(poll_once(junk).await.is_none());
+        }
+        server.set(INTROSPECT, active(""));
+        let mut token = Box::pin(asking.verify("token", &ada, now));
+        assert!(poll_once(&mut token).await.is_none());
+        drop(junk.remove(0));
+        assert_eq!(token.await.unwrap().principal.subject, "ada");
     });
 }
 
