@@ -107,5 +107,5 @@ pub use tool_input::OwnedInputResponse;
 #[cfg(feature = "alloc")]
 pub use tool_result::BoxedContent;
 pub use tool_result::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
-pub use tx::{Tx, TxBuffer};
+pub use tx::{STEP_OUTPUT, Tx, TxBuffer};
 pub use violation::Violation;

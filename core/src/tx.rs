@@ -25,9 +25,17 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     /// Where the next part of the open frame begins.
     tracker: Tracker,
     framing: Framing,
+    /// `None` if calls go through all of a long frame; otherwise whether one has stopped.
+    #[cfg(not(small))]
+    stopped: Option<bool>,
     limit: usize,
     storage: S,
 }
+
+/// Maximum number of bytes of an outcome that one step of a [`Connection`](crate::Connection), or of
+/// a site over HTTP, goes through. One that is longer takes several steps, before its first byte
+/// leaves as well as after. On bare metal it is checked in one step, to save flash.
+pub const STEP_OUTPUT: usize = 64 << 10;
 
 /// The buffer that session methods take: `&mut TxBuffer<[u8; 512]>` coerces to `&mut Tx`.
 pub type Tx<'s> = TxBuffer<dyn Storage + 's>;
@@ -49,6 +57,8 @@ impl<S: Storage> TxBuffer<S> {
             open: None,
             tracker: Tracker::START,
             framing: Framing::Lines,
+            #[cfg(not(small))]
+            stopped: None,
             limit,
             storage,
         }
@@ -154,8 +164,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         self.head == self.tail && self.open.is_none()
     }
 
-    /// Returns whether a frame is open, that is partly written. Only the call that began it can
-    /// continue; all others return [`SendError::Full`].
+    /// Returns whether a frame is open, that is partly written or checked. Only the call that began
+    /// it can continue; all others return [`SendError::Full`].
     #[must_use]
     pub fn is_mid_frame(&self) -> bool {
         self.open.is_some()
@@ -189,6 +199,32 @@ impl Tx<'_> {
         write: &mut impl FnMut(&mut Encoder<'_>),
     ) -> Result<(), SendError> {
         self.write(writer_id, revision, FramePart::Resumable, write)
+    }
+
+    /// Makes calls that go through at most [`STEP_OUTPUT`] bytes of a long frame, before its first
+    /// byte leaves as well as after. Returns whether one has stopped before there was a piece to
+    /// send: it is to be repeated although nothing is pending.
+    ///
+    /// Where flash is scarce, calls go through all of a frame: the code for less takes 800 bytes.
+    pub(crate) fn in_slices(&mut self, calls: impl FnOnce(&mut Self)) -> bool {
+        self.set_stopped(Some(false));
+        calls(self);
+        let has_stopped = self.stopped() == Some(true);
+        self.set_stopped(None);
+        has_stopped
+    }
+
+    fn stopped(&self) -> Option<bool> {
+        #[cfg(not(small))]
+        return self.stopped;
+        #[cfg(small)]
+        None
+    }
+
+    fn set_stopped(&mut self, stopped: Option<bool>) {
+        #[cfg(not(small))]
+        (self.stopped = stopped);
+        let _ = stopped;
     }
 
     /// Writes the beginning of a streamed frame, which stays open until [`finish`](Self::finish).
@@ -283,6 +319,11 @@ impl Tx<'_> {
         is_free
     }
 
+    /// Returns whether a frame is open of which nothing has been written.
+    pub(crate) fn is_checking(&self) -> bool {
+        self.open.is_some_and(|open| open.is_checked())
+    }
+
     /// Ends [`hold`](Self::hold).
     pub(crate) fn release(&mut self) {
         self.open = None;
@@ -314,12 +355,15 @@ impl Tx<'_> {
     /// whether there was one. A streamed frame awaits the data of its source.
     pub(crate) fn abandon_orphan(&mut self) -> bool {
         self.head == self.tail
-            && self.open.is_some_and(|open| open.mode == WriteMode::Repeated)
+            && self.open.is_some_and(|open| open.mode != WriteMode::Streamed)
             && self.abandon_open().is_ok()
     }
 
     fn abandon_open(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
+        if open.is_some_and(|open| open.is_checked()) {
+            return Ok(());
+        }
         let Some(delimiters) = self.framing.abandoned() else {
             #[cfg(feature = "http")]
             if let Framing::Post(_) = self.framing {
@@ -369,23 +413,43 @@ impl Tx<'_> {
         part: FramePart,
         body: &mut dyn Body,
     ) -> Result<(), SendError> {
-        let sent = match self.open {
+        let (mut sent, mut mode) = match self.open {
             Some(open) if open.writer_id != writer_id => return Err(SendError::Full),
-            Some(open) if open.mode == part.mode() => open.sent,
-            None if part != FramePart::End => 0,
+            Some(open) if open.mode == part.mode() => (open.sent, open.mode),
+            Some(open) if open.is_checked() && part == FramePart::Resumable => {
+                (open.sent, open.mode)
+            }
+            None if part != FramePart::End => (0, part.mode()),
             _ => return Err(SendError::NotAllowed(NotAllowed::OutOfOrder)),
         };
         if sent > 0 && self.tail > 0 {
             return Err(SendError::Full);
         }
+        let is_sliced = self.stopped().is_some() && part == FramePart::Resumable;
+        let most = if is_sliced { STEP_OUTPUT } else { usize::MAX };
+        let mut left = most;
         // A frame that fits is written without looking for places to go on from.
-        let mut is_tracked = sent > 0;
+        let mut is_tracked = sent > 0 || self.open.is_some_and(|open| open.is_checked());
         loop {
-            let (len, tail) = (self.storage.bytes().len(), self.tail);
-            let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
+            if cfg!(not(small)) && mode == WriteMode::Kept {
+                let end = sent.saturating_add(left).min(self.limit);
+                if self.storage.bytes().len() < end {
+                    storage::grow(&mut self.storage, end, self.limit);
+                }
+                if self.storage.bytes().len() <= sent {
+                    mode = WriteMode::Checked;
+                }
+            }
+            let is_kept = cfg!(not(small)) && mode == WriteMode::Kept;
+            let start = if is_kept { sent } else { self.tail };
+            let len = self.storage.bytes().len().saturating_sub(start).min(left);
+            let out = self.storage.bytes_mut().get_mut(start..).unwrap_or_default();
+            let out = out.get_mut(..len).unwrap_or_default();
             let mut writer = Encoder::new(out, sent, revision);
             if is_tracked {
                 writer.track(&mut self.tracker);
+            } else {
+                writer.stop_behind(most);
             }
             if part != FramePart::End {
                 delimiters.write_start(&mut writer);
@@ -396,6 +460,7 @@ impl Tx<'_> {
             }
             writer.end_piece();
             let (total, status) = (writer.position(), writer.status());
+            let is_end = total.saturating_sub(sent) <= len;
             match writer.is_invalid() {
                 // The written part cannot be taken back. Its line ends here; otherwise no other
                 // frame could be written.
@@ -403,8 +468,8 @@ impl Tx<'_> {
                     return self.abandon_open().and(Err(SendError::Invalid(rule)));
                 }
                 Some(rule) => return Err(SendError::Invalid(rule)),
-                None if total.saturating_sub(sent) <= len - tail => {
-                    self.tail += total.saturating_sub(sent);
+                None if is_end && (cfg!(small) || mode != WriteMode::Checked) => {
+                    self.tail = start + total.saturating_sub(sent);
                     self.open = (part == FramePart::Begin).then_some(OpenFrame {
                         writer_id,
                         sent: 0,
@@ -418,16 +483,44 @@ impl Tx<'_> {
                 // steady state.
                 None => {}
             }
-            if self.head > 0 {
+            if cfg!(not(small))
+                && let WriteMode::Kept | WriteMode::Checked = mode
+            {
+                if len == 0 {
+                    self.open = None;
+                    return Err(SendError::TooLarge);
+                }
+                (sent, left) = (sent + len, left - len);
+                if is_end {
+                    // It can be written: from its beginning.
+                    self.tracker.restart();
+                    (sent, mode) = (0, WriteMode::Repeated);
+                }
+                self.open = Some(OpenFrame { writer_id, sent, mode });
+                if left == 0 || is_end && is_sliced {
+                    self.set_stopped(Some(true));
+                    return Err(SendError::Full);
+                }
+                continue;
+            }
+            let is_long = is_sliced && !is_tracked && total > most;
+            if self.head > 0 && !is_long {
                 self.move_down();
                 continue;
             }
             if !is_tracked
-                && storage::grow(&mut self.storage, (tail + total).min(self.limit), self.limit)
+                && !is_long
+                && storage::grow(&mut self.storage, (start + total).min(self.limit), self.limit)
             {
                 continue;
             }
             if self.tail > 0 {
+                return Err(SendError::Full);
+            }
+            if is_long {
+                self.tracker.restart();
+                self.open = Some(OpenFrame { writer_id, sent: 0, mode: WriteMode::Kept });
+                self.set_stopped(Some(true));
                 return Err(SendError::Full);
             }
             if part == FramePart::Whole || len == 0 {
@@ -463,9 +556,22 @@ impl<F: FnMut(&mut Encoder<'_>)> Body for F {
 #[derive(Clone, Copy, Debug)]
 struct OpenFrame {
     writer_id: WriterId,
-    /// Number of bytes written of the frame; of a streamed frame, only those of its end.
+    /// Number of bytes written, or checked, of the frame; of a streamed frame, only those of its
+    /// end.
     sent: usize,
     mode: WriteMode,
+}
+
+impl OpenFrame {
+    /// Returns whether nothing of the frame has been written yet.
+    fn is_checked(self) -> bool {
+        match self.mode {
+            _ if cfg!(small) => false,
+            WriteMode::Kept | WriteMode::Checked => true,
+            WriteMode::Repeated => self.sent == 0,
+            WriteMode::Streamed => false,
+        }
+    }
 }
 
 /// The way in which an open frame is written.
@@ -475,6 +581,12 @@ enum WriteMode {
     // `.bss`.
     Repeated = 1,
     Streamed = 2,
+    /// Goes through the frame before its first byte leaves, since a value that cannot be written is
+    /// an error response then. The pieces stay behind the pending bytes, where they are the frame
+    /// if all of them find room.
+    Kept = 3,
+    /// The same, after one that did not: pieces are written over each other, and then again.
+    Checked = 4,
 }
 
 impl FramePart {

@@ -151,5 +151,6 @@ fn main() -> io::Result<()> {
 
 const LISTENER: Token = Token(0);
 const TOOLS: Token = Token(1);
-/// Steps of a client before the others have their turn.
+/// Steps of a client before the others have their turn. One goes through at most 64 KiB of a long
+/// outcome.
 const STEPS: usize = 16;

@@ -186,6 +186,9 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns what is to be done next. First the changes and outcomes that were handed in are
     /// written, then timeouts are handled, then frames.
     ///
+    /// A step goes through at most [`STEP_OUTPUT`](crate::STEP_OUTPUT) bytes of an outcome that is
+    /// longer than that: first to see that it can be written, then to write it.
+    ///
     /// A frame that a turn has begun must be gone on with before: if nothing else is left to be
     /// written, it is broken off, as [`Server::fail`](crate::Server::fail) does, so that others can
     /// be written. The request or the call is as if it had not begun.
@@ -217,7 +220,16 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     {
         // Handlers publish changes before they respond, so changes are sent first.
         let has_notice = self.memory.notify(self.config, &mut self.tx);
-        let has_outcome = self.send_outcomes();
+        let (mut has_outcome, mut has_more) = (false, false);
+        if !self.outcomes.is_empty() {
+            has_more = Tx::in_slices(&mut self.tx, |tx| {
+                let mut outcomes = T::Outcomes::<O, N>::lend(&mut self.outcomes);
+                has_outcome = outcomes.send(&mut self.memory.machine(self.config), tx);
+            });
+        }
+        if has_more {
+            return Step::Again;
+        }
         let waits = has_outcome || has_notice || self.is_held();
         let is_closing = self.memory.is_closing() && !has_notice;
         let admission = self.memory.admission();
@@ -383,18 +395,6 @@ impl<'c, T: Memory, R: Storage, W: Storage, O, const N: usize> Connection<'c, T,
     /// Returns the receive buffer, to report lost bytes or to end a line.
     pub const fn rx(&mut self) -> &mut RxBuffer<R> {
         &mut self.rx
-    }
-
-    /// Writes outcomes while there is room. Returns whether one waits.
-    fn send_outcomes(&mut self) -> bool
-    where
-        O: for<'m> Outcome<T::Machine<'m>>,
-    {
-        if self.outcomes.is_empty() {
-            return false;
-        }
-        let mut outcomes = T::Outcomes::<O, N>::lend(&mut self.outcomes);
-        outcomes.send(&mut self.memory.machine(self.config), &mut self.tx)
     }
 }
 

@@ -84,7 +84,7 @@ impl<'p, M: Machine, O> Turn<'p, M, O> {
     {
         loop {
             match call(&mut self.machine, self.tx) {
-                Err(SendError::Full) if !self.tx.pending().is_empty() => {}
+                Err(SendError::Full) if !self.tx.pending().is_empty() || self.tx.is_checking() => {}
                 result => return result.map_err(E::from),
             }
             self.drain(&mut pump)?;

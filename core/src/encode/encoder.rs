@@ -38,7 +38,10 @@ pub(super) struct State {
     /// Number of objects and arrays that are open.
     pub(super) depth: u32,
     /// Depth up to which names are looked at.
-    watched: u32,
+    pub(super) watched: u32,
+    /// Position in the frame behind which no more is begun of a value whose end is not needed.
+    #[cfg(not(small))]
+    pub(super) stop: usize,
     pub(super) completion: Completion,
     /// Whether all that is written is the inside of a string.
     pub(super) is_escaped: bool,
@@ -87,6 +90,8 @@ impl<'b> Encoder<'b> {
                 from,
                 depth: 0,
                 watched: 0,
+                #[cfg(not(small))]
+                stop: usize::MAX,
                 completion: Completion::NOTHING,
                 is_escaped: false,
                 is_first: true,
@@ -134,6 +139,28 @@ impl<'b> Encoder<'b> {
     /// Returns the rule that the value breaks, if it is invalid.
     pub(crate) fn is_invalid(&self) -> Option<InvalidPayload> {
         self.state.invalid
+    }
+
+    /// Leaves out what begins behind this position of the frame, so that the work for a value that
+    /// is too long to be written now has a limit.
+    pub(crate) fn stop_behind(&mut self, position: usize) {
+        #[cfg(not(small))]
+        (self.state.stop = position);
+        let _ = position;
+    }
+
+    /// Whether more is left out.
+    #[inline]
+    pub(super) fn is_stopped(&self) -> bool {
+        self.position() > self.stop()
+    }
+
+    #[inline]
+    pub(super) fn stop(&self) -> usize {
+        #[cfg(not(small))]
+        return self.state.stop;
+        #[cfg(small)]
+        usize::MAX
     }
 
     pub(super) fn watch(&mut self, depth: u32) {

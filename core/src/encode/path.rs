@@ -115,7 +115,13 @@ impl<'b> Encoder<'b> {
 
     /// The depth up to which places are on the path.
     pub(super) fn tracked(&self) -> u32 {
-        if self.tracker.is_some() { LEVELS as u32 } else { 0 }
+        if self.is_stopped() {
+            u32::MAX
+        } else if self.tracker.is_some() {
+            LEVELS as u32
+        } else {
+            0
+        }
     }
 
     /// Begins the count of the members of an object.
@@ -132,7 +138,7 @@ impl<'b> Encoder<'b> {
     pub(super) fn track_member(&mut self) -> bool {
         let level = self.level();
         let Some(count) = self.tracker.as_mut().and_then(|t| t.counts.get_mut(level)) else {
-            return true;
+            return !self.is_stopped();
         };
         let index = *count;
         *count += 1;
@@ -165,7 +171,7 @@ impl<'b> Encoder<'b> {
 
     /// Whether what follows is behind the window of a piece.
     pub(super) fn is_full(&self) -> bool {
-        self.tracker.is_some() && self.is_behind_window()
+        self.tracker.is_some() && self.is_behind_window() || self.is_stopped()
     }
 
     /// Returns the element that is written next, `None` if no more fits.
@@ -184,7 +190,8 @@ impl<'b> Encoder<'b> {
         let level = self.level();
         let position = self.position();
         let (from, is_behind) = (self.state.from, self.is_behind_window());
-        let Some(tracker) = &mut self.tracker else { return Some(index) };
+        let is_stopped = self.is_stopped();
+        let Some(tracker) = &mut self.tracker else { return (!is_stopped).then_some(index) };
         if tracker.is_on_new_ground() && position >= from {
             if is_behind {
                 return None;
@@ -313,6 +320,17 @@ impl<'b> Encoder<'b> {
     #[inline]
     pub(super) fn is_long(&self, len: usize) -> bool {
         len > PART && self.tracker.is_some()
+    }
+
+    /// Counts a text of this length, if it is longer than all that is left before the stop.
+    #[inline]
+    pub(super) fn skips(&mut self, len: usize) -> bool {
+        let skips = len > PART && self.position().saturating_add(len) > self.stop();
+        if skips {
+            self.state.at = self.state.at.wrapping_add(len);
+            self.watch(0);
+        }
+        skips
     }
 
     /// Hashes bytes that are written again before the window.

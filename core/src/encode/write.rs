@@ -76,6 +76,9 @@ impl<'b> Encoder<'b> {
         let rest = bytes.get(sent..).unwrap_or_default();
         let offset = (position + sent).saturating_sub(self.state.from).min(self.out.len());
         self.state.at = self.state.at.wrapping_add(bytes.len());
+        if self.is_stopped() {
+            self.watch(0);
+        }
         self.track_sent(bytes.get(..sent).unwrap_or_default());
         let room = self.out.get_mut(offset..).unwrap_or_default();
         let fits = room.len().min(rest.len());
@@ -147,6 +150,9 @@ impl<'b> Encoder<'b> {
             self.put(b"\"");
             self.in_parts(text.as_bytes(), Self::put_escaped);
             return self.put(b"\"");
+        }
+        if self.skips(text.len()) {
+            return;
         }
         if cfg!(not(small)) && is_clean(text.as_bytes()) {
             return self.put_between(b"\"", text.as_bytes(), b"\"");
@@ -292,7 +298,8 @@ impl fmt::Write for Sink<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let Some(parts) = &mut self.parts else {
             (self.put)(self.to, text.as_bytes());
-            return Ok(());
+            self.is_full = self.to.is_stopped();
+            return if self.is_full { Err(fmt::Error) } else { Ok(()) };
         };
         self.is_full = !self.to.put_parts(parts, text.as_bytes(), self.put);
         if self.is_full { Err(fmt::Error) } else { Ok(()) }

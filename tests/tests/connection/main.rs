@@ -5,4 +5,5 @@ mod chaos;
 mod hosted;
 mod pair;
 mod server;
+mod steps;
 mod world;

@@ -15,7 +15,7 @@ use crate::http::server::{EventId, RecordedPart, ReplayBuffer, ReplayCursor, Ses
 use crate::lifecycle::Revision;
 use crate::server::{Change, GrowingServerState, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
-use crate::tx::TxBuffer;
+use crate::tx::{Tx, TxBuffer};
 
 /// A server, and the output of its exchanges.
 pub(super) struct Instance<O> {
@@ -241,7 +241,8 @@ impl<O> Instance<O> {
     }
 
     /// Sends outcomes to the streams that were touched, and records what has no connection. Calls
-    /// `ready` for the exchanges that may go on. Returns whether there is room for what waited.
+    /// `ready` for the exchanges that may go on. Returns whether there is more to do at once: an
+    /// outcome goes on, or there is room for what waited.
     pub(super) fn distribute(
         &mut self,
         config: &ServerConfig<'_>,
@@ -252,15 +253,20 @@ impl<O> Instance<O> {
     {
         let Self { state, kind, streams, touched, has_room, .. } = self;
         let mut server = state.server(config);
-        let mut has_recorded = false;
+        let (mut has_recorded, mut going_on) = (false, Vec::new());
         for id in touched.drain(..) {
             let is_own = streams.is_own(id);
             let line = streams.get_mut(id);
-            line.outcomes.send(&mut server, &mut line.tx);
-            while line.exchange.is_none() && !line.tx.pending().is_empty() {
+            let goes_on = Tx::in_slices(&mut line.tx, |tx| {
+                line.outcomes.send(&mut server, tx);
+            });
+            let is_recorded = line.exchange.is_none() && !line.tx.pending().is_empty();
+            if is_recorded {
                 line.advance(usize::MAX, kind);
-                line.outcomes.send(&mut server, &mut line.tx);
                 has_recorded = true;
+            }
+            if goes_on || is_recorded && !line.outcomes.is_empty() {
+                going_on.push(id);
             }
             if line.is_awaited && line.tx.room() >= line.tx.pending().len() {
                 (line.is_awaited, *has_room) = (false, true);
@@ -277,7 +283,8 @@ impl<O> Instance<O> {
         if let (Kind::Session(session), true) = (kind, has_recorded) {
             session.readers.iter().copied().for_each(ready);
         }
-        has_recorded && (self.is_blocked || self.state.has_changes())
+        self.touched = going_on;
+        !self.touched.is_empty() || has_recorded && (self.is_blocked || self.state.has_changes())
     }
 
     /// Returns whether a session, or a stream of HTTP+SSE, has nothing left to do.
