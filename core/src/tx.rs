@@ -32,8 +32,8 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     storage: S,
 }
 
-/// Maximum number of bytes of an outcome that one step of a [`Connection`](crate::Connection), or of
-/// a site over HTTP, goes through. One that is longer takes several steps, before its first byte
+/// Maximum number of bytes of an outcome that one step of a [`Connection`](crate::Connection), or
+/// of a site over HTTP, goes through. One that is longer takes several steps, before its first byte
 /// leaves as well as after. On bare metal it is checked in one step, to save flash.
 pub const STEP_OUTPUT: usize = 64 << 10;
 
