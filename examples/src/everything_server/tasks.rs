@@ -13,8 +13,8 @@ use super::catalog::TaskCall;
 use super::forms::{Confirmation, Name};
 use super::questions::{filled_in, form};
 
-/// Tasks are kept for ten minutes, and are polled often. A list of tasks shows those of the
-/// connection, since clients cannot be told apart.
+/// Tasks are kept for ten minutes, and are polled often. A client that comes back on another
+/// connection finds them by their ids.
 pub(super) fn options() -> TaskOptions {
     let config = TasksConfig::new()
         .ttl(Duration::from_secs(600))
@@ -22,10 +22,7 @@ pub(super) fn options() -> TaskOptions {
         .max_per_owner(1000);
     // Its first round is over by then.
     let after = Duration::from_millis(50);
-    TaskOptions::new()
-        .config(config)
-        .tool_after("test_tool_with_task", after)
-        .bind_to_connection(true)
+    TaskOptions::new().config(config).tool_after("test_tool_with_task", after)
 }
 
 impl TaskCall<'_> {
