@@ -74,6 +74,7 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
             attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
         let condition = condition.replace(' ', "");
         condition == "test"
+            || condition.starts_with("all(test,")
             || condition.contains("small")
             || ["windows", "not(unix)", "docsrs"].contains(&&*condition)
     })

@@ -82,7 +82,7 @@ impl Tree {
         for path in listed.lines() {
             let Ok(content) = std::fs::read(from.join(path)) else { continue };
             copied.insert(root.join(path));
-            if SOURCES.iter().any(|source| path.starts_with(source)) && path.ends_with(".rs") {
+            if is_mutated(path) {
                 let source = String::from_utf8(content).expect("UTF-8");
                 let found = find::find(&source).unwrap_or_else(|e| panic!("{path}: {e}"));
                 constants += found.constants;
@@ -288,7 +288,14 @@ impl Tree {
     }
 }
 
-/// What is mutated.
+/// Whether this file is mutated: one of the sources that is not compiled for tests only.
+fn is_mutated(path: &str) -> bool {
+    SOURCES.iter().any(|source| path.starts_with(source))
+        && path.ends_with(".rs")
+        && !path.ends_with("tests.rs")
+        && !path.contains("/tests/")
+}
+
 const SOURCES: [&str; 2] = ["core/src/", "std-adapters/src/"];
 
 /// A mutant may overflow or panic always, which the compiler sees.
