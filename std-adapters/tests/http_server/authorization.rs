@@ -132,7 +132,8 @@ fn auth_156_a_token_that_cannot_be_checked_is_503_and_not_401() {
 
 #[test]
 fn checks_that_wait_are_limited_and_those_that_do_not_are_not() {
-    let site = Site::with(HttpOptions::new().authorize(Check::default()).max_waiting_checks(2));
+    let options = HttpOptions::new().authorize(Check::default()).max_waiting_checks(2);
+    let site = Site::with(options.authorize_timeout(Duration::MAX));
     let mut waiting = [site.connect(), site.connect()];
     waiting.iter_mut().for_each(|client| client.write(&who("never")));
     let end = Instant::now() + Duration::from_secs(60);
