@@ -177,13 +177,13 @@ impl<'c> App<'c> {
 
 impl<'c> App<'c> {
     /// Makes a server in the memory of its client, for tests: see [`Memory`].
-    pub fn memory<F>(self, on_request: F) -> Memory<'c, impl Handler + Send + use<'c, F>>
+    pub fn memory<F>(&self, on_request: F) -> Memory<'c, impl Handler + Send + use<'c, F>>
     where
         F: FnMut(&mut RequestContext<'_, '_>) -> Result<(), Error> + Send + 'c,
     {
         let hooks = self.observer.0.clone().map(|observer| Hooks::new(observer, None));
         let observation = hooks.map(|hooks| Observation::new(hooks, Transport::Memory));
-        Memory::new(self.config, OnRequest::new(self, on_request, observation))
+        Memory::new(self.config, OnRequest::new(self.clone(), on_request, observation))
     }
 }
 

@@ -251,6 +251,7 @@ fn the_error_that_ends_a_server_is_told() {
 }
 
 #[test]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one form")]
 fn r3_b7_both_adapters_take_an_observer_or_a_reference_to_one() {
     static OBSERVER: StderrObserver = StderrObserver::new();
     let app = App::new(&CONFIG).observer(StderrObserver::new());
