@@ -102,7 +102,7 @@ impl Broadcaster {
     /// Adds a receiver that is not a connection, for the lifetime of the result.
     #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        let registration = self.register(receiver);
+        let registration = self.register(receiver, None);
         self.lock().uncounted.insert(registration.id);
         registration
     }
@@ -114,13 +114,8 @@ impl Broadcaster {
         receivers.connections() < limit.total && (peer.is_none() || own < limit.share)
     }
 
-    /// Adds a receiver for the lifetime of the result.
-    pub(super) fn register(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        self.register_peer(receiver, None)
-    }
-
-    /// As [`register`](Self::register), with the address of the connection.
-    pub(super) fn register_peer(
+    /// Adds a receiver, with the address of its connection, for the lifetime of the result.
+    pub(super) fn register(
         &self,
         receiver: Weak<dyn Receiver>,
         peer: Option<PeerAddress>,

@@ -102,7 +102,7 @@ impl<A, T, F> Connection<A, T, F> {
             hooks: settings.hooks(),
             observed: None,
             transport: Transport::Stream,
-            registration: settings.broadcaster.register_peer(receiver, peer),
+            registration: settings.broadcaster.register(receiver, peer),
             runner: Runner::new(&settings, &shared.driver),
             shared,
             timer: LazyTimer::new(),

@@ -55,11 +55,9 @@ impl Drop for ParamsReservation {
     fn drop(&mut self) {
         // At the limit a request may be waiting.
         let before = self.all.as_ref().map(|all| all.fetch_sub(self.bytes, Ordering::AcqRel));
-        let mut is_awaited = before.is_some_and(|before| before >= self.limit);
+        let is_awaited = before.is_some_and(|before| before >= self.limit);
         #[cfg(feature = "http")]
-        if let Some(held) = self.held.take() {
-            is_awaited |= held.give_back();
-        }
+        let is_awaited = self.held.take().is_some_and(Held::give_back) || is_awaited;
         if is_awaited {
             self.driver.notify();
         }

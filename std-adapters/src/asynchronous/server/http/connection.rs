@@ -34,7 +34,7 @@ where
     let wire = Wire::new(socket, peer, settings.max_line, options.limit_of_read());
     let shutdown = Arc::new(ShutdownSignal::default());
     let receiver: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&shutdown);
-    let registration = settings.broadcaster.register_peer(Arc::downgrade(&receiver), peer);
+    let registration = settings.broadcaster.register(Arc::downgrade(&receiver), peer);
     serve_until_end(server, wire, shutdown, registration)
 }
 
