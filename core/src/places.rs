@@ -26,7 +26,7 @@ pub struct Places<K> {
     by_client: BTreeMap<K, usize>,
 }
 
-/// How many places there are, and how many of them one client may have.
+/// Limits the places of all clients together, and those of one client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlaceLimit {
     /// All places.

@@ -96,7 +96,7 @@ impl Bodies {
     }
 
     pub(super) fn keep(&mut self, n: usize, holder: Option<&Holder>) {
-        // What is kept already is counted whatever the limits are.
+        // These bytes are in memory already, so they count even beyond the limit.
         let limit = PlaceLimit { total: usize::MAX, share: usize::MAX };
         let _ = self.taken.take(n, holder, limit);
     }

@@ -52,7 +52,7 @@ impl Principal {
     }
 }
 
-/// Who keeps something of a server: its share is limited.
+/// A client whose share of a server is limited.
 #[derive(Clone, Debug)]
 pub enum Holder {
     /// All clients of an address, of requests without a principal.

@@ -1,4 +1,4 @@
-//! What requests of one client hold of a server, beside what its site counts.
+//! Counts what the requests of a client take of a server, beside what the site counts.
 
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,7 +70,7 @@ impl Released {
     }
 }
 
-/// What a request with a handler holds: its place, and bytes of the budget of bodies.
+/// Holds the place of a request with a handler, and its bytes of the budget of bodies.
 pub(in super::super) struct Held {
     place: Place,
     bytes: Option<(usize, Arc<Released>)>,

@@ -240,7 +240,7 @@ impl Login {
 /// The lock of this program. Released also if the flow is dropped.
 struct Held {
     lease: Option<Lease<Arc<dyn Store>>>,
-    /// What the store had when it was locked; empty for nothing.
+    /// The record that the store had when it was locked; empty without one.
     record: Vec<u8>,
     since: Instant,
 }

@@ -225,7 +225,7 @@ struct Seen {
     by_end: BTreeSet<(u64, [u8; 32], [u8; 32])>,
     /// Key, end, id.
     by_key: BTreeSet<([u8; 32], u64, [u8; 32])>,
-    /// How many there are of each key.
+    /// The number of remembered proofs by key.
     counts: BTreeMap<[u8; 32], usize>,
     keys_by_count: BTreeSet<(usize, [u8; 32])>,
 }

@@ -219,7 +219,7 @@ fn r3_a1_a_refused_token_is_remembered_for_some_seconds() {
     // The test may have taken some of the time.
     assert!(ask(&asking, "junk", now.plus(600)).is_ok());
     assert_eq!(server.asked().len(), 2);
-    // What the server cannot answer is no refusal.
+    // A failure of the authorization server is not remembered as a refusal.
     server.set(INTROSPECT, Answer::Status(500));
     assert_eq!(ask(&asking, "new", now).unwrap_err(), Refusal::Unavailable);
     server.set(INTROSPECT, active(""));
