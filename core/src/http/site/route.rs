@@ -266,19 +266,17 @@ impl<O> Site<'_, O> {
         }
         let Some(exchange) = self.exchanges.get(key) else { return false };
         let (principal, peer) = (exchange.principal.as_deref(), exchange.head.peer_address());
-        let most = match (principal, peer) {
-            (Some(_), _) => self.options.max_sessions_per_principal,
-            _ => self.options.limit(self.options.max_sessions, exchange.holder.as_ref()).share,
+        let most = match principal {
+            Some(_) => self.options.max_sessions_per_principal,
+            None => self.options.limit(self.options.max_sessions, exchange.holder.as_ref()).share,
         };
         let (mut all, mut own, mut oldest, mut oldest_own) = (0, 0, None, None);
         for (key, instance) in self.instances.iter_mut() {
             if matches!(instance.kind, Kind::Alone) {
                 continue;
             }
-            let is_own = match principal {
-                None => instance.principal.is_none() && instance.peer == peer,
-                _ => Principal::is_same(instance.principal.as_deref(), principal),
-            };
+            let is_own = Principal::is_same(instance.principal.as_deref(), principal)
+                && (principal.is_some() || instance.peer == peer);
             all += 1;
             own += usize::from(is_own);
             let Kind::Session(Session { id: Some(_), number, .. }) = &instance.kind else {

@@ -141,7 +141,7 @@ impl<'c, O> Site<'c, O> {
             Ok(Some(ServerEvent::Listening { .. })) => true,
             _ => false,
         };
-        if is_listen {
+        if is_listen && !*is_stream {
             let limit = options.limit(options.max_streams, holder.as_ref());
             *is_stream = stream_places.take(1, holder.as_ref(), limit).is_ok();
             if !*is_stream {

@@ -1,6 +1,6 @@
 //! Messages to all connections: changes and shutdown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -27,11 +27,9 @@ struct Inner {
 struct Receivers {
     by_id: BTreeMap<u64, Weak<dyn Receiver>>,
     joined: u64,
-    /// Receivers that do not count as connections.
-    uncounted: BTreeSet<u64>,
-    /// Number of connections of each address.
-    by_address: Places<PeerAddress>,
-    /// Tasks that wait until a connection ends or the application shuts down.
+    /// The places of those that are connections.
+    connections: Places<PeerAddress>,
+    /// Tasks that wait until the application shuts down.
     waiting: Vec<Waker>,
 }
 
@@ -82,7 +80,7 @@ impl Broadcaster {
     /// Returns the number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.lock().connections()
+        self.lock().connections.taken()
     }
 
     /// Shuts the application down gracefully: no connection is accepted and no request is started
@@ -90,7 +88,8 @@ impl Broadcaster {
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.0.receivers().iter().for_each(|receiver| receiver.wake());
-        self.wake_waiting();
+        let waiting = std::mem::take(&mut self.lock().waiting);
+        waiting.into_iter().for_each(Waker::wake);
     }
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
@@ -102,56 +101,46 @@ impl Broadcaster {
     /// Adds a receiver that is not a connection, for the lifetime of the result.
     #[cfg(any(feature = "http", feature = "tasks"))]
     pub(super) fn register_uncounted(&self, receiver: Weak<dyn Receiver>) -> Registration {
-        let registration = self.register(receiver, None);
-        self.lock().uncounted.insert(registration.id);
-        registration
+        self.add(receiver, None)
     }
 
     /// Returns whether there is room for one more connection from this address.
     pub(super) fn has_room(&self, peer: Option<PeerAddress>, limit: PlaceLimit) -> bool {
-        let receivers = self.lock();
-        let own = peer.map_or(0, |peer| receivers.by_address.taken_by(&peer));
-        receivers.connections() < limit.total && (peer.is_none() || own < limit.share)
+        let connections = &self.lock().connections;
+        connections.taken() < limit.total
+            && peer.is_none_or(|peer| connections.taken_by(&peer) < limit.share)
     }
 
-    /// Adds a receiver, with the address of its connection, for the lifetime of the result.
+    /// Adds a connection from this address, for the lifetime of the result.
     pub(super) fn register(
         &self,
         receiver: Weak<dyn Receiver>,
         peer: Option<PeerAddress>,
     ) -> Registration {
-        let mut receivers = self.lock();
         // There was room for it, or it is one that the program has made.
         let limit = PlaceLimit { total: usize::MAX, share: usize::MAX };
-        let _ = receivers.by_address.take(1, peer.as_ref(), limit);
-        receivers.joined += 1;
-        let receiver_id = receivers.joined;
-        receivers.by_id.insert(receiver_id, receiver);
-        Registration { broadcaster: self.clone(), id: receiver_id, peer }
+        let _ = self.lock().connections.take(1, peer.as_ref(), limit);
+        self.add(receiver, Some(peer))
     }
 
-    fn remove(&self, receiver_id: u64, peer: Option<PeerAddress>) {
+    fn add(
+        &self,
+        receiver: Weak<dyn Receiver>,
+        connection: Option<Option<PeerAddress>>,
+    ) -> Registration {
         let mut receivers = self.lock();
-        receivers.by_address.give_back(1, peer.as_ref());
-        receivers.by_id.remove(&receiver_id);
-        let was_uncounted = receivers.uncounted.remove(&receiver_id);
-        drop(receivers);
-        if !was_uncounted {
-            self.wake_waiting();
-        }
+        receivers.joined += 1;
+        let id = receivers.joined;
+        receivers.by_id.insert(id, receiver);
+        Registration { broadcaster: self.clone(), id, connection }
     }
 
-    /// Keeps a waker that is called when a connection ends or the application shuts down.
+    /// Keeps a waker that is called when the application shuts down.
     pub(super) fn register_waker(&self, waker: &Waker) {
         let waiting = &mut self.lock().waiting;
         if !waiting.iter().any(|other| other.will_wake(waker)) {
             waiting.push(waker.clone());
         }
-    }
-
-    fn wake_waiting(&self) {
-        let waiting = std::mem::take(&mut self.lock().waiting);
-        waiting.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn publish(&self, change: &OwnedChange) {
@@ -165,12 +154,6 @@ impl Broadcaster {
 
     fn lock(&self) -> MutexGuard<'_, Receivers> {
         self.0.lock()
-    }
-}
-
-impl Receivers {
-    fn connections(&self) -> usize {
-        self.by_id.len() - self.uncounted.len()
     }
 }
 
@@ -199,12 +182,17 @@ impl Listener for Inner {
 pub(super) struct Registration {
     broadcaster: Broadcaster,
     id: u64,
-    peer: Option<PeerAddress>,
+    /// The address of a connection, which may be unknown; `None` for another receiver.
+    connection: Option<Option<PeerAddress>>,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.broadcaster.remove(self.id, self.peer);
+        let mut receivers = self.broadcaster.lock();
+        receivers.by_id.remove(&self.id);
+        if let Some(peer) = &self.connection {
+            receivers.connections.give_back(1, peer.as_ref());
+        }
     }
 }
 
