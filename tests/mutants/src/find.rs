@@ -17,6 +17,8 @@ pub struct Mutant {
     pub function: String,
     /// The replacement.
     pub instead: String,
+    /// Whether the function is a `const fn`.
+    pub in_const_fn: bool,
 }
 
 /// A place in the source where mutants are switched.
@@ -50,6 +52,7 @@ pub struct Finder<'s> {
     /// Nesting depth of constants (`const` items, array lengths and the like), which cannot be
     /// switched at run time.
     in_constant: usize,
+    in_const_fn: bool,
     functions: Vec<String>,
     pub sites: Vec<Site>,
     /// Number of mutants in constants.
@@ -58,8 +61,14 @@ pub struct Finder<'s> {
 
 pub fn find(source: &str) -> syn::Result<Finder<'_>> {
     let file = syn::parse_file(source)?;
-    let mut finder =
-        Finder { source, in_constant: 0, functions: Vec::new(), sites: Vec::new(), constants: 0 };
+    let mut finder = Finder {
+        source,
+        in_constant: 0,
+        in_const_fn: false,
+        functions: Vec::new(),
+        sites: Vec::new(),
+        constants: 0,
+    };
     finder.visit_file(&file);
     Ok(finder)
 }
@@ -109,7 +118,8 @@ fn others(op: &BinOp) -> &'static [&'static str] {
         BinOp::Shl(_) => &[">>"],
         BinOp::Shr(_) => &["<<"],
         BinOp::BitAnd(_) => &["|", "^"],
-        BinOp::BitOr(_) => &["&", "^"],
+        // Mostly bits that do not overlap, for which `^` is the same.
+        BinOp::BitOr(_) => &["&"],
         BinOp::BitXor(_) => &["|", "&"],
         BinOp::AddAssign(_) => &["-=", "*="],
         BinOp::SubAssign(_) => &["+=", "/="],
@@ -203,6 +213,7 @@ impl Finder<'_> {
             what,
             function: self.functions.join("::"),
             instead,
+            in_const_fn: self.in_const_fn,
         }
     }
 
@@ -231,7 +242,10 @@ impl Finder<'_> {
     ) {
         self.functions.push(signature.ident.to_string());
         // A function inside a constant is not a constant itself.
-        let outer = std::mem::take(&mut self.in_constant);
+        let outer = (
+            std::mem::take(&mut self.in_constant),
+            std::mem::replace(&mut self.in_const_fn, signature.constness.is_some()),
+        );
         if !block.stmts.is_empty() && signature.ident != "default" {
             let values = match &signature.output {
                 ReturnType::Default => vec!["()".to_owned()],
@@ -254,7 +268,7 @@ impl Finder<'_> {
             self.site(at..at, Form::Return, mutants);
         }
         visit(self);
-        self.in_constant = outer;
+        (self.in_constant, self.in_const_fn) = outer;
         self.functions.pop();
     }
 
@@ -464,7 +478,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_expr_repeat(&mut self, expression: &'ast syn::ExprRepeat) {
-        self.visit_expr(&expression.expr);
+        // A literal is what a buffer holds before it is written.
+        if !matches!(*expression.expr, Expr::Lit(_)) {
+            self.visit_expr(&expression.expr);
+        }
         self.constant(|this| this.visit_expr(&expression.len));
     }
 

@@ -161,14 +161,6 @@ fn main() {
     if options.sample.or(options.rows).is_some() {
         eprintln!("seed {}", options.seed);
     }
-    if let Some(sample) = options.sample {
-        shuffle(&mut chosen, options.seed);
-        chosen.truncate(sample);
-        chosen.sort_unstable();
-    }
-    let is_equivalent =
-        |id: &u32| exceptions.iter().any(|exception| exception.is_for(&tree.mutants[*id as usize]));
-    let (equivalent, chosen): (Vec<u32>, Vec<u32>) = chosen.into_iter().partition(is_equivalent);
     if options.show {
         for id in &chosen {
             println!("{}", tree.mutants[*id as usize]);
@@ -179,17 +171,32 @@ fn main() {
     let programs = tree.tests();
     let cases = run::list(&programs);
     let scratch = repository.join("target/mutants/reached");
+    let is_equivalent =
+        |id: &u32| exceptions.iter().any(|exception| exception.is_for(&tree.mutants[*id as usize]));
     if let Some(count) = options.rows {
         let ledger =
             std::fs::read_to_string(repository.join("tests/ledger.tsv")).expect("a ledger");
         let drawn =
             rows::draw(&ledger, &repository.join("tests/transcripts"), &cases, count, options.seed);
+        chosen.retain(|id| !is_equivalent(id));
         if !rows::check(&programs, &drawn, &scratch, &tree.mutants, &chosen) {
             std::process::exit(1);
         }
         return;
     }
     let tests = run::tests(&programs, &cases, &scratch, options.at_most);
+    let all = chosen.len();
+    chosen.retain(|id| {
+        !tree.mutants[*id as usize].in_const_fn
+            || tests.iter().any(|test| test.reaches.binary_search(id).is_ok())
+    });
+    eprintln!("{} are in functions that run only when constants are compiled", all - chosen.len());
+    if let Some(sample) = options.sample {
+        shuffle(&mut chosen, options.seed);
+        chosen.truncate(sample);
+        chosen.sort_unstable();
+    }
+    let (equivalent, chosen): (Vec<u32>, Vec<u32>) = chosen.into_iter().partition(is_equivalent);
     let paths: Vec<&str> = tree.mutants.iter().map(|mutant| mutant.path.as_str()).collect();
     let file = |id: u32| paths.partition_point(|path| *path < paths[id as usize]);
     let missed = |id: u32, verdict: Verdict| {

@@ -17,6 +17,7 @@ pub struct Numbered {
     pub function: String,
     /// The line of the source, without leading and trailing whitespace.
     pub line: String,
+    pub in_const_fn: bool,
 }
 
 impl std::fmt::Display for Numbered {
@@ -96,6 +97,7 @@ impl Tree {
                         what: mutant.what.clone(),
                         function: mutant.function.clone(),
                         line: lines[mutant.at.0 - 1].trim().to_owned(),
+                        in_const_fn: mutant.in_const_fn,
                     });
                 }
                 files.push(File { path: path.to_owned(), source, sites, first });
