@@ -166,5 +166,10 @@ function serveHttp(port) {
 }
 
 const port = wantedPort();
-if (port === undefined) await serverOf().connect(new StdioServerTransport());
-else serveHttp(port);
+if (port === undefined) {
+    // The store has a timer for each task, which would keep the process for the task's 60 seconds.
+    process.stdin.once('end', () => process.exit());
+    await serverOf().connect(new StdioServerTransport());
+} else {
+    serveHttp(port);
+}
