@@ -95,6 +95,7 @@ fn a_child_process() {
     run(async {
         let server = env!("CARGO_BIN_EXE_tokio_server");
         let child = ChildProcess::spawn(&mut Command::new(server), Stderr::Inherit).unwrap();
+        let child = child.exit_timeouts(Duration::from_secs(60), Duration::MAX);
         let (client, connection) = Connector::new(&CLIENT).connect(child);
         let begun = connection.drive(async {
             let waited = client.call_tool("wait", &RawJson::EMPTY).await.unwrap();
@@ -103,7 +104,7 @@ fn a_child_process() {
         });
         // It exits at the end of its input.
         let closed = begun.await.elapsed();
-        assert!(closed < Duration::from_secs(1), "{closed:?}");
+        assert!(closed < Duration::from_secs(50), "{closed:?}");
     });
 }
 
@@ -111,7 +112,7 @@ fn a_child_process() {
 #[cfg(target_os = "linux")]
 fn a_child_process_that_ignores_the_end_of_its_input_is_terminated() {
     run(async {
-        for (script, at_least) in [("exec sleep 60", 1.9), ("trap '' TERM; sleep 9", 3.9)] {
+        for (script, at_least) in [("exec sleep 60", 1.9), ("trap '' TERM; exec sleep 60", 3.9)] {
             let child =
                 ChildProcess::spawn(Command::new("sh").args(["-c", script]), Stderr::Null).unwrap();
             let process = format!("/proc/{}", child.id().unwrap());
@@ -121,7 +122,7 @@ fn a_child_process_that_ignores_the_end_of_its_input_is_terminated() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             let ended = begun.elapsed().as_secs_f64();
-            assert!((at_least..at_least + 5.0).contains(&ended), "{script}: {ended}");
+            assert!((at_least..50.0).contains(&ended), "{script}: {ended}");
         }
     });
 }

@@ -54,11 +54,10 @@ def blocked(board: Board) -> None:
     """mcp-c-sdk, Zephyr, mcpd: no response is sent while a tool runs, and all tools share one cancellation flag"""
     for id in "a", "b":
         board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 15, "period": 200}}, id))
-    began = time.monotonic()
+    # Each response is the next message, so none of the tools has ended.
     board.data("read_pin", {"number": 1})
     board.send(legacy("notifications/cancelled", {"requestId": "a"}))
     board.data("read_pin", {"number": 1})
-    holds(time.monotonic() - began < 2.5, "the tools were waited for")
     same(board.message()["id"], "b", "the one that was not cancelled")
     holds(board.is_silent(1.2), "a cancelled call is answered")
 
@@ -150,9 +149,7 @@ def deep(board: Board) -> None:
 def probes(board: Board) -> None:
     """servers without a response to the probe of a newer client, which waits for 5 to 10 seconds"""
     for method in "server/discover", "no/such/method", "tasks/list", "sampling/createMessage":
-        began = time.monotonic()
         board.ask(method)
-        holds(time.monotonic() - began < 3, f"{method} took {time.monotonic() - began} s")
     same(board.ask("no/such/method")["error"]["code"], -32601)
 
 

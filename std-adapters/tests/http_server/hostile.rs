@@ -128,8 +128,9 @@ fn s3_a_post_whose_stream_is_not_read_times_out() {
     stream.get().takes = Takes::Nothing;
     let peer = world.connect("");
     let ping = request("POST", &target, &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    // Until the buffers of the stream are full.
-    let refused = || peer.answers("503");
+    // Until the buffers of the stream are full. The time of the request is over in the same moment
+    // as that of the stream, without which there is no session.
+    let refused = || peer.answers("503") + peer.answers("404");
     let mut sent = 0;
     while refused() == 0 {
         sent += 1;
