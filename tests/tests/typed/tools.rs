@@ -1,8 +1,8 @@
 //! Enums of tools.
 
 use mcp_sansio::typed::{Faults, InputObject, Tools};
-use mcp_sansio::types::Text;
-use mcp_sansio::{Catalog, JsonStr, RawJson, Revision};
+use mcp_sansio::types::{Text, Tool};
+use mcp_sansio::{Catalog, JsonStr, RawJson, Revision, entries};
 
 use crate::zoo::{Drawing, Query};
 
@@ -114,6 +114,13 @@ fn unknown_names_and_faults_are_told_apart() {
 enum Other {
     /// Is another tool.
     Other,
+}
+
+#[test]
+#[should_panic(expected = "two entries have the same name or URI")]
+fn a_later_list_has_no_name_of_an_earlier_one() {
+    let _ = CATALOG
+        .tools(entries![Tool::new("first", RawJson::EMPTY), Tool::new("uptime", RawJson::EMPTY),]);
 }
 
 #[test]

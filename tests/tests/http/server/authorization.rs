@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_sansio::http::site::Principal;
+
 use super::host::{CONFIG, Connection, Host, bare, initialize, modern, post, tool_call};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -30,6 +32,16 @@ fn a_request_without_a_valid_token_gets_a_challenge_whatever_else_is_wrong_with_
     assert_eq!(answer.status, 204);
     assert_eq!(answer.field("access-control-allow-origin"), Some("http://localhost:1"));
     assert_eq!(host.send(&bare("GET", &[("Host", "evil.example")])).status, 403);
+}
+
+#[test]
+fn a_principal_has_the_scopes_of_its_token_and_no_parts_of_them() {
+    let principal =
+        Principal { scopes: "read files:write".to_owned(), ..Principal::new("issuer", "a") };
+    let has = ["read", "files:write", "write", "rea", "", "read files:write"]
+        .map(|scope| principal.has_scope(scope));
+    assert_eq!(has, [true, true, false, false, false, false]);
+    assert!(!Principal::new("issuer", "a").has_scope("read"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Sessions of legacy clients.
 
 use mcp_sansio::Change;
+use mcp_sansio::http::site::SiteStep;
 
 use super::host::{CONFIG, Host, bare, initialize, post};
 
@@ -60,6 +61,8 @@ fn sess_04_sess_05_sess_11_requests_without_a_session_or_with_a_foreign_one_are_
     ] {
         assert_eq!(host.send(&request).status, 404);
     }
+    // Nothing is kept of it, its time limit included.
+    assert!(matches!(host.site.next(host.now), SiteStep::Wait(None)));
 }
 
 #[test]

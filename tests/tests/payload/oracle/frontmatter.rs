@@ -64,7 +64,7 @@ fn skl_07_frontmatter_that_authors_write_is_read() {
         "name: a\ndescription: >\n  Folded\n  text\n\n  of two paragraphs\nlicense: MIT",
         "name: a\ndescription: >-\n  Folded\n    more\n  text\nx: |+\n  kept\n\ny: 1",
         "description: |\n\n  begins with an empty line\n\n\nname: b # comment",
-        "a: 'it''s'\nb: \"tab\\t\\u00e9\\x41\\U0001F600 \\\"q\\\"\"\nc: \"two\n  lines\n\n  and\\\n  more\"",
+        "a: 'it''s'\nb: \"tab\\t\\u00e9\\x41\\U0001F600 \\\"q\\\"\"\nc: \"two\n  lines\n\n  and\\\n  more\\\n\n\n  then\"",
         "a: plain text\n  on two lines\n\n  and a third\nb: 1",
         "metadata:\n  version: \"1.0\"\n  deep:\n    er: {x: [1, 2.5, -3e2], 'y': null}\n  list:\n  - a\n  - b: c\n    d: e\n  -\n    - nested",
         "allowed-tools: [Bash(git *), \"Read\", Write]\nempty:\nnothing: ~\nyes: yes\nt: true\nd: 2024-01-01",
