@@ -354,7 +354,8 @@ fn keep_position<O>(instance: &mut Instance<O>, reader: &Reader) {
 const LEAST_TAKEN: usize = 4 << 10;
 
 pub(super) fn control(event: ControlEvent<'_>) -> Vec<u8> {
-    let mut bytes = alloc::vec![0; 128];
+    let text = if let ControlEvent::Endpoint(uri) = event { uri.len() } else { 0 };
+    let mut bytes = alloc::vec![0; 64 + text];
     let len = event.write(&mut bytes).unwrap_or(0);
     bytes.truncate(len);
     bytes

@@ -19,11 +19,15 @@ fn to(target: &str, request: &str) -> String {
 
 /// Opens a stream, and returns it with the target for messages.
 fn open(host: &mut Host) -> (Connection, String) {
-    let mut stream = Connection::new(&to("/sse", &bare("GET", &[])));
+    open_at(host, "/sse")
+}
+
+fn open_at(host: &mut Host, path: &str) -> (Connection, String) {
+    let mut stream = Connection::new(&to(path, &bare("GET", &[])));
     host.serve(&mut [&mut stream]);
     let body = &stream.answer.body;
     let target = body.strip_prefix("event: endpoint\ndata: ").unwrap().trim().to_owned();
-    assert!(target.starts_with("/sse?session=") && body.ends_with("\n\n"));
+    assert!(target.starts_with(&format!("{path}?session=")) && body.ends_with("\n\n"));
     stream.answer.body.clear();
     (stream, target)
 }
@@ -50,6 +54,16 @@ fn old_01_old_02_old_08_messages_are_accepted_and_their_responses_are_events() {
         stream.close(&mut host);
         assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 404);
         assert_eq!((host.site.sessions(), host.site.exchanges(), host.ended.len()), (0, 0, 1));
+    }
+}
+
+#[test]
+fn a_path_of_any_length_is_told() {
+    for len in 1..=300 {
+        let path: &str = format!("/{}", "p".repeat(len)).leak();
+        let mut host = Host::of(&CONFIG, |options| options.sse_path = Some(path));
+        let (_stream, target) = open_at(&mut host, path);
+        assert_eq!(host.send(&to(&target, &post(&[], INITIALIZED))).status, 202, "{len}");
     }
 }
 
