@@ -104,10 +104,11 @@ impl<O> Stream<O> {
         self.tx.advance(n);
     }
 
-    /// Returns whether there is no more output, and will be none. `open` counts the open requests.
+    /// Returns whether there is no more output, and will be none. `open` counts the open requests:
+    /// outcomes of others are not sent.
     pub(super) fn is_over(&self, open: impl FnOnce() -> usize) -> bool {
         self.is_taken
-            && (self.tx.is_idle() && self.outcomes.is_empty() && open() == 0
+            && (self.tx.is_idle() && open() == 0
                 || self.tx.is_truncated() && self.tx.pending().is_empty())
     }
 }
