@@ -412,6 +412,10 @@ mcp 200"
     for asked in to_other.filter(|asked| asked.url.ends_with("/register")) {
         assert!(old.iter().all(|secret| !asked.body.contains(secret)));
     }
+    // The old tokens are in the record no more, so that the new ones are used after a restart.
+    program.restart();
+    assert_eq!(program.request(), Ok(200));
+    assert_eq!(program.trace(), "mcp 200");
     // Back at the first one, its registration is used again.
     program.world.valid.clear();
     program.world.refresh = None;

@@ -3,9 +3,9 @@
 
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{
-    ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, MAX_EXTENSIONS, Messages, OwnedJson,
-    OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig, ServerEvent,
-    ServerFeatures, TxBuffer,
+    ClientConfig, ClientEvent, ClientFeatures, ConfigError, Frame, Instant, MAX_EXTENSIONS,
+    Messages, OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig,
+    ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::memory::{new_client, new_server};
 
@@ -118,8 +118,10 @@ fn x1_a_server_registers_at_most_sixteen_extensions() {
     const INFO: Implementation<'_> = Implementation::new("s", "1");
     const CONFIG: ServerConfig<'_> =
         ServerConfig::new(INFO, ServerFeatures::TOOLS).client_extensions(&IDS);
-    assert!(CONFIG.check().is_err() && SERVER.check().is_ok());
-    assert!(SERVER.client_extensions(&["no-prefix"]).check().is_err());
+    assert_eq!(CONFIG.check(), Err(ConfigError::TooManyExtensions));
+    let with = |ids| SERVER.client_extensions(ids).check();
+    assert_eq!((with(&IDS[..MAX_EXTENSIONS]), with(&[])), (Ok(()), Ok(())));
+    assert_eq!(with(&["a.b/0", "no-prefix"]), Err(ConfigError::ExtensionId));
     let all = IDS.map(|id| format!(r#""{id}":{{}}"#)).join(",");
     let mut server = new_server::<8, 8>(&CONFIG);
     let _ = hear(&mut server, &initialize("2025-11-25", &format!("{{{all}}}")), |_| ());

@@ -1,6 +1,6 @@
 //! The states of a task, by event and dialect.
 
-use mcp_sansio::tasks::{TaskEnd, TaskId, TaskInfo};
+use mcp_sansio::tasks::{TaskEnd, TaskId};
 use serde_json::json;
 
 use super::rig::{BOTH, Dialect, Rig, code};
@@ -194,8 +194,11 @@ fn a_task_is_restored_as_it_was_stored() {
             (&json!("working"), &json!("3 of 9"))
         );
         assert_eq!(task["createdAt"], "2026-07-28T12:00:00.000Z");
+        assert_eq!(task["lastUpdatedAt"], "2026-07-28T12:00:05.000Z");
+        let info = rig.tasks().info(key).unwrap();
+        let times = (info.created_unix_ms(), info.updated_unix_ms(), info.ttl_ms());
+        assert_eq!(times, (stored.created_unix_ms, stored.updated_unix_ms, 60_000));
         assert_eq!(rig.input(&id.to_string()), Some(5), "keys are never used again");
-        assert_eq!(rig.tasks().info(key).as_ref().map(TaskInfo::ttl_ms), Some(60_000));
         assert_eq!((rig.wait(49_999), rig.wait(1)), (vec![], vec!["expired"]));
         // Its time was over while the program did not run.
         let old = StoredTask::new(0, 0, 60_000);
