@@ -227,6 +227,23 @@ fn each_client_is_told_once_of_each_list_that_has_changed() {
 }
 
 #[test]
+fn what_is_removed_is_gone_and_can_be_added_again() {
+    let mut catalog = OwnedCatalog::new(&CONSTANT);
+    for _ in 0..2 {
+        catalog.add(Tool::new("k", OBJECT)).unwrap();
+        catalog.add(Resource::new("u:k", "k")).unwrap();
+        catalog.add(ResourceTemplate::new("u:k/{x}", "k")).unwrap();
+        catalog.add(Prompt::new("k")).unwrap();
+        assert!(!catalog.remove_tool("u:k") && catalog.remove_tool("k"));
+        assert!(!catalog.remove_resource("k") && catalog.remove_resource("u:k"));
+        assert!(!catalog.remove_template("u:k") && catalog.remove_template("u:k/{x}"));
+        assert!(!catalog.remove_prompt("u:k") && catalog.remove_prompt("k"));
+    }
+    assert!(!catalog.remove_tool("k") && !catalog.remove_resource("u:k"));
+    assert!(!catalog.remove_template("u:k/{x}") && !catalog.remove_prompt("k"));
+}
+
+#[test]
 fn what_breaks_a_rule_is_not_added() {
     let mut catalog = OwnedCatalog::new(&CONSTANT);
     catalog.add(Resource::new("u:a", "a")).unwrap();
