@@ -181,3 +181,29 @@ fn the_kind_of_a_response_is_what_the_client_reads() {
         }
     }
 }
+
+#[test]
+fn an_error_repeats_no_more_than_1024_bytes() {
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+    let answer = |message: Value| -> Value {
+        let mut tx = TxBuffer::new(vec![0; 4096]);
+        let line = message.to_string();
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let mut server = new_server::<8, 0>(&CONFIG);
+        let _ = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap();
+        serde_json::from_slice(tx.pending()).unwrap()
+    };
+    for (len, is_repeated) in [(1024, true), (1025, false)] {
+        // With its quotes.
+        let text = "x".repeat(len - 2);
+        let meta = json!({"io.modelcontextprotocol/protocolVersion": text,
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let unknown = answer(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+            "params": {"_meta": meta}}));
+        assert_eq!(unknown["error"]["data"]["requested"] == text, is_repeated, "{len}");
+        let refused = answer(json!({"jsonrpc": "2.0", "id": text, "method": "ping"}));
+        assert_eq!(refused["error"]["code"], -32600);
+        assert_eq!(refused["id"] == text, is_repeated, "{len}");
+    }
+}

@@ -162,6 +162,21 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
 }
 
 #[test]
+fn sub_05_a_uri_of_more_than_4096_bytes_is_not_acknowledged() {
+    // With its quotes.
+    let uri = |len: usize| format!("u:{}", "x".repeat(len - 4));
+    let (longest, longer) = (uri(4096), uri(4097));
+    let mut peer = Peer::<8, 8>::new(Revision::V2026_07_28);
+    let sent = peer.say_text(&listen(json!(1), &[&longer, "u:a", &longest]), |_, event, _| {
+        assert!(matches!(event, ServerEvent::Listening { .. }))
+    });
+    let granted = &sent[0]["params"]["notifications"]["resourceSubscriptions"];
+    assert!(*granted == json!(["u:a", longest]));
+    assert!(peer.server.is_subscribed(&Change::resource(&longest)));
+    assert!(!peer.server.is_subscribed(&Change::resource(&longer)));
+}
+
+#[test]
 fn sub_09_sub_10_the_end_of_a_listen_is_its_last_message_through_any_buffer() {
     for size in [1, 20, 64, 4096] {
         let mut server = new_server::<8, 8>(&CONFIG);
