@@ -202,6 +202,7 @@ fn skl_08_skl_10_of_a_dynamic_skill_only_the_directory_and_the_size_are_known() 
         assert_eq!(skill.verify("skill://coffee/any.md", b"Any."), Err(SkillError::Unlisted));
         assert_eq!(skill.verify("skill://tea/../any.md", b"Any."), Err(SkillError::Unlisted));
         let large = vec![0; (16 << 20) + 1];
+        assert_eq!(skill.verify("skill://tea/any.md", &large[1..]), Ok(()));
         assert_eq!(skill.verify("skill://tea/any.md", &large), Err(SkillError::TooLarge));
     });
 }

@@ -405,7 +405,9 @@ fn tex_65_the_time_of_a_task_ends_by_the_clients_own_clock() {
         // The latest value counts, from the first answer on.
         let mut scene = Scene::new(revision, "working", &ttl(revision, 2600));
         assert_eq!(scene.sleeps(), (1000, Said::Get));
+        assert_eq!(scene.poll.expires(), Some(Instant::from_millis(3600)));
         assert_eq!(scene.hears_state("working", &ttl(revision, 2200)), Said::Sleep(1200));
+        assert_eq!(scene.poll.expires(), Some(Instant::from_millis(3200)));
         assert_eq!(scene.sleeps(), (1200, Said::Gone(TaskGone::Expired)));
         let mut scene = Scene::new(revision, "working", &ttl(revision, 2600));
         assert_eq!(scene.sleeps(), (1000, Said::Get));
