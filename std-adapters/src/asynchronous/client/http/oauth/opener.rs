@@ -1,5 +1,6 @@
 //! Opening a page in the browser of the person.
 
+use std::ffi::OsString;
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -13,19 +14,23 @@ use mcp_sansio::oauth::Url;
 /// this machine; [`Unsupported`](io::ErrorKind::Unsupported) on Unix without a display; errors of
 /// starting the program. That it has started does not mean that a page is shown.
 pub fn open_in_browser(url: &str) -> io::Result<()> {
-    if cfg!(all(unix, not(target_vendor = "apple")))
-        && ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none())
-    {
+    open_with(opener(|variable| std::env::var_os(variable))?, url)
+}
+
+/// Returns the program that opens pages, and its first arguments.
+fn opener(
+    environment: impl Fn(&'static str) -> Option<OsString>,
+) -> io::Result<&'static [&'static str]> {
+    if cfg!(windows) {
+        return Ok(&["rundll32", "url.dll,FileProtocolHandler"]);
+    }
+    if cfg!(target_vendor = "apple") {
+        return Ok(&["open"]);
+    }
+    if cfg!(unix) && ["DISPLAY", "WAYLAND_DISPLAY"].map(environment).iter().all(Option::is_none) {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "there is no display"));
     }
-    let program: &[&str] = if cfg!(windows) {
-        &["rundll32", "url.dll,FileProtocolHandler"]
-    } else if cfg!(target_vendor = "apple") {
-        &["open"]
-    } else {
-        &["xdg-open"]
-    };
-    open_with(program, url)
+    Ok(&["xdg-open"])
 }
 
 /// Opens a URL with a program: its name and first arguments.
@@ -49,4 +54,20 @@ pub fn open_with(program: &[&str], url: &str) -> io::Result<()> {
     // It may run as long as the browser does.
     std::thread::spawn(move || child.wait());
     Ok(())
+}
+
+#[cfg(all(test, unix, not(target_vendor = "apple")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_opened_where_there_is_a_display() {
+        for display in ["DISPLAY", "WAYLAND_DISPLAY"] {
+            let program = opener(|name| (name == display).then(|| ":0".into()));
+            assert_eq!(program.unwrap(), ["xdg-open"]);
+        }
+        let refused = opener(|_| None).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+        assert_eq!(refused.to_string(), "there is no display");
+    }
 }
