@@ -278,7 +278,6 @@ impl Client<'_> {
         mut pager: Pager,
     ) -> Result<List<L>, Error> {
         let limit = self.core().config().call_timeout;
-        self.app.free_input_requests();
         let until = self.app.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut pages = Vec::new();
         while let Some(params) = pager.next() {
