@@ -163,6 +163,25 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
 }
 
 #[test]
+fn a_head_has_room_for_a_long_token() {
+    // Tokens with many claims are longer than other heads.
+    let token = "t".repeat(16 << 10);
+    let bearer = format!("Bearer {token}");
+    let played = play_with(
+        Connector::new(&MODERN),
+        |http| http.bearer(token).field("X-Last", "still there"),
+        1 << 16,
+        modern,
+        async |client| call(&client, "a", &json!({})).await,
+    );
+    assert_eq!(played.result.unwrap(), "called");
+    let called = only(&played.seen, "tools/call");
+    assert_eq!(called.field("authorization"), Some(&*bearer));
+    assert_eq!(called.field("x-last"), Some("still there"));
+    assert_eq!(called.body["params"]["name"], "a");
+}
+
+#[test]
 fn a_connection_serves_one_request_after_the_other() {
     for answer in [modern as fn(&Seen) -> Response, legacy] {
         let played = play(&CLIENT, 1 << 16, answer, async |client| {

@@ -1,19 +1,20 @@
 //! Logins of the client: one for all requests that wait for it, in the time of the person.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
+use mcp_sansio::oauth::{SignError, Signer, decode_base64url};
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
 };
-use mcp_sansio_adapters::store::MemoryStore;
-use serde_json::json;
+use mcp_sansio_adapters::store::{MemoryStore, Store as _};
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::scene::{Played, Response, Seen, call, initialized, legacy, modern, play_at};
@@ -372,4 +373,122 @@ fn auth_102_the_end_of_a_session_has_a_renewed_token_and_asks_no_person() {
         assert_eq!(tokens, expected[..1 + usize::from(can_refresh)]);
         assert_eq!(person.pages(), 1);
     }
+}
+
+/// A browser that notes how many locks there are while its page is shown.
+struct Watched(Person, Arc<MemoryStore>, Arc<Mutex<Vec<String>>>);
+
+impl Browser for Watched {
+    fn redirect_uri(&self, last: Option<&str>) -> io::Result<String> {
+        self.0.redirect_uri(last)
+    }
+
+    async fn show(&self, url: String) -> io::Result<String> {
+        note(&self.2, "page", &self.1);
+        self.0.show(url).await
+    }
+}
+
+fn note(notes: &Mutex<Vec<String>>, what: &str, store: &MemoryStore) {
+    let locks = store.keys("lock/").unwrap().len();
+    notes.lock().unwrap().push(format!("{what} {locks}"));
+}
+
+#[test]
+fn other_programs_do_not_wait_for_the_person_of_this_one() {
+    let (store, notes) = (Arc::new(MemoryStore::new(1 << 16)), Arc::<Mutex<Vec<_>>>::default());
+    // The second time the token is refused, and cannot be renewed.
+    for is_second in [false, true] {
+        let browser = Watched(Person::new(0, "code=c-1"), Arc::clone(&store), Arc::clone(&notes));
+        let oauth = OAuth::new("client").store(Arc::clone(&store)).browser(browser);
+        let (mut other, kept, noting) = (protected(calls), Arc::clone(&store), Arc::clone(&notes));
+        let server = move |seen: &Seen| match (seen.body.as_str(), seen.field("authorization")) {
+            (Some(form), _) if form.contains("grant_type=refresh_token") => {
+                note(&noting, "renewal", &kept);
+                Response::json(&json!({"error": "invalid_grant"})).with_status(400)
+            }
+            (Some(_), _) => {
+                note(&noting, "code", &kept);
+                let token = if is_second { "t-2" } else { "t-1" };
+                let body = json!({"access_token": token, "token_type": "Bearer",
+                    "refresh_token": "r"});
+                Response::json(&body)
+            }
+            (None, Some("Bearer t-1")) if is_second => Response::status(401),
+            _ => other(seen),
+        };
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+            call(&client, "a", &json!({})).await
+        });
+        assert_eq!(played.result.unwrap(), "called");
+    }
+    // A renewal is under the lock, a login is not.
+    let expected = ["page 0", "code 0", "renewal 1", "page 0", "code 0"];
+    assert_eq!(*notes.lock().unwrap(), expected);
+}
+
+/// A key whose signatures nobody verifies.
+struct Unverified;
+
+impl Signer for Unverified {
+    fn alg(&self) -> &str {
+        "ES256"
+    }
+
+    fn sign(&self, _: &[&[u8]], _: &mut [u8]) -> Result<usize, SignError> {
+        Ok(64)
+    }
+
+    fn jwk(&self, put: &mut dyn FnMut(&str, &str)) {
+        for (name, text) in [("crv", "P-256"), ("kty", "EC"), ("x", "x"), ("y", "y")] {
+            put(name, text);
+        }
+    }
+}
+
+#[test]
+fn auth_138_a_nonce_of_any_response_is_in_the_proof_of_the_next_request() {
+    let person = Person::new(0, "code=c-1");
+    let mut other = protected(|seen: &Seen| match (seen.message(), seen.field("dpop")) {
+        ("tools/call", None) => Response::status(401).field("WWW-Authenticate", "DPoP"),
+        ("tools/call", _) => {
+            let tool = seen.body["params"]["name"].as_str().unwrap();
+            modern(seen).field("DPoP-Nonce", &format!("after-{tool}"))
+        }
+        _ => modern(seen),
+    });
+    let server = move |seen: &Seen| match seen.target.as_str() {
+        "/.well-known/oauth-authorization-server" => Response::json(&json!({
+            "issuer": "https://server",
+            "authorization_endpoint": "https://server/authorize",
+            "token_endpoint": "https://server/token",
+            "registration_endpoint": "https://server/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": ["ES256"],
+        })),
+        "/token" => Response::json(&json!({"access_token": "t-1", "token_type": "DPoP"})),
+        _ => other(seen),
+    };
+    let oauth = OAuth::new("client").browser(person).dpop(Unverified);
+    let login = |http: HttpTransport| http.oauth(oauth);
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+        for tool in ["a", "b", "c"] {
+            call(&client, tool, &json!({})).await.unwrap();
+        }
+    });
+    let calls = played.seen.iter().filter(|seen| seen.message() == "tools/call");
+    let nonces: Vec<Value> = calls.filter_map(|seen| seen.field("dpop")).map(nonce).collect();
+    assert_eq!(nonces, [Value::Null, "after-a".into(), "after-b".into()]);
+}
+
+/// Returns the nonce of a proof.
+fn nonce(proof: &str) -> Value {
+    let (claims, mut decoded) = (proof.split('.').nth(1).unwrap(), [0; 1024]);
+    let claims: Value =
+        serde_json::from_slice(decode_base64url(claims, &mut decoded).unwrap()).unwrap();
+    claims["nonce"].clone()
 }

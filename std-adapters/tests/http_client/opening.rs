@@ -211,6 +211,25 @@ fn a_rejected_initialize_is_reported() {
 }
 
 #[test]
+fn a_server_that_refuses_to_hear_of_the_opened_session_is_called_all_the_same() {
+    let answer = |seen: &Seen| match seen.message() {
+        "notifications/initialized" => Response::status(500),
+        _ => legacy(seen),
+    };
+    let played =
+        play(&LEGACY, 1 << 16, answer, async |client| call(&client, "a", &json!({})).await);
+    assert_eq!(played.result.unwrap(), "called");
+    assert_eq!(
+        played.trace[..3],
+        [
+            "POST /mcp initialize - -",
+            "POST /mcp notifications/initialized 2025-11-25 s-1",
+            "POST /mcp tools/call 2025-11-25 s-1",
+        ]
+    );
+}
+
+#[test]
 fn a_known_era_is_not_probed() {
     let played = play_with(
         Connector::new(&CLIENT).set_era(Some(mcp_sansio::Era::Modern)),
