@@ -243,6 +243,9 @@ fn tex_13_a_task_is_resumed_by_another_connection() {
         let call = stage.client.resume(&kept).unwrap();
         assert_eq!(text(&stage.client.wait(call).unwrap()), "done");
         assert_eq!(stage.methods()[0], "tasks/get");
+        let renamed = kept.to_json().replacen("\"lab\"", "\"other\"", 1);
+        let refused = stage.client.resume(&TaskRef::from_json(&renamed).unwrap());
+        assert!(matches!(refused, Err(Error::OtherServer)), "{refused:?}");
         let other = if revision == D { E } else { D };
         let mut stage = Stage::new(other, slow(other));
         assert!(matches!(stage.client.resume(&kept), Err(Error::OtherServer)));
@@ -384,6 +387,28 @@ fn tsk_43_tsk_57_tex_66_a_task_that_is_gone_or_cancelled_is_an_error_of_its_own(
             });
         let result = stage.client.call_tool("slow", &RawJson::EMPTY);
         assert!(matches!(result, Err(Error::TaskCancelled)), "{result:?}");
+    }
+}
+
+#[test]
+fn the_error_of_a_task_that_failed_is_that_of_its_call() {
+    for revision in [D, E] {
+        let refusal = json!({"code": -32000, "message": "no paper"});
+        let mut slow = slow(revision);
+        let script = move |message: &Value| match message["method"].as_str().unwrap() {
+            "tasks/get" => {
+                let failed = state(revision, "failed", json!({"error": refusal}));
+                vec![ok(message, failed)]
+            }
+            "tasks/result" => {
+                vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": refusal})]
+            }
+            _ => slow(message),
+        };
+        let mut stage = Stage::new(revision, script);
+        let result = stage.client.call_tool("slow", &RawJson::EMPTY);
+        let Err(Error::Server(error)) = result else { panic!("{result:?}") };
+        assert_eq!((error.code, error.message.as_str()), (-32000, "no paper"));
     }
 }
 

@@ -459,6 +459,29 @@ fn tsk_57_a_task_that_others_have_cancelled_is_an_error_of_its_own() {
 }
 
 #[test]
+fn the_error_of_a_task_that_failed_is_that_of_its_call() {
+    for revision in [D, E] {
+        let refusal = json!({"code": -32000, "message": "no paper"});
+        let mut slow = slow(revision);
+        let script = move |message: &Value| match message["method"].as_str().unwrap() {
+            "tasks/get" => {
+                let failed = state(revision, "failed", json!({"error": refusal}));
+                vec![ok(message, failed)]
+            }
+            "tasks/result" => {
+                vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": refusal})]
+            }
+            _ => slow(message),
+        };
+        let (result, seen) =
+            play(revision, script, async |client| client.call_tool("slow", &RawJson::EMPTY).await);
+        let Err(CallError::Server(error)) = result else { panic!("{result:?}") };
+        assert_eq!((error.code, error.message.as_str()), (-32000, "no paper"));
+        assert!(!methods(&seen).contains(&"tasks/cancel"), "there is nothing to cancel");
+    }
+}
+
+#[test]
 fn a_wait_that_is_dropped_can_be_repeated() {
     let ((), seen) = play(E, slow(E), async |client| {
         let mut task = client.call_tool_as_task("slow", &RawJson::EMPTY, None).await.unwrap();
