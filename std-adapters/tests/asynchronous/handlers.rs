@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_lite::future;
 use mcp_sansio::typed::Tools;
-use mcp_sansio::types::{LoggingLevel, TextResult, Tool};
+use mcp_sansio::types::{LoggingLevel, Prompt, Resource, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError, ToolError,
     entries,
@@ -454,4 +454,23 @@ fn connections_are_send_when_their_handlers_are() {
     });
     talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
     assert_eq!(count.get(), 1);
+}
+
+#[test]
+fn a_text_is_the_result_of_a_tool_a_resource_or_a_prompt() {
+    static CATALOG: Catalog = Catalog::new()
+        .tools(entries![Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))])
+        .resources(entries![Resource::new("test://r", "r").mime_type("text/markdown")])
+        .prompts(entries![Prompt::new("greet")]);
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("Hello") }).catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let said = client.ask(&call(1, "say", json!({}))).await;
+        assert_eq!(said["result"]["content"], json!([{"type": "text", "text": "Hello"}]));
+        let read = client.ask(&modern(2, "resources/read", json!({"uri": "test://r"}))).await;
+        let contents = json!([{"uri": "test://r", "mimeType": "text/markdown", "text": "Hello"}]);
+        assert_eq!(read["result"]["contents"], contents);
+        let prompted = client.ask(&modern(3, "prompts/get", json!({"name": "greet"}))).await;
+        let message = json!({"role": "user", "content": {"type": "text", "text": "Hello"}});
+        assert_eq!(prompted["result"]["messages"], json!([message]));
+    });
 }

@@ -1,9 +1,12 @@
 //! The experiment of 2025-11-25, on a stream.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio_adapters::asynchronous::{App, Connection, TaskOptions};
+use mcp_sansio::typed::{AsyncToolHandler, ToolHandler, Tools};
+use mcp_sansio::{NoOutput, Progress, ToolContext, ToolError, ToolResult};
+use mcp_sansio_adapters::asynchronous::{App, Connection, Context, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -200,4 +203,70 @@ fn a_failed_task_responds_as_its_call_would_have() {
             (&json!(-32602), &json!("Not this one"))
         );
     });
+}
+
+/// Tools as types.
+#[derive(Tools)]
+enum Typed {
+    /// Reports progress.
+    Steps,
+    /// Sets the status.
+    Wait,
+}
+
+struct Oven;
+
+async fn bake(call: Typed, ctx: ToolContext<'_>) -> Result<&'static str, ToolError<'static>> {
+    match call {
+        Typed::Steps => ctx.progress(&Progress::of(1u32).total(2u32)).await?,
+        Typed::Wait => ctx.set_status(format_args!("a task: {}", ctx.task().is_some())),
+    }
+    Ok("baked")
+}
+
+impl ToolHandler for Oven {
+    type Tools = Typed;
+    type Output<'a> = NoOutput;
+
+    fn call<'a>(&mut self, call: Typed, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        Ok(ctx.at_once(bake(call, ctx))?.into())
+    }
+}
+
+impl AsyncToolHandler for Oven {
+    type Tools = Typed;
+    type Output<'a> = NoOutput;
+
+    async fn call<'a>(&'a self, call: Typed, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        Ok(bake(call, ctx).await?.into())
+    }
+}
+
+#[test]
+fn a_tool_that_is_a_type_says_how_its_task_goes() {
+    for is_async in [false, true] {
+        let oven = Mutex::new(Oven);
+        let app = App::new(&CONFIG, async |ctx: Context| match is_async {
+            false => ctx.call_tool(&oven).await,
+            true => ctx.call_async_tool(&Oven).await,
+        });
+        talk(&app.catalog(&CATALOG), WIDE, async |mut client| {
+            client.initialize().await;
+            for (tool, status, reports) in [("steps", "1 of 2", 1), ("wait", "a task: true", 0)] {
+                client.send(&task(1, tool, json!({}))).await;
+                let (created, mut told) = response(&mut client, 1).await;
+                let id = &created["result"]["task"]["taskId"];
+                client.send(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+                let (result, rest) = response(&mut client, 2).await;
+                assert_eq!(result["result"]["content"][0]["text"], "baked");
+                told.extend(rest);
+                let progress = told.iter().filter(|it| it["method"] == "notifications/progress");
+                let progress: Vec<_> = progress.map(|it| &it["params"]["progress"]).collect();
+                assert_eq!(progress, vec![&json!(1); reports]);
+                client.send(&legacy(3, "tasks/get", json!({"taskId": id}))).await;
+                let (state, _) = response(&mut client, 3).await;
+                assert_eq!(state["result"]["statusMessage"], status);
+            }
+        });
+    }
 }
