@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio::ServerConfig;
+use mcp_sansio::{Change, ServerConfig};
 use mcp_sansio_adapters::embedded_async::{Connection, ConnectionEnd, Error};
 use serde_json::{Value, json};
 
-use crate::app::{App, CATALOG, CONFIG, call, connection, initialize, play};
+use crate::app::{App, CATALOG, CONFIG, call, connection, initialize, legacy, list, play};
 use crate::stage::{Player, Stage};
 
 #[test]
@@ -142,4 +142,28 @@ fn a_task_that_comes_late_handles_what_has_come_before_timeouts() {
     stage.send(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}}));
     stage.pass(2000);
     assert_eq!(player.run(), None);
+}
+
+#[test]
+fn a_new_connection_begins_with_nothing_that_the_last_one_left() {
+    let (first, second) = (Stage::new(64), Stage::new(64));
+    let connection = connection::<512, 64, 2>(&first);
+    {
+        let mut player = play(&connection, &first);
+        // The peer reads nothing, so that changes, and what is read ahead, wait for room.
+        first.takes(0);
+        (1..=6).for_each(|id| first.send(&list(id)));
+        player.run();
+        assert!(first.unread() > 0);
+        for uri in ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "test://r"] {
+            assert!(connection.publish(Change::resource(uri)));
+        }
+        player.run();
+    }
+    let mut player = play(&connection, &second);
+    second.send(&initialize());
+    second.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    second.send(&legacy(1, "resources/subscribe", json!({"uri": "test://r"})));
+    player.run();
+    assert_eq!(second.log(), ["< 0 capabilities,protocolVersion,serverInfo", "< 1"]);
 }
