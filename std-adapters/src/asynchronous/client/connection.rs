@@ -325,12 +325,15 @@ mod tests {
     static CONFIG: ClientConfig<'_> =
         ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ROOTS);
 
-    /// A legacy server that cancels all its requests, and reads little.
+    /// A legacy server that cancels all its requests but the first ones, and reads little.
     struct Fickle {
         said: String,
         server_requests: usize,
+        /// Number of requests that it makes.
+        most: usize,
         /// Number of bytes that it still reads.
         reads: usize,
+        heard: Vec<u8>,
     }
 
     impl AsyncRead for Fickle {
@@ -339,22 +342,22 @@ mod tests {
             _: &mut Context<'_>,
             into: &mut [u8],
         ) -> Poll<io::Result<usize>> {
-            while self.said.len() < into.len() {
+            while self.said.len() < into.len() && self.server_requests < self.most {
                 let id = self.server_requests;
                 self.said +=
                     &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
                 // The responses to the first requests fill the output buffer, and one of them stays
                 // in front of all others.
-                if id > 40 {
+                if id > LAST_KEPT {
                     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
                     self.said += &format!("{cancelled}\":{id}}}}}\n");
                 }
                 self.server_requests += 1;
             }
-            let len = into.len();
-            into.copy_from_slice(&self.said.as_bytes()[..len]);
+            let len = self.said.len().min(into.len());
+            into[..len].copy_from_slice(&self.said.as_bytes()[..len]);
             self.said.drain(..len);
-            Poll::Ready(Ok(len))
+            if len == 0 { Poll::Pending } else { Poll::Ready(Ok(len)) }
         }
     }
 
@@ -366,6 +369,7 @@ mod tests {
         ) -> Poll<io::Result<usize>> {
             let len = bytes.len().min(self.reads);
             self.reads -= len;
+            self.heard.extend_from_slice(&bytes[..len]);
             if len == 0 { Poll::Pending } else { Poll::Ready(Ok(len)) }
         }
 
@@ -378,18 +382,26 @@ mod tests {
         }
     }
 
-    #[test]
-    fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
+    /// The last request that the server does not take back.
+    const LAST_KEPT: usize = 40;
+
+    /// A server that makes this many requests, and its client.
+    fn fickle(most: usize) -> (super::super::Client, Connection<Fickle>) {
         let info = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
         let said = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n"
         );
-        let stream = Fickle { said, server_requests: 0, reads: 400 };
+        let stream = Fickle { said, server_requests: 0, most, reads: 400, heard: Vec::new() };
         let connector = Connector::new(&CONFIG)
             .set_era(Some(Era::Legacy))
             .max_pending(1024)
             .on_input_request(async |input_request| input_request.respond(&RawJson::EMPTY));
-        let (_client, mut connection) = connector.connect(stream);
+        connector.connect(stream)
+    }
+
+    #[test]
+    fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
+        let (_client, mut connection) = fickle(usize::MAX);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
@@ -401,5 +413,25 @@ mod tests {
             "{}",
             connection.link.stream.server_requests
         );
+    }
+
+    #[test]
+    fn answers_that_wait_for_room_are_sent_although_the_server_takes_other_requests_back() {
+        let (_client, mut connection) = fickle(60);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
+        let kept = connection.server_requests.kept();
+        assert!(kept > 0);
+        connection.link.stream.reads = usize::MAX;
+        assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
+        let heard = String::from_utf8(connection.link.stream.heard.clone()).unwrap();
+        let answers = heard.lines().filter(|line| line.contains("\"result\""));
+        let ids: Vec<usize> = answers.map(|line| id(line)).collect();
+        assert_eq!(ids, (0..=LAST_KEPT).collect::<Vec<_>>());
+    }
+
+    /// Returns the id of a response.
+    fn id(line: &str) -> usize {
+        RawJson::parse(line).unwrap().get("id").and_then(RawJson::as_u64).unwrap() as usize
     }
 }
