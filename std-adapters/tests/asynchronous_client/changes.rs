@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use futures_lite::StreamExt;
-use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
+use mcp_sansio::types::{Implementation, LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{
-    CallOptions, Change as Published, Changed, ClientEvent, LogMessage, RequestHandle, ServerEvent,
+    CallOptions, Change as Published, Changed, ClientConfig, ClientEvent, ClientFeatures,
+    LogMessage, RequestHandle, ServerEvent,
 };
 use mcp_sansio_adapters::asynchronous::client::{CallError, Change, ConnectionEnd, Connector};
 
@@ -157,4 +158,27 @@ fn events_that_belong_to_no_call_reach_on_event() {
     };
     play(connector, &LEGACY, script, async |client| call(&client, "talk").await.map(drop).unwrap());
     assert_eq!(seen.lock().unwrap()[..3], ["2025-11-25", "\"a line\"", "tools"]);
+}
+
+#[test]
+fn root_01_a_legacy_server_is_told_that_the_roots_have_changed() {
+    static ROOTS: ClientConfig<'_> =
+        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ROOTS_LIST_CHANGED);
+    for (config, told) in [(&LEGACY, 1), (&MODERN, 0)] {
+        let mut changes = 0;
+        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+            ServerEvent::Notification { method, .. } => {
+                assert!(*method == *"notifications/roots/list_changed");
+                changes += 1;
+            }
+            ServerEvent::Request(request) => session.text(request.handle, "done"),
+            _ => {}
+        };
+        play(Connector::new(&ROOTS), config, script, async |client| {
+            client.connected().await.unwrap();
+            assert_eq!(client.roots_changed().await.is_ok(), told == 1);
+            call(&client, "any").await.unwrap();
+        });
+        assert_eq!(changes, told);
+    }
 }

@@ -123,3 +123,20 @@ fn a_client_can_be_sent_to_another_thread() {
         .unwrap();
     assert_eq!(data(&answer), json!({"n": 1}));
 }
+
+#[test]
+fn root_01_a_legacy_server_is_told_that_the_roots_have_changed() {
+    static ROOTS: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::ROOTS_LIST_CHANGED)
+            .call_timeout(Duration::from_secs(30));
+    let (client, notes) = connect_noting(&ROOTS, "legacy");
+    client.unwrap().roots_changed().unwrap();
+    let changed = r#"> {"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+    assert_eq!(noted(&notes, changed), 1);
+    // A modern server is not, and neither is one that was not told that roots may change.
+    let (client, notes) = connect_noting(&ROOTS, "");
+    assert!(matches!(client.unwrap().roots_changed(), Err(Error::NotSent(_))));
+    let (other, others) = connect_noting(&CONFIG, "legacy");
+    assert!(matches!(other.unwrap().roots_changed(), Err(Error::NotSent(_))));
+    assert_eq!(noted(&notes, "roots/list_changed") + noted(&others, "roots/list_changed"), 0);
+}

@@ -1,7 +1,10 @@
 //! Large traffic, noise, and standard error.
 
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::mpsc::{Sender, channel};
+
 use super::*;
-use mcp_sansio_adapters::blocking::client::{ListError, ThreadedStreams, Transport as _};
+use mcp_sansio_adapters::blocking::client::{ListError, ThreadedStreams, Transferred, Transport};
 
 /// Number of bytes that exceeds all pipes and buffers.
 const MUCH: usize = 10 << 20;
@@ -190,4 +193,100 @@ fn sta_04_one_process_serves_one_client_after_another() {
     });
     assert_eq!(ids[0], ids[1]);
     assert!(process.close().unwrap().status.unwrap().success());
+}
+
+/// An output that tells what is done with it.
+struct Told(Sender<String>);
+
+impl Write for Told {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.send(format!("write {}", String::from_utf8_lossy(bytes)));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = self.0.send("flush".to_owned());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_that_only_waits_leaves_the_output_alone() {
+    let (input, _silent) = io::pipe().unwrap();
+    let (sender, told) = channel();
+    let mut streams = ThreadedStreams::new("silent", input, Told(sender));
+    let waited = streams.transfer(&[], &mut [0; 8], Some(Duration::ZERO)).unwrap();
+    assert_eq!(waited, Transferred::default());
+    assert_eq!(streams.transfer(b"line", &mut [0; 8], None).unwrap().written, 4);
+    assert_eq!([told.recv().unwrap(), told.recv().unwrap()], ["write line", "flush"]);
+}
+
+/// A socket whose other end was closed, and whose operations fail like this.
+#[cfg(unix)]
+struct Broken(std::os::unix::net::UnixStream, ErrorKind);
+
+#[cfg(unix)]
+impl Broken {
+    fn new(kind: ErrorKind) -> Self {
+        Self(std::os::unix::net::UnixStream::pair().unwrap().0, kind)
+    }
+}
+
+#[cfg(unix)]
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(self.1.into())
+    }
+}
+
+#[cfg(unix)]
+impl Write for Broken {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.1.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for Broken {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_connection_that_the_server_resets_has_ended() {
+    use mcp_sansio_adapters::blocking::client::PolledStreams;
+
+    let ended = Transferred { ended: true, ..Transferred::default() };
+    for (kind, expected) in [
+        (ErrorKind::ConnectionReset, Ok(ended)),
+        (ErrorKind::ConnectionAborted, Ok(ended)),
+        (ErrorKind::BrokenPipe, Ok(ended)),
+        (ErrorKind::PermissionDenied, Err(ErrorKind::PermissionDenied)),
+    ] {
+        let mut polled = PolledStreams::new("reset", Broken::new(kind), Broken::new(kind)).unwrap();
+        let mut threaded = ThreadedStreams::new("reset", Broken::new(kind), io::sink());
+        let both: [&mut dyn Transport; 2] = [&mut polled, &mut threaded];
+        for streams in both {
+            let read = streams.transfer(&[], &mut [0; 8], None);
+            assert_eq!(read.map_err(|error| error.kind()), expected, "{kind}");
+        }
+        // What a server that reads no more is sent counts as written: its responses may still come.
+        let written = polled.transfer(b"line", &mut [], Some(Duration::ZERO));
+        let expected = expected.map(|_| 4);
+        assert_eq!(written.map(|done| done.written).map_err(|error| error.kind()), expected);
+    }
+    // Neither is an error that is over at the next attempt.
+    for kind in [ErrorKind::WouldBlock, ErrorKind::Interrupted] {
+        let mut polled = PolledStreams::new("slow", Broken::new(kind), Broken::new(kind)).unwrap();
+        for out in [&[][..], b"line"] {
+            let done = polled.transfer(out, &mut [0; 8], None).unwrap();
+            assert_eq!(done, Transferred::default());
+        }
+    }
 }
