@@ -4,15 +4,15 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::{Future, pending};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_lite::future;
-use mcp_sansio::typed::Tools;
+use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{LoggingLevel, Prompt, Resource, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Json, LogMessage, OrToolError as _, Progress, RawJson, RpcError, ToolError,
-    entries,
+    Catalog, Change, ErrorCode, Json, LogMessage, NoOutput, OrToolError as _, Progress, RawJson,
+    RpcError, ToolContext, ToolError, ToolResult, entries,
 };
 use mcp_sansio_adapters::asynchronous::{
     App, Connection, ConnectionEnd, Context, HandlerResult, boxed,
@@ -472,5 +472,63 @@ fn a_text_is_the_result_of_a_tool_a_resource_or_a_prompt() {
         let prompted = client.ask(&modern(3, "prompts/get", json!({"name": "greet"}))).await;
         let message = json!({"role": "user", "content": {"type": "text", "text": "Hello"}});
         assert_eq!(prompted["result"]["messages"], json!([message]));
+    });
+}
+
+/// Tools that are not async.
+#[derive(Tools)]
+enum AtOnce {
+    /// Changes the resource.
+    Change,
+    /// Logs more than there is room for.
+    Wait,
+}
+
+struct Hasty;
+
+impl ToolHandler for Hasty {
+    type Tools = AtOnce;
+    type Output<'a> = NoOutput;
+
+    fn call<'a>(&mut self, call: AtOnce, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        match call {
+            AtOnce::Change => ctx.at_once(ctx.publish(Change::resource("test://r")))?,
+            AtOnce::Wait => {
+                let text = "x".repeat(400);
+                let line = LogMessage::new(LoggingLevel::Error, &*text);
+                (0..3).try_for_each(|_| ctx.at_once(ctx.log(&line)))?;
+            }
+        }
+        Ok("done".into())
+    }
+}
+
+#[test]
+fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
+    let hasty = Mutex::new(Hasty);
+    let app = App::new(&CONFIG, async |ctx: Context| ctx.call_tool(&hasty).await);
+    let app = app.catalog(&CATALOG).max_pending(1024);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        client.ask(&legacy(1, "resources/subscribe", json!({"uri": "test://r"}))).await;
+        client.send(&legacy(2, "tools/call", json!({"name": "wait"}))).await;
+        let mut lines = 0;
+        let refused = loop {
+            let message = client.next().await;
+            if message["method"] != "notifications/message" {
+                break message;
+            }
+            lines += 1;
+        };
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32603)));
+        assert!((1..3).contains(&lines), "{lines}");
+        // What had no room is not waited for.
+        client.send(&legacy(3, "tools/call", json!({"name": "change"}))).await;
+        let mut told = [client.next().await, client.next().await];
+        told.sort_by_key(|message| message["id"].is_number());
+        assert_eq!(told[0]["method"], "notifications/resources/updated");
+        assert_eq!(told[1]["result"]["content"][0]["text"], "done");
+        let line = json!({"name": "echo", "arguments": {}});
+        assert_eq!(client.ask(&legacy(4, "tools/call", line)).await["id"], 4);
     });
 }

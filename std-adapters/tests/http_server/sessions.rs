@@ -124,6 +124,9 @@ fn sse_07_a_handler_can_release_its_connection() {
     let old = site.open("2025-06-18");
     assert_eq!(site.call(&old, 2, "later").text(), "kept");
     assert_eq!(site.send(&modern("later")).text(), "kept");
+    // The same for a tool that is a type, whose response is there before the connection is closed.
+    assert_eq!(site.call(&session, 3, "go").text(), "let go");
+    assert_eq!(site.call(&old, 3, "go").text(), "kept");
 }
 
 #[test]

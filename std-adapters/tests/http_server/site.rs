@@ -4,16 +4,20 @@ use std::future::Future;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
+use mcp_sansio::typed::{ToolHandler, Tools};
 use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures, entries};
+use mcp_sansio::{
+    Catalog, NoOutput, Progress, RawJson, ServerConfig, ServerFeatures, ToolContext, ToolResult,
+    entries,
+};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, Principal};
 use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, HandlerResult};
 
@@ -33,6 +37,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
     tool("ask"),
     tool("long"),
     tool("later"),
+    tool("go"),
     tool("silent"),
     tool("flood"),
 ]);
@@ -90,9 +95,28 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> HandlerResult {
             Timer::after(Duration::from_millis(50)).await;
             return ctx.reply(&TextResult::new(if is_gone { "let go" } else { "kept" }));
         }
+        "go" => return ctx.call_tool(&Mutex::new(Releasing)).await,
         _ => {}
     }
     ctx.reply(&TextResult::new("done"))
+}
+
+/// A tool as a type.
+#[derive(Tools)]
+enum Typed {
+    /// Releases the connection.
+    Go,
+}
+
+struct Releasing;
+
+impl ToolHandler for Releasing {
+    type Tools = Typed;
+    type Output<'a> = NoOutput;
+
+    fn call<'a>(&mut self, _: Typed, ctx: ToolContext<'a>) -> ToolResult<'a> {
+        Ok(if ctx.release_connection() { "let go" } else { "kept" }.into())
+    }
 }
 
 type Answering = Pin<Box<dyn Future<Output = HandlerResult>>>;
