@@ -18,13 +18,15 @@ use crate::time::Instant;
 
 /// The head of an HTTP request, shared by its exchange and its handler.
 #[derive(Clone)]
-pub struct OwnedHead(Arc<Head<dyn Fields + Send + Sync>>);
+pub struct OwnedHead {
+    shared: Arc<Head<dyn Fields + Send + Sync>>,
+    peer: Option<PeerAddress>,
+}
 
 struct Head<F: ?Sized> {
     /// The method, and the target behind it.
     text: Box<str>,
     method: usize,
-    peer: Option<PeerAddress>,
     fields: F,
 }
 
@@ -33,31 +35,29 @@ impl OwnedHead {
     #[must_use]
     pub fn new(method: &str, target: &str, fields: impl Fields + Send + 'static) -> Self {
         let text = [method, target].concat().into();
-        Self(Arc::new(Head { text, method: method.len(), peer: None, fields }))
+        Self { shared: Arc::new(Head { text, method: method.len(), fields }), peer: None }
     }
 
     /// Sets the address from which the request comes: that of the connection, or the one that a
-    /// trusted proxy reports. Call it before the head is cloned. Default: unknown, which has no
+    /// trusted proxy reports. Default: unknown, which has no
     /// [share](super::SiteOptions::address_share).
     #[must_use]
-    pub fn peer(mut self, address: impl Into<PeerAddress>) -> Self {
-        if let Some(head) = Arc::get_mut(&mut self.0) {
-            head.peer = Some(address.into());
-        }
-        self
+    pub fn peer(self, address: impl Into<PeerAddress>) -> Self {
+        Self { peer: Some(address.into()), ..self }
     }
 
     /// Returns the address from which the request comes.
     #[must_use]
     pub fn peer_address(&self) -> Option<PeerAddress> {
-        self.0.peer
+        self.peer
     }
 
     /// Returns the head.
     #[must_use]
     pub fn as_head(&self) -> RequestHead<'_> {
-        let (method, target) = self.0.text.split_at_checked(self.0.method).unwrap_or_default();
-        RequestHead::new(method, target, &self.0.fields)
+        let Head { text, method, fields } = &*self.shared;
+        let (method, target) = text.split_at_checked(*method).unwrap_or_default();
+        RequestHead::new(method, target, fields)
     }
 }
 
