@@ -106,6 +106,26 @@ fn more_calls_than_there_are_places_wait_for_their_turn() {
 }
 
 #[test]
+fn a_new_call_waits_behind_those_that_wait_for_a_place() {
+    let mut seen = Vec::new();
+    let script = |event: &ServerEvent<'_>, session: &mut Session| {
+        if let ServerEvent::Request(request) = event {
+            seen.push(tool(request));
+            session.text(request.handle, "done");
+        }
+    };
+    let connector = Connector::new(&CLIENT).max_in_flight(1);
+    play(connector, &MODERN, script, async |client| {
+        let first = async {
+            call(&client, "first").await.unwrap();
+            call(&client, "new").await.unwrap();
+        };
+        future::zip(first, call(&client, "waiting")).await.1.unwrap();
+    });
+    assert_eq!(seen, ["first", "waiting", "new"]);
+}
+
+#[test]
 fn progress_is_reported_as_it_arrives_and_before_the_result() {
     for config in [&MODERN, &LEGACY] {
         let script = |event: &ServerEvent<'_>, session: &mut Session| {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
@@ -82,9 +83,18 @@ fn play_as<R>(
     script: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, Vec<(String, Value)>) {
+    play_with(Connector::new(config).on_input_request(answer), revision, script, work)
+}
+
+fn play_with<R>(
+    connector: Connector,
+    revision: Revision,
+    script: impl FnMut(&Value) -> Vec<Value>,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> (R, Vec<(String, Value)>) {
     let (ours, theirs) = pipe(1 << 20, 1 << 20);
     let seen = Seen::default();
-    let (client, connection) = Connector::new(config).on_input_request(answer).connect(ours);
+    let (client, connection) = connector.connect(ours);
     let server = serve(theirs, revision, Rc::clone(&seen), Box::new(script));
     let all = future::zip(future::zip(work(client), connection), server);
     let ((result, _), ()) = run(all);
@@ -147,7 +157,10 @@ fn tsk_05_tsk_07_a_listed_tool_is_called_as_it_must_be() {
     let script = |message: &Value| match message["method"].as_str() {
         Some("tools/list") => vec![ok(message, listed.clone())],
         Some("tools/call") if message["params"].get("task").is_none() => {
-            vec![ok(message, content("plain"))]
+            // A result is no list, whatever it contains.
+            let mut result = content("plain");
+            result["tools"] = json!([{"name": "quick", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}]);
+            vec![ok(message, result)]
         }
         _ => slow(message),
     };
@@ -541,6 +554,43 @@ fn tsk_60_a_task_of_a_client_is_cancelled() {
     };
     play_as(&HOST, D, script, async |client| {
         client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap()
+    });
+}
+
+#[test]
+fn tsk_60_the_handler_of_a_task_of_a_client_ends_when_it_is_cancelled() {
+    let alive = Arc::new(());
+    let held = Arc::clone(&alive);
+    let connector = Connector::new(&HOST).on_input_request(move |_| {
+        let held = Arc::clone(&held);
+        async move {
+            let _held = held;
+            std::future::pending().await
+        }
+    });
+    let mut start = Value::Null;
+    let script = move |message: &Value| {
+        if message["method"] == "own/start" {
+            start = message.clone();
+            let mut asks = form("Who?");
+            (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
+            asks["params"]["task"] = json!({});
+            return vec![asks];
+        }
+        let task = &message["result"]["task"];
+        if task.is_object() {
+            let params = json!({"taskId": task["taskId"]});
+            return vec![
+                json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/cancel", "params": params}),
+            ];
+        }
+        assert_eq!(message["result"]["status"], "cancelled", "{message}");
+        vec![ok(&start, json!({}))]
+    };
+    play_with(connector, D, script, async |client| {
+        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap();
+        // Those of the test and of the connector are left.
+        assert_eq!(Arc::strong_count(&alive), 2);
     });
 }
 
