@@ -9,7 +9,7 @@ use futures_lite::future;
 use mcp_sansio::oauth::{SignError, Signer, decode_base64url};
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
-use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth};
+use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
 };
@@ -491,4 +491,20 @@ fn nonce(proof: &str) -> Value {
     let claims: Value =
         serde_json::from_slice(decode_base64url(claims, &mut decoded).unwrap()).unwrap();
     claims["nonce"].clone()
+}
+
+#[test]
+fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
+    let oauth = OAuth::new("client")
+        .client(OAuthClient::new("client-1").secret("secret"))
+        .client_credentials();
+    let login = |http: HttpTransport| http.oauth(oauth);
+    let connector = Connector::new(&MODERN);
+    let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
+        call(&client, "a", &json!({})).await
+    });
+    assert_eq!(played.result.unwrap(), "called");
+    let forms: Vec<_> = played.seen.iter().filter_map(|seen| seen.body.as_str()).collect();
+    assert_eq!(forms.len(), 1);
+    assert!(forms[0].contains("grant_type=client_credentials"), "{forms:?}");
 }

@@ -1,10 +1,13 @@
 //! Detection of the server's revision and transport.
 
+use std::time::Duration;
+
 use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
 use mcp_sansio_adapters::asynchronous::client::{
     CallError, ConnectError, ConnectionEnd, Connector,
 };
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::scene::{
     Response, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
@@ -242,4 +245,21 @@ fn a_known_era_is_not_probed() {
     );
     assert!(played.result.is_ok());
     assert_eq!(played.trace, ["POST /mcp tools/list 2026-07-28 -"]);
+}
+
+#[test]
+fn a_stream_that_stays_open_after_the_result_of_the_probe_delays_no_call() {
+    let server = |seen: &Seen| match seen.message() {
+        "server/discover" => {
+            let result = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}}});
+            Response::events(&event(&answer(seen, &result))).hold()
+        }
+        _ => modern(seen),
+    };
+    let played = play(&CLIENT, 64, server, async |client| {
+        let began = Instant::now();
+        (call(&client, "a", &json!({})).await, began.elapsed())
+    });
+    assert_eq!((played.result.0.unwrap().as_str(), played.result.1), ("called", Duration::ZERO));
 }
