@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::typed::{ToolHandler, Tools};
-use mcp_sansio::types::Implementation;
+use mcp_sansio::types::{Implementation, InputRequest};
 use mcp_sansio::{
-    Catalog, NoOutput, Progress, ServerConfig, ServerFeatures, ToolContext, ToolResult,
+    Catalog, NoOutput, OrToolError as _, Progress, ServerConfig, ServerFeatures, ToolContext,
+    ToolResult,
 };
 use mcp_sansio_adapters::asynchronous::http::{Credentials, HttpExchange, HttpOptions, HttpServer};
-use mcp_sansio_adapters::asynchronous::{App, Context};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
 use tokio::time::Instant;
 
 use crate::site::principal;
@@ -41,7 +42,7 @@ impl ToolHandler for Caller {
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{
-    "protocolVersion":"2025-11-25","capabilities":{},
+    "protocolVersion":"2025-11-25","capabilities":{"roots":{}},
     "clientInfo":{"name":"test","version":"1"}}}"#;
 
 fn call(tool: &str) -> String {
@@ -90,6 +91,10 @@ async fn rest(exchange: &mut HttpExchange) -> String {
         text.push_str(&String::from_utf8(piece.unwrap()).unwrap());
     }
     text
+}
+
+async fn next_text(exchange: &mut HttpExchange) -> String {
+    String::from_utf8(exchange.next_piece().await.unwrap().unwrap()).unwrap()
 }
 
 #[test]
@@ -185,4 +190,76 @@ fn a_shutdown_ends_streams_at_once_and_calls_after_its_limit() {
     });
     // It ends, because the server has.
     virtual_time::block_on(served);
+}
+
+#[test]
+fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
+    let (release, gate) = smol::channel::unbounded::<()>();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            let asked =
+                async { ctx.request_input("roots", InputRequest::ListRoots).await.map(drop) };
+            let late = async { gate.recv().await.or_internal() };
+            future::or(asked, late).await?;
+            ctx.text("too late")
+        }
+    });
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let client = async {
+        let id = open_session(&server, &[]).await;
+        let session = [("Mcp-Session-Id", id.as_str())];
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(send(&server, "POST", &session, ready).await.response().await.status, 202);
+        let mut exchange = send(&server, "POST", &session, &call("ask")).await;
+        while !next_text(&mut exchange).await.contains("roots/list") {}
+        release.send(()).await.unwrap();
+        let rest = rest(&mut exchange).await;
+        let [cancelled, response] = ["notifications/cancelled", "too late"].map(|it| rest.find(it));
+        assert!(cancelled.is_some() && cancelled < response, "{rest}");
+    };
+    virtual_time::block_on(future::or(server.run(&app), client));
+}
+
+#[test]
+fn a_context_knows_whether_its_response_is_awaited() {
+    let (give, given) = smol::channel::unbounded();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        give.try_send(ctx).unwrap();
+        future::pending::<HandlerResult>()
+    });
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let client = async {
+        let id = open_session(&server, &[]).await;
+        let session = [("Mcp-Session-Id", id.as_str())];
+        let mut called = send(&server, "POST", &session, &call("wait")).await;
+        let ctx = given.recv().await.unwrap();
+        assert!(!ctx.is_gone());
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        let mut cancelled = send(&server, "POST", &session, cancel).await;
+        assert_eq!(cancelled.response().await.status, 202);
+        assert!(ctx.is_gone());
+        rest(&mut called).await;
+    };
+    virtual_time::block_on(future::or(server.run(&app), client));
+}
+
+#[test]
+fn a_shutdown_ends_any_number_of_sessions_at_once() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.text("never") });
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let served = future::zip(server.run(&app), async {
+        for _ in 0..1000 {
+            open_session(&server, &[]).await;
+        }
+        let began = Instant::now();
+        app.broadcaster().shut_down();
+        began
+    });
+    let ended = async {
+        let ((), began) = served.await;
+        began.elapsed()
+    };
+    assert_eq!(virtual_time::block_on(ended), Duration::ZERO);
 }
