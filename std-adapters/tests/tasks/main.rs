@@ -73,7 +73,7 @@ impl Drop for Held {
 async fn handle(ctx: Context) -> HandlerResult {
     let millis = ctx.arguments()?.get("ms").and_then(RawJson::as_u64).unwrap_or(0);
     match ctx.name() {
-        "wait" => tokio::time::sleep(Duration::from_millis(millis)).await,
+        "wait" | "must" => tokio::time::sleep(Duration::from_millis(millis)).await,
         "hold" => {
             HELD.fetch_add(1, Ordering::SeqCst);
             let _held = Held;

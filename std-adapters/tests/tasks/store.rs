@@ -105,6 +105,8 @@ async fn state(client: &mut Client<Pipe>, id: &Value) -> Value {
 
 #[test]
 fn tasks_survive_the_process() {
+    let without = App::new(&CONFIG, handle);
+    assert_eq!(without.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 0);
     let store = Arc::new(MemoryStore::new(1 << 20));
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
     let (ids, _) = talk(&app, WIDE, async |mut client| {

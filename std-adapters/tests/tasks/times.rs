@@ -54,8 +54,10 @@ fn a_task_goes_on_after_its_connection() {
             sleep(Duration::from_millis(1)).await;
         }
         let mut second = door.connect();
+        let get = request(2, "tasks/get", json!({"taskId": id}));
+        assert_eq!(second.ask(&get).await["result"]["status"], "working");
         loop {
-            let polled = second.ask(&request(2, "tasks/get", json!({"taskId": id}))).await;
+            let polled = second.ask(&get).await;
             if polled["result"]["status"] != "working" {
                 assert_eq!(polled["result"]["result"]["content"][0]["text"], "done", "{polled}");
                 break;
@@ -153,4 +155,21 @@ fn a_task_can_be_bound_to_its_connection() {
     };
     let (served, ()) = block_on(future::zip(serve(&app, &door), clients));
     served.unwrap();
+}
+
+#[test]
+fn a_call_that_must_become_a_task_ends_where_there_is_no_room_for_one() {
+    let after = Duration::from_millis(20);
+    let options = TaskOptions::new().after(after).max_tasks(1);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    talk(&app, WIDE, async |mut client| {
+        let began = Instant::now();
+        client.ask(&call(1, "wait", json!({"ms": 10_000}))).await;
+        let refused = client.ask(&call(2, "must", json!({"ms": 1000}))).await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32603)));
+        assert_eq!(began.elapsed(), 2 * after);
+        // Any other goes on as a call.
+        let answer = client.ask(&call(3, "wait", json!({"ms": 1000}))).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+    });
 }
