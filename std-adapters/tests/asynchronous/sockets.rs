@@ -1,16 +1,17 @@
 //! Real sockets.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_io::Async;
-use futures_lite::future;
+use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 #[cfg(unix)]
 use mcp_sansio::types::TextResult;
 use mcp_sansio::{Json, OrToolError as _};
-use mcp_sansio_adapters::asynchronous::{App, Context, accept, serve};
+use mcp_sansio_adapters::asynchronous::{App, Context, Listener as _, accept, serve};
 use serde_json::json;
 
 use crate::client::{Client, call};
@@ -217,4 +218,31 @@ fn unix_sockets_are_served_as_well() {
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
     });
     std::fs::remove_file(&path).unwrap();
+}
+
+/// A socket with unread data resets its connection when it is closed.
+#[test]
+fn a_reset_connection_is_an_error_of_reading() {
+    smol::block_on(async {
+        let (listener, address) = listen();
+        let client = TcpStream::connect(address).unwrap();
+        let mut served = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+        served.write_all(b"unread").await.unwrap();
+        client.peek(&mut [0]).unwrap();
+        drop(client);
+        let error = served.read(&mut [0; 9]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_listener_that_cannot_accept_ends_the_server() {
+    use std::os::fd::OwnedFd;
+    // A socket that does not listen.
+    let socket = std::net::UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+    let listener = Async::new(TcpListener::from(OwnedFd::from(socket))).unwrap();
+    let app =
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&Json(json!({"content": []}))) });
+    smol::block_on(serve(&app, &listener)).unwrap_err();
 }
