@@ -242,6 +242,11 @@ fn auth_94_a_request_whose_token_was_renewed_meanwhile_is_sent_again() {
     let late = &mut Attempts::new();
     assert_eq!(program.machine(|machine| machine.challenged(&head, 0, late)), Reaction::SendAgain);
     assert!(!program.state.open(&SETUP).is_running());
+    // So it is only where there is a token: here it was thrown away meanwhile.
+    let mut other = self::program();
+    let early = &mut Attempts::new();
+    let reaction = other.machine(|machine| machine.challenged(&head, generation, early));
+    assert_eq!(reaction, Reaction::Authorize);
     // That ends, too, if it never gets the new token.
     let reactions = (0..10).map(|_| program.state.open(&SETUP).challenged(&head, 0, late));
     assert_eq!(reactions.last(), Some(Reaction::Report));
