@@ -426,7 +426,7 @@ mod tests {
         assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
         let heard = String::from_utf8(connection.link.stream.heard.clone()).unwrap();
         let answers = heard.lines().filter(|line| line.contains("\"result\""));
-        let ids: Vec<usize> = answers.map(|line| id(line)).collect();
+        let ids: Vec<usize> = answers.map(id).collect();
         assert_eq!(ids, (0..=LAST_KEPT).collect::<Vec<_>>());
     }
 

@@ -14,7 +14,7 @@ use mcp_sansio::oauth::Url;
 /// this machine; [`Unsupported`](io::ErrorKind::Unsupported) on Unix without a display; errors of
 /// starting the program. That it has started does not mean that a page is shown.
 pub fn open_in_browser(url: &str) -> io::Result<()> {
-    open_with(opener(|variable| std::env::var_os(variable))?, url)
+    open_with(opener(std::env::var_os)?, url)
 }
 
 /// Returns the program that opens pages, and its first arguments.
