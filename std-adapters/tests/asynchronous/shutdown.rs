@@ -1,5 +1,9 @@
 //! Calls when the application shuts down, or the input ends.
 
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures_lite::future;
@@ -7,7 +11,7 @@ use futures_lite::io::{AsyncReadExt as _, AsyncWriteExt as _, Cursor};
 use mcp_sansio::ServerConfig;
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio_adapters::asynchronous::{
-    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo,
+    App, Connection, ConnectionEnd, Context, HandlerResult, JoinedIo, Listener, accept,
 };
 use tokio::time::{Instant, sleep};
 
@@ -41,6 +45,35 @@ fn calls(tools: &[&str]) -> String {
 async fn timed<R>(future: impl Future<Output = R>) -> (R, Duration) {
     let began = Instant::now();
     (future.await, began.elapsed())
+}
+
+/// A listener whose connections have all arrived.
+struct Crowd;
+
+impl Listener for Crowd {
+    type Stream = Cursor<Vec<u8>>;
+
+    fn poll_accept(&self, _: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        Poll::Ready(Ok(Cursor::default()))
+    }
+}
+
+struct Woken;
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn nothing_is_kept_of_a_future_that_has_accepted() {
+    let (app, woken) = (App::new(&CONFIG, handle), Arc::new(Woken));
+    for _ in 0..3 {
+        let waker = Waker::from(Arc::clone(&woken));
+        let mut accepting = pin!(accept(&app, &Crowd));
+        let accepted = accepting.as_mut().poll(&mut task::Context::from_waker(&waker));
+        assert!(matches!(accepted, Poll::Ready(Ok(Some(_)))));
+    }
+    assert_eq!(Arc::strong_count(&woken), 1);
 }
 
 #[test]

@@ -260,6 +260,22 @@ fn limits_of_tasks() {
 }
 
 #[test]
+fn results_of_one_owner_leave_room_for_those_of_others() {
+    // A quarter is 25 KiB.
+    let options = TaskOptions::new().bind_to_connection(true).max_results(100 << 10);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    for _ in 0..2 {
+        talk(&app, WIDE, async |mut client| {
+            for (kilobytes, status) in [(1, "completed"), (20, "completed"), (20, "failed")] {
+                let id = create(&mut client, "large", json!({"ms": kilobytes})).await;
+                let ended = poll_while(&mut client, &id, "working").await;
+                assert_eq!(ended["status"], status, "{kilobytes}");
+            }
+        });
+    }
+}
+
+#[test]
 fn a_long_result_goes_through_a_small_buffer() {
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).max_pending(4096);
     talk(&app, (4096, 4096), async |mut client| {

@@ -64,13 +64,13 @@ impl Store for Slow {
     }
 
     fn put(&self, key: &str, bytes: &[u8], ttl: Option<Duration>) -> Result<(), StoreError> {
-        if self.is_broken.load(Ordering::SeqCst) {
-            return Err(StoreError::Full);
-        }
         let is_closed = self.is_closed.lock().unwrap();
         if *is_closed {
             self.waiting.0.try_send(()).unwrap();
             drop(self.opened.wait_while(is_closed, |is_closed| *is_closed).unwrap());
+        }
+        if self.is_broken.load(Ordering::SeqCst) {
+            return Err(StoreError::Full);
         }
         self.puts.fetch_add(1, Ordering::SeqCst);
         self.records.put(key, bytes, ttl)
@@ -294,6 +294,31 @@ fn r3_t1_a_task_that_is_cancelled_while_it_is_saved_is_not_begun() {
     });
     assert_eq!(begun.load(Ordering::SeqCst), 0);
     assert_eq!(records(&store)[0].outcome, Some(TaskOutcome::Cancelled));
+}
+
+#[test]
+fn a_request_for_the_result_of_a_task_that_cannot_be_stored_is_refused() {
+    let store = Slow::new();
+    let options = stored(&store).max_waiting(4);
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(options);
+    // Each gives its place back, of which there are four.
+    for _ in 0..5 {
+        talk(&app, WIDE, async |mut client| {
+            store.is_broken.store(false, Ordering::SeqCst);
+            save_task(&mut client, &store, json!(60_000)).await;
+            client.send(&legacy(2, "tasks/list", json!({}))).await;
+            let (list, _) = response(&mut client, 2).await;
+            let task = json!({"taskId": list["result"]["tasks"][0]["taskId"]});
+            client.send(&legacy(3, "tasks/result", task)).await;
+            settle(&mut client).await;
+            store.is_broken.store(true, Ordering::SeqCst);
+            store.open();
+            let (created, _) = response(&mut client, 1).await;
+            assert_eq!(created["error"]["code"], -32603, "{created}");
+            let (result, _) = response(&mut client, 3).await;
+            assert_eq!(result["error"]["code"], -32602, "{result}");
+        });
+    }
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl<'c, O> Site<'c, O> {
                 self.settle(key);
                 self.keep_alive(key, now);
             }
+            Stage::Reply(..) => self.free_body(key),
             _ => {}
         }
         SiteStep::Again
@@ -225,6 +226,7 @@ impl<'c, O> Site<'c, O> {
         {
             if let Some(exchange) = exchanges.get_mut(key)
                 && replace(&mut exchange.awaits_entry, false)
+                && matches!(exchange.stage, Stage::Messages(..))
             {
                 free -= 1;
                 if !replace(&mut exchange.is_queued, true) {
@@ -278,6 +280,9 @@ impl<'c, O> Site<'c, O> {
             if let Some(exchange) = stream.exchange {
                 self.ready(exchange);
             }
+        }
+        for exchange in &instance.awaiting_entry {
+            self.queue(Task::Exchange(*exchange));
         }
         let is_alone = matches!(instance.kind, Kind::Alone);
         if !is_alone || instance.state.server(self.config).open_requests() > 0 {

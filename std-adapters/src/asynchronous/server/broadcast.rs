@@ -10,6 +10,7 @@ use std::task::Waker;
 use mcp_sansio::OwnedJson;
 use mcp_sansio::{Change, PeerAddress, PlaceLimit, Places};
 
+use super::driver_waker::WakerSet;
 use crate::shared_catalog::Listener;
 
 /// Reaches all connections of an [`App`](super::App), from any thread: notifies subscribers of
@@ -29,8 +30,8 @@ struct Receivers {
     joined: u64,
     /// The places of those that are connections.
     connections: Places<PeerAddress>,
-    /// Tasks that wait until the application shuts down.
-    waiting: Vec<Waker>,
+    /// Futures that wait until the application shuts down.
+    waiting: WakerSet,
 }
 
 /// A connection, session or stream that changes are sent to.
@@ -88,8 +89,8 @@ impl Broadcaster {
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.0.receivers().iter().for_each(|receiver| receiver.wake());
-        let waiting = std::mem::take(&mut self.lock().waiting);
-        waiting.into_iter().for_each(Waker::wake);
+        let waiting = self.lock().waiting.take();
+        waiting.for_each(Waker::wake);
     }
 
     /// Returns whether [`shut_down`](Self::shut_down) was called.
@@ -135,12 +136,9 @@ impl Broadcaster {
         Registration { broadcaster: self.clone(), id, connection }
     }
 
-    /// Keeps a waker that is called when the application shuts down.
-    pub(super) fn register_waker(&self, waker: &Waker) {
-        let waiting = &mut self.lock().waiting;
-        if !waiting.iter().any(|other| other.will_wake(waker)) {
-            waiting.push(waker.clone());
-        }
+    /// Returns what wakes a future when the application shuts down.
+    pub(super) fn shutdown(&self) -> Shutdown<'_> {
+        Shutdown { broadcaster: self, place: None }
     }
 
     pub(super) fn publish(&self, change: &OwnedChange) {
@@ -192,6 +190,26 @@ impl Drop for Registration {
         receivers.by_id.remove(&self.id);
         if let Some(peer) = &self.connection {
             receivers.connections.give_back(1, peer.as_ref());
+        }
+    }
+}
+
+/// The place of a future among those that a shutdown wakes, until it is dropped.
+pub(super) struct Shutdown<'b> {
+    broadcaster: &'b Broadcaster,
+    place: Option<u64>,
+}
+
+impl Shutdown<'_> {
+    pub(super) fn register(&mut self, waker: &Waker) {
+        self.broadcaster.lock().waiting.wait(&mut self.place, waker);
+    }
+}
+
+impl Drop for Shutdown<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.broadcaster.lock().waiting.leave(place);
         }
     }
 }

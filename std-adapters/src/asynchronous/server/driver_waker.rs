@@ -51,9 +51,7 @@ impl DriverWaker {
         if std::mem::take(&mut state.is_notified) {
             return false;
         }
-        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(waker)) {
-            state.waker = Some(waker.clone());
-        }
+        state.waker = Some(waker.clone());
         true
     }
 

@@ -107,8 +107,13 @@ pub(super) async fn accept_stream<H, L: Listener>(
     app: &App<H>,
     listener: &L,
 ) -> io::Result<Option<Accepted<L::Stream>>> {
-    let mut pause = None;
-    poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
+    let (mut shutdown, mut pause) = (app.broadcaster().shutdown(), None);
+    poll_fn(|cx| {
+        // Registered before the state is read, so that no change is missed.
+        shutdown.register(cx.waker());
+        poll_stream(app, listener, &mut pause, cx)
+    })
+    .await
 }
 
 /// Accepts connections and serves all of them in the returned future. It completes when the
@@ -169,8 +174,6 @@ fn poll_stream<H, L: Listener>(
     cx: &mut task::Context<'_>,
 ) -> Poll<io::Result<Option<Accepted<L::Stream>>>> {
     let broadcaster = app.broadcaster();
-    // Registered before the state is read, so that no change is missed.
-    broadcaster.register_waker(cx.waker());
     if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
     }

@@ -134,7 +134,7 @@ impl<K: Clone> RunningTasks<K> {
         });
     }
 
-    /// Removes a task that no client knows.
+    /// Removes a task whose creation was not told.
     fn discard(&mut self, (task, info): (TaskKey, TaskInfo)) {
         self.hub.remove(task);
         #[cfg(feature = "store")]
@@ -190,10 +190,13 @@ enum Save<K> {
 #[cfg(feature = "store")]
 type Saving = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// Tasks whose handlers are gone have failed.
+/// Tasks whose handlers are gone have failed, and nothing waits for others any more.
 impl<K> Drop for RunningTasks<K> {
     fn drop(&mut self) {
         self.places.keys().for_each(|task| self.hub.fail(*task, SHUT_DOWN));
+        for (number, (_, _, task)) in &self.waiting {
+            self.hub.stop_waiting(*task, *number);
+        }
     }
 }
 

@@ -190,5 +190,5 @@ impl Sent {
     }
 }
 
-/// The share of a principal, or of a connection, in percent: as many as it may have tasks.
-const CLIENT_SHARE: u8 = 25;
+/// The share of an owner of tasks, in percent.
+pub(super) const CLIENT_SHARE: u8 = 25;

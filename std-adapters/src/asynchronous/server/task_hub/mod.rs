@@ -72,7 +72,7 @@ impl TaskHub {
         let state = State {
             tasks,
             kept: Vec::new(),
-            result_bytes: 0,
+            results: Places::new(),
             waiting: Places::new(),
             last_waiting: 0,
         };
@@ -239,6 +239,7 @@ impl TaskHub {
         let kept = Kept {
             runner: Arc::clone(runner),
             outcome: None,
+            owner: share_of(owner),
             inputs: Vec::new(),
             client,
             is_changed: false,
@@ -251,13 +252,17 @@ impl TaskHub {
         Ok((key, info))
     }
 
-    /// Removes a task that no client knows.
+    /// Removes a task whose creation was not told. Its owner may have seen it in a list: a
+    /// `tasks/result` that waits for it gets an error.
     pub(super) fn remove(&self, task: TaskKey) {
         let mut state = self.lock();
+        let woken = state.ended(task);
         state.tasks.tasks(&self.options.config).remove(task);
         if let Some(kept) = state.kept.get_mut(task.index()) {
             *kept = None;
         }
+        drop(state);
+        woken.wake();
     }
 
     pub(super) fn is_live(&self, task: TaskKey) -> bool {
@@ -283,10 +288,10 @@ impl TaskHub {
     fn finish(&self, task: TaskKey, outcome: TaskOutcome) -> bool {
         let time = self.time();
         let mut state = self.lock();
-        let bytes = outcome.as_ref().map_or(0, |json| json.as_raw().as_str().len());
-        let outcome = match bytes.saturating_add(state.result_bytes) > self.options.max_results {
-            true => Err(RpcError::internal("There is no room for the result of the task").into()),
-            false => outcome,
+        let owner = state.kept(task).and_then(|kept| kept.owner);
+        let outcome = match state.keep_result(response::len(&outcome), owner, &self.options) {
+            Ok(()) => outcome,
+            Err(_) => Err(RpcError::internal("There is no room for the result of the task").into()),
         };
         let (end, message) = match &outcome {
             Ok(result) if !crate::observer::is_error(result.as_raw()) => (TaskEnd::Completed, None),
@@ -299,13 +304,14 @@ impl TaskHub {
         }
         let is_first = tasks.end(task, end, time);
         if is_first {
-            state.result_bytes += outcome.as_ref().map_or(0, |_| bytes);
             if let Some(kept) = state.kept(task) {
                 kept.outcome = Some(Arc::new(outcome));
             }
             let woken = state.ended(task);
             drop(state);
             woken.wake();
+        } else {
+            state.results.give_back(response::len(&outcome), owner.as_ref());
         }
         is_first
     }
@@ -414,6 +420,11 @@ impl TaskHub {
             sent.leave();
         }
     }
+}
+
+/// Returns in whose share a result is: everybody has none.
+fn share_of(owner: TaskOwner) -> Option<TaskOwner> {
+    (owner.0 > 0).then_some(owner)
 }
 
 /// Returns the text of a result with `isError`.

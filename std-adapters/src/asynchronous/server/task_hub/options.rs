@@ -81,9 +81,9 @@ impl TaskOptions {
         Self { max_tasks: max_tasks.min(u16::MAX - 1), ..self }
     }
 
-    /// Limits the bytes of the results of all tasks. A task whose result has no room fails
-    /// (-32603).
-    /// Default: [`MAX_TASK_RESULTS`].
+    /// Limits the bytes of the results of all tasks. A principal, or a connection that tasks are
+    /// bound to, may have one result of any length, and several in a quarter of the limit. A task
+    /// whose result has no room fails (-32603). Default: [`MAX_TASK_RESULTS`].
     #[must_use]
     pub fn max_results(self, max_results: usize) -> Self {
         Self { max_results, ..self }

@@ -11,6 +11,11 @@ use mcp_sansio::{
 /// How a task has ended: with the result of the call, or with its error.
 pub(in super::super) type TaskOutcome = Result<OwnedJson, OwnedRpcError>;
 
+/// Returns the number of bytes of a result.
+pub(super) fn len(outcome: &TaskOutcome) -> usize {
+    outcome.as_ref().map_or(0, |result| result.as_raw().as_str().len())
+}
+
 /// A response about a task, with what it needs of the content of the task.
 pub(in super::super) struct TaskResponse {
     pub(super) reply: TaskReply,

@@ -4,8 +4,8 @@ use std::mem::{replace, take};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskReply, TaskTime, TaskTimeout};
-use mcp_sansio::{ClientFeatures, OwnedJson, Places};
+use mcp_sansio::tasks::{GrowingTasksState, TaskKey, TaskOwner, TaskReply, TaskTime, TaskTimeout};
+use mcp_sansio::{ClientFeatures, NoPlace, OwnedJson, PlaceLimit, Places};
 
 use super::super::context::ActiveRequest;
 use super::super::pending_responses::PendingResponse;
@@ -13,14 +13,14 @@ use super::super::source::RequestSource;
 use super::asking;
 use super::mailbox::{Mailbox, Message};
 use super::options::TaskOptions;
-use super::response::{Content, OpenInput, TaskOutcome, TaskResponse};
+use super::response::{self, Content, OpenInput, TaskOutcome, TaskResponse};
 
 pub(super) struct State {
     pub(super) tasks: GrowingTasksState,
     /// An entry for each task, by [`TaskKey::index`].
     pub(super) kept: Vec<Option<Kept>>,
-    /// Bytes of all results.
-    pub(super) result_bytes: usize,
+    /// Bytes of all results, by owner.
+    pub(super) results: Places<TaskOwner>,
     /// The `tasks/result` that wait, by client, and the number of the last one.
     pub(super) waiting: Places<u64>,
     pub(super) last_waiting: u64,
@@ -31,6 +31,8 @@ pub(super) struct Kept {
     /// Where its handler runs.
     pub(super) runner: Arc<Mailbox>,
     pub(super) outcome: Option<Arc<TaskOutcome>>,
+    /// Whose share its result is in; `None` if everybody is the owner.
+    pub(super) owner: Option<TaskOwner>,
     pub(super) inputs: Vec<Input>,
     /// Capabilities of the client that made the call.
     pub(super) client: ClientFeatures,
@@ -114,6 +116,20 @@ impl State {
         }
     }
 
+    /// Counts the bytes of a result in the share of its owner, who may have one of any length.
+    pub(super) fn keep_result(
+        &mut self,
+        len: usize,
+        owner: Option<TaskOwner>,
+        options: &TaskOptions,
+    ) -> Result<(), NoPlace> {
+        let mut limit = PlaceLimit::percent(options.max_results, asking::CLIENT_SHARE);
+        if owner.is_some_and(|owner| self.results.taken_by(&owner) == 0) {
+            limit.share = limit.total;
+        }
+        self.results.take(len, owner.as_ref().filter(|_| len > 0), limit)
+    }
+
     /// The handler is not needed any more, and the result can be told.
     pub(super) fn ended(&mut self, task: TaskKey) -> Woken {
         let Some(kept) = self.kept(task) else { return Woken::default() };
@@ -153,9 +169,8 @@ impl State {
                 TaskTimeout::Expired(task) => woken.0.extend(self.ended(task).0),
                 TaskTimeout::Gone(task) => {
                     let kept = self.kept.get_mut(task.index()).and_then(Option::take);
-                    if let Some(Ok(result)) = kept.and_then(|kept| kept.outcome).as_deref() {
-                        self.result_bytes -= result.as_raw().as_str().len();
-                    }
+                    let Some(Kept { outcome: Some(outcome), owner, .. }) = kept else { continue };
+                    self.results.give_back(response::len(&outcome), owner.as_ref());
                 }
             }
         }

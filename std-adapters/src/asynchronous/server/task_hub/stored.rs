@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use mcp_sansio::tasks::{TaskEnd, TaskInfo, TaskKey, TaskOwner};
-use mcp_sansio::{ClientFeatures, OwnedJson, OwnedRpcError, RawJson, Revision, RpcError};
+use mcp_sansio::{
+    ClientFeatures, OwnedJson, OwnedRpcError, PlaceLimit, RawJson, Revision, RpcError,
+};
 
 use super::super::context::{ActiveRequest, owner_text};
-use super::{Kept, Mailbox, TaskHub, TaskOutcome};
+use super::{Kept, Mailbox, TaskHub, TaskOutcome, response, share_of};
 use crate::store::{self, DamagedRecord, StoreError, TaskRecord, TaskStore};
 
 impl TaskHub {
@@ -63,12 +65,14 @@ impl TaskHub {
             &record.stored(),
         );
         let Ok(Some(key)) = restored else { return false };
-        let result = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
-        state.result_bytes += result.map_or(0, |json| json.as_raw().as_str().len());
+        let unlimited = PlaceLimit { total: usize::MAX, share: usize::MAX };
+        let (len, share) = (outcome.as_ref().map_or(0, response::len), share_of(owner));
+        let _ = state.results.take(len, share.as_ref().filter(|_| len > 0), unlimited);
         let kept = Kept {
             // It has no handler.
             runner: Arc::new(Mailbox::new(Arc::default())),
             outcome: outcome.map(Arc::new),
+            owner: share,
             inputs: Vec::new(),
             client: ClientFeatures::NONE,
             session: None,
