@@ -58,6 +58,27 @@ fn old_01_old_02_old_08_messages_are_accepted_and_their_responses_are_events() {
 }
 
 #[test]
+fn a_body_counts_until_its_messages_are_handled() {
+    let mut host = Host::of(&CONFIG, |options| {
+        options.sse_path = Some("/sse");
+        (options.max_body, options.body_budget) = (16 << 10, 20 << 10);
+    });
+    let (_stream, target) = open(&mut host);
+    let body = INITIALIZED.to_owned() + &" ".repeat(15 << 10);
+    let request = to(&target, &post(&[], &body));
+    let (head, _) = request.split_at(request.find("\r\n\r\n").unwrap() + 4);
+    // The responses stay where they are.
+    for _ in 0..3 {
+        let mut message = Connection::new(head);
+        while host.run() | message.step(&mut host, 1000) {}
+        let exchange = message.exchange.unwrap();
+        assert_eq!(host.site.feed_body(exchange, body.as_bytes()), body.len());
+        host.site.end_of_body(host.now, exchange);
+        host.run();
+    }
+}
+
+#[test]
 fn a_path_of_any_length_is_told() {
     for len in 1..=300 {
         let path: &str = format!("/{}", "p".repeat(len)).leak();
