@@ -212,9 +212,9 @@ def legacy_modes(board: Program) -> None:
     plain = {"name": "count_pages", "arguments": {}, "task": {}}
     same(board.ask("tools/call", plain, legacy)["error"]["code"], -32601)
     same(erase(board, legacy, first=15, count=1, sure=True)["result"]["structuredContent"], {"pages": 1})
-    for task in {"ttl": -1}, {"ttl": "x"}:
+    for task in {"ttl": -1}, {"ttl": 1.5}, {"ttl": "x"}:
         same(erase(board, legacy, task, first=0, count=1, sure=True)["error"]["code"], -32602, f"the code for {task}")
-    for ttl, kept in (1.5, 600_000), (1e300, 600_000), (2e3, 2000), (None, 120_000):
+    for ttl, kept in (600_001, 600_000), (1e300, 600_000), (2e3, 2000), (None, 120_000):
         task = erase(board, legacy, {"ttl": ttl}, first=0, count=1, sure=True)["result"]["task"]
         same(task["ttl"], kept, f"the ttl for {ttl}")
         poll(board, task["taskId"], legacy, is_ended)
