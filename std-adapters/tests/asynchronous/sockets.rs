@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_io::Async;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
+use mcp_sansio::Json;
 #[cfg(unix)]
-use mcp_sansio::types::TextResult;
-use mcp_sansio::{Json, OrToolError as _};
+use mcp_sansio::{OrToolError as _, types::TextResult};
 use mcp_sansio_adapters::asynchronous::{App, Context, Listener as _, accept, serve};
 use serde_json::json;
 

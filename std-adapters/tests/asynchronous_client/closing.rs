@@ -10,7 +10,9 @@ use mcp_sansio::Era;
 use mcp_sansio_adapters::asynchronous::client::{ConnectionEnd, Connector};
 
 use crate::CLIENT;
-use crate::script::{call, run, run_in_real_time, text};
+#[cfg(unix)]
+use crate::script::run;
+use crate::script::{call, run_in_real_time, text};
 
 const HOUR: Duration = Duration::from_secs(3600);
 

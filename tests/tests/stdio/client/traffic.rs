@@ -1,6 +1,8 @@
 //! Large traffic, noise, and standard error.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Write};
+#[cfg(unix)]
+use std::io::{ErrorKind, Read};
 use std::sync::mpsc::{Sender, channel};
 
 use super::*;
