@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::future::Future;
+#[cfg(target_os = "linux")]
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -58,6 +58,7 @@ impl Authority {
     }
 
     /// Its own certificate, as operating systems keep them.
+    #[cfg(all(unix, not(target_vendor = "apple")))]
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
