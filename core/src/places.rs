@@ -68,6 +68,9 @@ impl<K: Ord + Clone> Places<K> {
     /// # Errors
     /// [`NoPlace`]; nothing is taken then.
     pub fn take(&mut self, n: usize, client: Option<&K>, limit: PlaceLimit) -> Result<(), NoPlace> {
+        if n == 0 {
+            return Ok(());
+        }
         if n > limit.total.saturating_sub(self.taken) {
             return Err(NoPlace::Total);
         }
@@ -106,6 +109,9 @@ impl<K: Ord + Clone> Default for Places<K> {
 }
 
 impl PlaceLimit {
+    /// Limits nothing: for what exists already and only counts.
+    pub const UNLIMITED: Self = Self { total: usize::MAX, share: usize::MAX };
+
     /// Returns the limit whose share is this part of the total, in percent, rounded up.
     #[must_use]
     pub const fn percent(total: usize, percent: u8) -> Self {
@@ -146,6 +152,17 @@ mod tests {
         assert_eq!((share(1024, 75), share(1024, 25), share(3, 25)), (768, 256, 1));
         assert_eq!((share(0, 75), share(usize::MAX, 100)), (0, usize::MAX));
         assert!(share(usize::MAX, 75) > usize::MAX / 2);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_client_without_places() {
+        let mut places = Places::new();
+        for n in [0, 2] {
+            places.take(n, Some(&"a"), PlaceLimit::UNLIMITED).unwrap();
+            places.give_back(n, Some(&"a"));
+        }
+        places.take(0, Some(&"a"), PlaceLimit { total: 0, share: 0 }).unwrap();
+        assert_eq!((places.taken(), places.by_client.len()), (0, 0));
     }
 
     #[test]

@@ -522,7 +522,7 @@ fn a_tool_that_is_not_async_sends_what_there_is_room_for() {
         };
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32603)));
         assert!((1..3).contains(&lines), "{lines}");
-        // What had no room is not waited for.
+        // Nothing waits for the lines that had no room.
         client.send(&legacy(3, "tools/call", json!({"name": "change"}))).await;
         let mut told = [client.next().await, client.next().await];
         told.sort_by_key(|message| message["id"].is_number());

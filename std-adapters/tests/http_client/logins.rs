@@ -86,6 +86,7 @@ fn protected(
             "registration_endpoint": "https://server/register",
             "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": ["ES256"],
         })),
         "/register" => Response::json(&json!({"client_id": "client-1"})),
         "/token" => {
@@ -460,15 +461,6 @@ fn auth_138_a_nonce_of_any_response_is_in_the_proof_of_the_next_request() {
         _ => modern(seen),
     });
     let server = move |seen: &Seen| match seen.target.as_str() {
-        "/.well-known/oauth-authorization-server" => Response::json(&json!({
-            "issuer": "https://server",
-            "authorization_endpoint": "https://server/authorize",
-            "token_endpoint": "https://server/token",
-            "registration_endpoint": "https://server/register",
-            "response_types_supported": ["code"],
-            "code_challenge_methods_supported": ["S256"],
-            "dpop_signing_alg_values_supported": ["ES256"],
-        })),
         "/token" => Response::json(&json!({"access_token": "t-1", "token_type": "DPoP"})),
         _ => other(seen),
     };

@@ -97,8 +97,7 @@ impl Bodies {
 
     pub(super) fn keep(&mut self, n: usize, holder: Option<&Holder>) {
         // These bytes are in memory already, so they count even beyond the limit.
-        let limit = PlaceLimit { total: usize::MAX, share: usize::MAX };
-        let _ = self.taken.take(n, holder, limit);
+        let _ = self.taken.take(n, holder, PlaceLimit::UNLIMITED);
     }
 
     /// Gives kept bytes back. Returns a body that may try next.

@@ -119,8 +119,7 @@ impl Broadcaster {
         peer: Option<PeerAddress>,
     ) -> Registration {
         // There was room for it, or it is one that the program has made.
-        let limit = PlaceLimit { total: usize::MAX, share: usize::MAX };
-        let _ = self.lock().connections.take(1, peer.as_ref(), limit);
+        let _ = self.lock().connections.take(1, peer.as_ref(), PlaceLimit::UNLIMITED);
         self.add(receiver, Some(peer))
     }
 

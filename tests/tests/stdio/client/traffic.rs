@@ -278,7 +278,7 @@ fn a_connection_that_the_server_resets_has_ended() {
             let read = streams.transfer(&[], &mut [0; 8], None);
             assert_eq!(read.map_err(|error| error.kind()), expected, "{kind}");
         }
-        // What a server that reads no more is sent counts as written: its responses may still come.
+        // Output counts as written when the server reads no more: its responses may still come.
         let written = polled.transfer(b"line", &mut [], Some(Duration::ZERO));
         let expected = expected.map(|_| 4);
         assert_eq!(written.map(|done| done.written).map_err(|error| error.kind()), expected);

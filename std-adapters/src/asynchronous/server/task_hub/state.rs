@@ -127,7 +127,7 @@ impl State {
         if owner.is_some_and(|owner| self.results.taken_by(&owner) == 0) {
             limit.share = limit.total;
         }
-        self.results.take(len, owner.as_ref().filter(|_| len > 0), limit)
+        self.results.take(len, owner.as_ref(), limit)
     }
 
     /// The handler is not needed any more, and the result can be told.

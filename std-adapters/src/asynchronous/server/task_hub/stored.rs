@@ -65,9 +65,8 @@ impl TaskHub {
             &record.stored(),
         );
         let Ok(Some(key)) = restored else { return false };
-        let unlimited = PlaceLimit { total: usize::MAX, share: usize::MAX };
         let (len, share) = (outcome.as_ref().map_or(0, response::len), share_of(owner));
-        let _ = state.results.take(len, share.as_ref().filter(|_| len > 0), unlimited);
+        let _ = state.results.take(len, share.as_ref(), PlaceLimit::UNLIMITED);
         let kept = Kept {
             // It has no handler.
             runner: Arc::new(Mailbox::new(Arc::default())),
