@@ -69,6 +69,8 @@ enum Of {
 
 struct Board {
     port: Uart,
+    /// Tells the ids of tasks apart: one made of the time alone may come twice.
+    tasks_created: u8,
     job: Option<Job>,
     /// A request that waits for the end of a task.
     waits: Option<(TaskKey, RequestHandle)>,
@@ -109,7 +111,8 @@ impl Board {
                     Ok(TaskMode::Task { ttl_ms }) => ttl_ms,
                     _ => return begin(Of::Call(request.handle)),
                 };
-                let id = TaskId::new([time.unix_ms as u8; 16]);
+                self.tasks_created = self.tasks_created.wrapping_add(1);
+                let id = TaskId::new([self.tasks_created; 16]);
                 let created = tasks.create(time, id, OWNER, ttl_ms);
                 match created.ok().and_then(|task| Some((task, tasks.info(task)?))) {
                     Some((task, info)) => {
@@ -189,7 +192,7 @@ fn main() -> ! {
     static mut TASKS_STATE: TasksState<4> = TasksState::new();
 
     board::open();
-    let mut board = Board { port: Uart::open(), job: None, waits: None };
+    let mut board = Board { port: Uart::open(), tasks_created: 0, job: None, waits: None };
     let (rx, tx) = (RxBuffer::new(RX.as_mut_slice()), TxBuffer::new(TX.as_mut_slice()));
     let mut connection: Connection<_, _, _> = Connection::new(&CONFIG, STATE, rx, tx);
     loop {
