@@ -5,7 +5,9 @@ use std::ops::Range;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
-use syn::{Attribute, BinOp, Expr, ExprLit, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+use syn::{BinOp, Expr, ExprLit, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+
+use crate::cfg::Build;
 
 /// A change of the source that the tests should detect.
 pub struct Mutant {
@@ -49,6 +51,7 @@ pub enum Form {
 
 pub struct Finder<'s> {
     source: &'s str,
+    build: Build,
     /// Nesting depth of constants (`const` items, array lengths and the like), which cannot be
     /// switched at run time.
     in_constant: usize,
@@ -57,36 +60,28 @@ pub struct Finder<'s> {
     pub sites: Vec<Site>,
     /// Number of mutants in constants.
     pub constants: usize,
+    /// Modules in files of their own that the build does not contain.
+    pub absent: Vec<String>,
 }
 
-pub fn find(source: &str) -> syn::Result<Finder<'_>> {
+pub fn find(source: &str, build: Build) -> syn::Result<Finder<'_>> {
     let file = syn::parse_file(source)?;
     let mut finder = Finder {
         source,
+        build,
         in_constant: 0,
         in_const_fn: false,
         functions: Vec::new(),
         sites: Vec::new(),
         constants: 0,
+        absent: Vec::new(),
     };
     finder.visit_file(&file);
     Ok(finder)
 }
 
-/// Returns whether this is compiled for tests only, or for another kind of computer.
-fn is_left_out(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        if !attribute.path().is_ident("cfg") {
-            return false;
-        }
-        let condition =
-            attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
-        let condition = condition.replace(' ', "");
-        condition == "test"
-            || condition.starts_with("all(test,")
-            || condition.contains("small")
-            || ["windows", "not(unix)", "docsrs"].contains(&&*condition)
-    })
+fn is_reserve(call: &syn::ExprMethodCall) -> bool {
+    call.method == "reserve" || call.method == "reserve_exact"
 }
 
 fn has_let(condition: &Expr) -> bool {
@@ -198,6 +193,13 @@ fn values(ty: &Type) -> Vec<String> {
 }
 
 impl Finder<'_> {
+    /// Returns whether nothing after this statement is ever executed in this build.
+    fn returns(&self, statement: &Stmt) -> bool {
+        let Stmt::Expr(Expr::If(condition), _) = statement else { return false };
+        self.build.decides(&condition.cond) == Some(true)
+            && matches!(condition.then_branch.stmts.last(), Some(Stmt::Expr(Expr::Return(_), _)))
+    }
+
     fn text(&self, range: Range<usize>) -> &str {
         &self.source[range]
     }
@@ -296,26 +298,28 @@ impl Finder<'_> {
 
 impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_left_out(&item.attrs) {
+        if self.build.has(&item.attrs) {
             visit::visit_item_mod(self, item);
+        } else if item.content.is_none() {
+            self.absent.push(item.ident.to_string());
         }
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        if !is_left_out(&item.attrs) {
+        if self.build.has(&item.attrs) {
             self.function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
         }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if !is_left_out(&item.attrs) {
+        if self.build.has(&item.attrs) {
             self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
         }
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
         match &item.default {
-            Some(block) if !is_left_out(&item.attrs) => {
+            Some(block) if self.build.has(&item.attrs) => {
                 self.function(&item.sig, block, |this| visit::visit_trait_item_fn(this, item));
             }
             _ => {}
@@ -323,7 +327,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if is_left_out(&item.attrs) {
+        if !self.build.has(&item.attrs) {
             return;
         }
         let of = self.short(item.self_ty.span().byte_range());
@@ -368,23 +372,58 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.constant(|this| visit::visit_expr_const(this, block));
     }
 
-    fn visit_expr_block(&mut self, item: &'ast syn::ExprBlock) {
-        if !is_left_out(&item.attrs) {
-            visit::visit_expr_block(self, item);
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        for statement in &block.stmts {
+            self.visit_stmt(statement);
+            if self.returns(statement) {
+                break;
+            }
         }
     }
 
-    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
+        if self.build.has(&arm.attrs) {
+            visit::visit_arm(self, arm);
+        }
+    }
+
+    fn visit_field_value(&mut self, field: &'ast syn::FieldValue) {
+        if self.build.has(&field.attrs) {
+            visit::visit_field_value(self, field);
+        }
+    }
+
+    // How much memory is taken at once is only a matter of speed.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if !matches!(&*call.func, Expr::Path(path) if path.path.segments.last().is_some_and(|name| name.ident == "with_capacity"))
+        {
+            visit::visit_expr_call(self, call);
+        }
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if is_reserve(call) {
+            self.visit_expr(&call.receiver);
+        } else {
+            visit::visit_expr_method_call(self, call);
+        }
+    }
+
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
     fn visit_pat(&mut self, _: &'ast Pat) {}
 
     fn visit_stmt(&mut self, statement: &'ast Stmt) {
+        if !self.build.has_text(self.text(statement.span().byte_range())) {
+            return;
+        }
         if let Stmt::Expr(expression, Some(_)) = statement {
             let range = statement.span().byte_range();
             let text = self.short(range.clone());
             let kind = match expression {
                 Expr::Assign(_) => "assignment",
                 Expr::Binary(_) => "assignment",
+                Expr::MethodCall(call) if is_reserve(call) => "",
                 Expr::Call(_) | Expr::MethodCall(_) => "call",
                 Expr::Try(_) => "call?",
                 _ => "",
@@ -399,6 +438,15 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_expr_if(&mut self, expression: &'ast syn::ExprIf) {
+        // Builds that differ in it do the same in another way.
+        if let Some(holds) = self.build.decides(&expression.cond) {
+            match &expression.else_branch {
+                _ if holds => self.visit_block(&expression.then_branch),
+                Some((_, other)) => self.visit_expr(other),
+                None => {}
+            }
+            return;
+        }
         if !has_let(&expression.cond) {
             let range = expression.cond.span().byte_range();
             let text = self.short(range.clone());

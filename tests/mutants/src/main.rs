@@ -1,5 +1,6 @@
 //! Mutation tests of `core/src` and `std-adapters/src`. See README.md.
 
+mod cfg;
 mod find;
 mod rows;
 mod run;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use run::Verdict;
 use tree::{Numbered, Tree};
 
-const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --at-most MS, --show, --check";
+const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --at-least PERCENT, --rows N, --target TRIPLE, --at-most MS, --show, --unreached, --check";
 
 struct Options {
     /// Substrings of paths.
@@ -30,6 +31,8 @@ struct Options {
     /// Maximum duration of a test.
     at_most: Duration,
     show: bool,
+    /// Lists the functions with mutants that no test reaches, and ends.
+    unreached: bool,
     /// Compares the exceptions with the source, and ends.
     check: bool,
 }
@@ -45,6 +48,7 @@ fn options() -> Options {
         target: None,
         at_most: Duration::MAX,
         show: false,
+        unreached: false,
         check: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -69,6 +73,7 @@ fn options() -> Options {
             "--at-most" => {
                 options.at_most = Duration::from_millis(value().parse().expect("a number"))
             }
+            "--unreached" => options.unreached = true,
             "--show" => options.show = true,
             "--check" => options.check = true,
             _ => panic!("unknown argument {argument}; {USAGE}"),
@@ -86,11 +91,9 @@ struct Exception {
     line: String,
 }
 
-/// The rows of the list. Those of code that only `small` builds contain count unless this is such a
-/// build.
-fn exceptions(list: &str, small: bool) -> Vec<Exception> {
+/// Returns the rows of the list.
+fn exceptions(list: &str) -> Vec<Exception> {
     let rows = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let rows = rows.filter(|line| !small || !line.starts_with("small"));
     rows.map(|row| {
         let fields: Vec<_> = row.split('\t').collect();
         let [_, path, what, line] = fields[..] else { panic!("not four fields: {row}") };
@@ -118,16 +121,17 @@ fn main() {
         .ancestors()
         .nth(2)
         .expect("tests/mutants is in a repository");
+    let small = std::env::var("MCP_SANSIO_SMALL").is_ok_and(|value| value == "1");
     let exceptions = exceptions(
         &std::fs::read_to_string(repository.join("tests/mutants/exceptions.tsv"))
             .unwrap_or_default(),
-        std::env::var("MCP_SANSIO_SMALL").is_ok_and(|value| value == "1"),
     );
-    let mut tree = Tree::copy(repository, options.target.clone());
+    let mut tree = Tree::copy(repository, options.target.clone(), cfg::Build { small });
     let is_dead = |exception: &&Exception| !tree.mutants.iter().any(|it| exception.is_for(it));
     let dead: Vec<&str> =
         exceptions.iter().filter(is_dead).map(|exception| exception.row.as_str()).collect();
-    if !dead.is_empty() {
+    // A small build has other code.
+    if !dead.is_empty() && !small {
         eprintln!(
             "exceptions.tsv has {} rows that match no mutant:\n{}",
             dead.len(),
@@ -191,6 +195,12 @@ fn main() {
             || tests.iter().any(|test| test.reaches.binary_search(id).is_ok())
     });
     eprintln!("{} are in functions that run only when constants are compiled", all - chosen.len());
+    if options.unreached {
+        chosen.retain(|id| {
+            !is_equivalent(id) && tests.iter().all(|it| it.reaches.binary_search(id).is_err())
+        });
+        return list_functions(&tree, &chosen);
+    }
     if let Some(sample) = options.sample {
         shuffle(&mut chosen, options.seed);
         chosen.truncate(sample);
@@ -210,6 +220,19 @@ fn main() {
     if share < options.at_least {
         eprintln!("{share:.1}% are noticed, and {}% must be", options.at_least);
         std::process::exit(1);
+    }
+}
+
+/// Lists the functions of these mutants, with the line of the first and their number.
+fn list_functions(tree: &Tree, ids: &[u32]) {
+    let mut by_function: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+    for id in ids {
+        let mutant = &tree.mutants[*id as usize];
+        let first = (mutant.at.0, 0);
+        by_function.entry((&mutant.path, &mutant.function)).or_insert(first).1 += 1;
+    }
+    for ((path, function), (line, count)) in by_function {
+        println!("{path}:{line}: {function}: {count}");
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::cfg::Build;
 use crate::find::{self, Site};
 use crate::weave::{self, Piece};
 
@@ -70,7 +71,7 @@ fn write(path: &Path, content: &[u8]) {
 
 impl Tree {
     /// Copies the files of the repository at `from` that Git tracks or would add.
-    pub fn copy(from: &Path, target: Option<String>) -> Self {
+    pub fn copy(from: &Path, target: Option<String>, of: Build) -> Self {
         let root = from.join("target/mutants/tree");
         let listed = output(Command::new("git").current_dir(from).args([
             "ls-files",
@@ -78,29 +79,18 @@ impl Tree {
             "--others",
             "--exclude-standard",
         ]));
-        let (mut files, mut mutants, mut constants, mut copied) =
+        let (mut files, mut absent, mut constants, mut copied) =
             (Vec::new(), Vec::new(), 0, BTreeSet::new());
         for path in listed.lines() {
             let Ok(content) = std::fs::read(from.join(path)) else { continue };
             copied.insert(root.join(path));
             if is_mutated(path) {
                 let source = String::from_utf8(content).expect("UTF-8");
-                let found = find::find(&source).unwrap_or_else(|e| panic!("{path}: {e}"));
+                let found = find::find(&source, of).unwrap_or_else(|e| panic!("{path}: {e}"));
                 constants += found.constants;
-                let (sites, first) =
-                    (found.sites, u32::try_from(mutants.len()).expect("few mutants"));
-                let lines: Vec<_> = source.lines().collect();
-                for mutant in sites.iter().flat_map(|site| &site.mutants) {
-                    mutants.push(Numbered {
-                        path: path.to_owned(),
-                        at: mutant.at,
-                        what: mutant.what.clone(),
-                        function: mutant.function.clone(),
-                        line: lines[mutant.at.0 - 1].trim().to_owned(),
-                        in_const_fn: mutant.in_const_fn,
-                    });
-                }
-                files.push(File { path: path.to_owned(), source, sites, first });
+                let sites = found.sites;
+                absent.extend(found.absent.iter().map(|module| module_at(path, module)));
+                files.push(File { path: path.to_owned(), source, sites, first: 0 });
             } else if path == "Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
                 let text = text.replace(
@@ -117,6 +107,28 @@ impl Tree {
                 write(&root.join(path), text.replace("[lints]\nworkspace = true\n", "").as_bytes());
             } else {
                 write(&root.join(path), &content);
+            }
+        }
+        let mut mutants = Vec::new();
+        for file in &mut files {
+            let is_in = |module: &String| {
+                let rest = file.path.strip_prefix(module.as_str());
+                rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+            };
+            if absent.iter().any(is_in) {
+                file.sites.clear();
+            }
+            file.first = u32::try_from(mutants.len()).expect("few mutants");
+            let lines: Vec<_> = file.source.lines().collect();
+            for mutant in file.sites.iter().flat_map(|site| &site.mutants) {
+                mutants.push(Numbered {
+                    path: file.path.clone(),
+                    at: mutant.at,
+                    what: mutant.what.clone(),
+                    function: mutant.function.clone(),
+                    line: lines[mutant.at.0 - 1].trim().to_owned(),
+                    in_const_fn: mutant.in_const_fn,
+                });
             }
         }
         let switch = include_str!("switch.txt").replace("COUNT", &mutants.len().max(1).to_string());
@@ -287,6 +299,15 @@ impl Tree {
                 })
             })
             .collect()
+    }
+}
+
+/// Returns how the paths of a module's files begin, that the file at `path` declares.
+fn module_at(path: &str, module: &str) -> String {
+    let directory = ["mod.rs", "lib.rs"].iter().find_map(|name| path.strip_suffix(name));
+    match directory {
+        Some(directory) => format!("{directory}{module}"),
+        None => format!("{}/{module}", path.trim_end_matches(".rs")),
     }
 }
 
