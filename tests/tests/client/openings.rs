@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    Revision, Revisions, SendError, TxBuffer,
+    Call, CallOptions, ClientConfig, ClientEvent, ClientFeatures, ClientMemory, ClientState, Era,
+    Frame, GrowingClientState, Instant, Messages, Revision, Revisions, SendError, TxBuffer,
 };
 use mcp_sansio_tests::memory::new_client;
 
@@ -154,42 +154,50 @@ fn a_partly_sent_pong_does_not_disturb_connecting() {
 
 #[test]
 fn late_responses_are_recognized_up_to_the_table_size() {
-    fn check<const N: usize>() {
-        let mut client = new_client::<N>(&CONFIG);
+    fn check(n: usize, mut memory: impl ClientMemory) {
         let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
-        client.set_era(Some(Era::Modern));
-        client.connect(now, &mut tx).expect("connecting starts");
+        memory.client(&CONFIG).set_era(Some(Era::Modern));
+        memory.client(&CONFIG).connect(now, &mut tx).expect("connecting starts");
         for round in 0..3 {
-            for _ in 0..N {
-                let call = client
-                    .request(
-                        now,
-                        "tools/call",
-                        &CallToolParams::new("t"),
-                        CallOptions::new(),
-                        &mut tx,
-                    )
-                    .expect("the buffer has room");
+            let calls: Vec<_> = (0..n)
+                .map(|_| {
+                    tx.advance(usize::MAX);
+                    memory
+                        .client(&CONFIG)
+                        .request(
+                            now,
+                            "tools/call",
+                            &CallToolParams::new("t"),
+                            CallOptions::new(),
+                            &mut tx,
+                        )
+                        .expect("the buffer has room")
+                })
+                .collect();
+            for call in calls {
                 tx.advance(usize::MAX);
-                assert_eq!(client.cancel_call(call, None, &mut tx), Ok(()));
-                tx.advance(usize::MAX);
+                assert_eq!(memory.client(&CONFIG).cancel_call(call, None, &mut tx), Ok(()));
             }
-            for id in N * round + 1..=N * (round + 1) {
+            for id in n * round + 1..=n * (round + 1) {
                 let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
                 for late in [true, false] {
                     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
+                    let mut client = memory.client(&CONFIG);
                     let event = client
                         .next_event(now, &mut messages, &mut tx)
                         .expect("the buffer has room");
-                    assert_eq!(event.is_none(), late, "{id} of {N}: {event:?}");
+                    assert_eq!(event.is_none(), late, "{id} of {n}: {event:?}");
                 }
             }
         }
     }
-    check::<1>();
-    check::<2>();
-    check::<3>();
-    check::<4>();
+    check(1, ClientState::<1>::new());
+    check(2, ClientState::<2>::new());
+    check(3, ClientState::<3>::new());
+    check(4, ClientState::<4>::new());
+    for n in 1..=9 {
+        check(n, GrowingClientState::new(n as u16));
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    ClientRequest, Connection, GrowingServerState, RequestHandle, RxBuffer, SendError,
-    ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare, Step, TxBuffer,
+    Change, ClientRequest, Connection, GrowingServerState, RequestHandle, RxBuffer, STEP_OUTPUT,
+    SendError, ServerConfig, ServerEvent, ServerFeatures, ServerState, Spare, Step, TxBuffer,
 };
 
 use crate::world::*;
@@ -461,6 +461,55 @@ fn a_request_that_waits_for_an_entry_does_not_wait_for_room() {
     pipe.run(&mut connection, 0, |_, _| {});
     assert_eq!(pipe.output(), [pong(5), pong(6)].concat());
     assert!(!connection.waits_for_room());
+}
+
+#[test]
+fn the_rest_of_a_frame_and_a_change_wait_for_room() {
+    static CHANGING: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
+
+    let (rx, tx) = (RxBuffer::new(vec![0; 256]), TxBuffer::new(vec![0; 64]));
+    let mut connection: Growing = Connection::new(&CHANGING, GrowingServerState::new(4, 0), rx, tx);
+    Pipe::new(OPEN, (99, 99)).run(&mut connection, 0, |_, _| {});
+    let input = ping(1);
+    let mut pipe = Pipe::new(&input, (99, 0));
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert!(!connection.waits_for_room());
+    assert!(connection.publish(&Change::tools()));
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert!(connection.waits_for_room(), "the change does");
+    pipe.take = 99;
+    pipe.run(&mut connection, 0, |_, _| {});
+    assert!(!connection.waits_for_room());
+    assert_eq!(pipe.output().lines().count(), 2);
+
+    let (input, text, mut open) = (call(2), "x".repeat(100), None);
+    let mut pipe = Pipe::new(&input, (99, 99));
+    pipe.run(&mut connection, 0, |event, _| {
+        let ServerEvent::Request(request) = event else { return };
+        open = Some(request.handle);
+    });
+    let mut turn = connection.turn(at(0));
+    let (server, tx) = turn.parts();
+    let sent = server.respond(open.expect("a request"), &TextResult::new(&text), tx);
+    assert_eq!(sent, Err(SendError::Full));
+    assert!(connection.waits_for_room(), "the rest of the response does");
+}
+
+#[test]
+fn what_a_turn_writes_is_not_cut_into_slices() {
+    let mut connection = serving(256, 3 * STEP_OUTPUT);
+    let text = "x".repeat(2 * STEP_OUTPUT);
+    let mut pipe = Pipe::new(OPEN, (99, 1 << 20));
+    pipe.run(&mut connection, 0, |_, _| {});
+    let input = call(1);
+    let mut pipe = Pipe::new(&input, (99, 1 << 20));
+    pipe.run(&mut connection, 0, |event, mut turn| {
+        let ServerEvent::Request(request) = event else { return };
+        let (server, tx) = turn.parts();
+        assert_eq!(server.respond(request.handle, &TextResult::new(&text), tx), Ok(()));
+    });
+    assert_eq!(pipe.output(), said(1, &text));
 }
 
 #[test]

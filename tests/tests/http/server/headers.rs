@@ -85,23 +85,26 @@ fn hdr_11_hdr_23_hdr_24_hdr_25_hdr_27_hdr_28_arguments_are_mirrored_where_the_to
         assert_eq!(answer.status, 200, "{arguments} {fields:?}: {answer:?}");
         assert!(answer.json().get("result").is_some());
     }
-    for (arguments, fields) in [
-        (r#"{"region":"us-west1"}"#, &[][..]),
-        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "us-west2")]),
-        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "US-WEST1")]),
+    for (arguments, fields, why) in [
+        (r#"{"region":"us-west1"}"#, &[][..], "missing"),
+        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "us-west2")], "differs"),
+        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "US-WEST1")], "differs"),
         (
             r#"{"region":"us-west1"}"#,
             &[("Mcp-Param-Region", "us-west1"), ("mcp-param-region", "us-west1")],
+            "differs",
         ),
-        (r#"{"region":"世"}"#, &[("Mcp-Param-Region", "世")]),
-        (r#"{"region":"Hello"}"#, &[("Mcp-Param-Region", "=?base64?SGVsbG8?=")]),
-        ("{}", &[("Mcp-Param-Region", "us-west1")]),
-        (r#"{"region":null}"#, &[("Mcp-Param-Region", "null")]),
-        (r#"{"dry":true}"#, &[("Mcp-Param-Dry-Run", "TRUE")]),
-        (r#"{"inner":{"zone":"a"}}"#, &[]),
+        (r#"{"region":"世"}"#, &[("Mcp-Param-Region", "世")], "differs"),
+        (r#"{"region":"Hello"}"#, &[("Mcp-Param-Region", "=?base64?SGVsbG8?=")], "differs"),
+        ("{}", &[("Mcp-Param-Region", "us-west1")], "repeats an argument that is missing"),
+        (r#"{"region":null}"#, &[("Mcp-Param-Region", "null")], "repeats an argument"),
+        (r#"{"dry":true}"#, &[("Mcp-Param-Dry-Run", "TRUE")], "differs"),
+        (r#"{"inner":{"zone":"a"}}"#, &[], "missing"),
     ] {
         let answer = region(&mut host, arguments, fields);
         assert!(is_refused(&answer), "{arguments} {fields:?}: {answer:?}");
+        let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains(why), "{arguments} {fields:?}: {message}");
     }
 }
 

@@ -266,6 +266,10 @@ fn prompts_by_revision() {
         params,
         "name arguments inputResponses:EE requestState:EE _meta",
     );
+    let code = RawJson::from_static(r#"{"code":"a\u0062","n":1}"#);
+    let params = GetPromptParams::new("n").arguments(code);
+    assert!(params.argument("code").is_some_and(|code| code == "ab"));
+    assert!(params.argument("n").is_none() && params.argument("other").is_none());
     let messages = [PromptMessage::user("t")];
     expect(
         "GetPromptResult",

@@ -51,6 +51,24 @@ fn tool_09_no_two_tools_have_one_name() {
 }
 
 #[test]
+fn a_catalog_declares_what_it_has() {
+    use mcp_sansio::ServerFeatures as Features;
+
+    let tool = [Tool::new("a", OBJECT)];
+    let (resource, prompt) = ([Resource::new("u:a", "a")], [Prompt::new("p")]);
+    let template = [ResourceTemplate::new("u:{a}", "a")];
+    for (catalog, features) in [
+        (Catalog::new(), Features::NONE),
+        (Catalog::new().tools(entries(&tool)), Features::TOOLS),
+        (Catalog::new().resources(entries(&resource)), Features::RESOURCES),
+        (Catalog::new().templates(entries(&template)), Features::RESOURCES),
+        (Catalog::new().prompts(entries(&prompt)), Features::PROMPTS),
+    ] {
+        assert_eq!(catalog.features(), features);
+    }
+}
+
+#[test]
 fn tool_06_names_that_differ_in_case_are_two_tools() {
     let tools = [Tool::new("Echo", OBJECT), Tool::new("echo", OBJECT)];
     let catalog = Catalog::new().tools(entries(&tools));

@@ -144,6 +144,24 @@ fn tsk_22_tsk_23_tsk_24_tex_14_a_task_has_stamps_and_its_time_to_live() {
 }
 
 #[test]
+fn a_task_has_no_message_of_an_earlier_one_in_its_place() {
+    for dialect in BOTH {
+        let mut rig = Rig::new(dialect);
+        for _ in 0..2 {
+            for _ in 0..rig.config.max_per_owner {
+                let task = rig.create(dialect);
+                assert_eq!(task.get("statusMessage"), None);
+                let id = task["taskId"].as_str().unwrap();
+                let (key, time) = (rig.key(id), rig.time());
+                assert!(rig.tasks().set_message(key, &"3 of 9", time));
+                rig.end(id, TaskEnd::Completed, "done");
+            }
+            rig.wait(3_600_000);
+        }
+    }
+}
+
+#[test]
 fn tol_25_tsk_44_tsk_61_tex_41_a_task_whose_time_is_over_is_unknown() {
     for dialect in BOTH {
         let mut rig = Rig::new(dialect);
