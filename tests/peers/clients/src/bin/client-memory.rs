@@ -55,7 +55,9 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
                 meter = Some(Meter(resident_kib()));
             }
         }
-        meter.map(Meter::stop);
+        if let Some(meter) = meter {
+            meter.stop();
+        }
         Ok(())
     }))
 }
@@ -76,7 +78,9 @@ fn rmcp(port: u16) -> Result<(), Box<dyn Error>> {
                 meter = Some(Meter(resident_kib()));
             }
         }
-        meter.map(Meter::stop);
+        if let Some(meter) = meter {
+            meter.stop();
+        }
         Ok(())
     })
 }
