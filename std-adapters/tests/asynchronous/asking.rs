@@ -3,17 +3,19 @@
 use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
-    ListRootsResult, RequestedSchema, SamplingMessage, StringSchema, TextResult,
+    ListRootsResult, LoggingLevel, RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
-use mcp_sansio::{OrToolError as _, OwnedInputResponse, RawJson, Request, ToolError};
+use mcp_sansio::{LogMessage, OrToolError as _, OwnedInputResponse, RawJson, Request, ToolError};
 use mcp_sansio_adapters::asynchronous::{
     App, ConnectionEnd, Context, HandlerResult, MAX_INPUT_RESPONSES, StateProtector,
 };
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::client::{WIDE, cancel, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
@@ -280,6 +282,38 @@ fn an_input_request_dropped_in_the_middle_of_its_frame_is_finished_and_cancelled
 }
 
 #[test]
+fn an_input_request_dropped_before_there_is_room_for_it_is_not_sent() {
+    // Each fits into the buffer, and both do not.
+    let long = "x".repeat(500);
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let (long, gate) = (long.clone(), gate.clone());
+        async move {
+            ctx.log(&LogMessage::new(LoggingLevel::Error, &long)).await?;
+            let asked = async { ctx.request_input("name", form(&long)).await.map(drop) };
+            let late = async { gate.recv().await.or_internal() };
+            future::or(asked, late).await?;
+            gate.recv().await.or_internal()?;
+            ctx.reply(&TextResult::new("went on"))
+        }
+    })
+    .catalog(&CATALOG)
+    .max_pending(1024);
+    talk(&app, (16, 16), async move |mut client| {
+        client.initialize().await;
+        client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        sleep(Duration::from_millis(1)).await;
+        release.send(()).await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(client.next().await["method"], "notifications/message");
+        sleep(Duration::from_millis(1)).await;
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["result"]["content"][0]["text"], "went on");
+        assert_eq!(client.ask(&legacy(2, "ping", json!({}))).await["id"], 2);
+    });
+}
+
+#[test]
 fn mrtr_10_request_state_is_returned_and_a_response_without_it_does_not_count() {
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
@@ -332,7 +366,7 @@ impl StateProtector for Backwards {
 #[test]
 fn an_input_request_that_times_out_fails_its_handler() {
     static IMPATIENT: mcp_sansio::ServerConfig<'_> =
-        CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
+        CONFIG_COPY.call_timeout(Duration::from_millis(5));
     const CONFIG_COPY: mcp_sansio::ServerConfig<'_> = mcp_sansio::ServerConfig::new(
         mcp_sansio::types::Implementation::new("test", "1"),
         mcp_sansio::ServerFeatures::TOOLS,

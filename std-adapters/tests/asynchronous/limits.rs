@@ -8,11 +8,12 @@ use std::task::{self, Poll};
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
-use mcp_sansio::types::{Implementation, InputRequest, TextResult};
+use mcp_sansio::types::{Implementation, InputRequest, LoggingLevel, TextResult};
 use mcp_sansio::{
-    Json, OrToolError as _, Progress, RawJson, ServerConfig, ServerFeatures, ToolError,
+    Json, LogMessage, OrToolError as _, Progress, RawJson, ServerConfig, ServerFeatures, ToolError,
 };
 use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, HandlerResult};
+use serde::{Serialize, Serializer};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -74,6 +75,38 @@ fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
         }
         assert_eq!(client.next().await["id"], 1);
     });
+}
+
+#[test]
+fn a_handler_that_waits_for_room_tries_again_when_there_is_much() {
+    /// Counts how often it is written.
+    struct Counted<'c>(&'c Cell<usize>);
+
+    impl Serialize for Counted<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            self.0.set(self.0.get() + 1);
+            serializer.serialize_str("a message")
+        }
+    }
+
+    let written = Rc::new(Cell::new(0));
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let written = written.clone();
+        async move {
+            for _ in 0..200 {
+                ctx.log(&LogMessage::new(LoggingLevel::Error, &Json(Counted(&written)))).await?;
+            }
+            ctx.reply(&TextResult::new("done"))
+        }
+    });
+    let app = app.catalog(&CATALOG).max_pending(1024);
+    talk(&app, (1, 1), async |mut client| {
+        client.initialize().await;
+        client.send(&legacy(1, "tools/call", json!({"name": "echo"}))).await;
+        while client.next().await["id"] != 1 {}
+    });
+    // Not once for each byte that the client reads.
+    assert!(written.get() < 500, "{}", written.get());
 }
 
 #[test]

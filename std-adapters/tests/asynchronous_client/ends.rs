@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson, Revision, ServerEvent};
 use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectionEnd, Connector};
+use tokio::time::sleep;
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::{Session, call, play, play_on, run, serve, text, tool};
@@ -104,6 +105,31 @@ fn close_ends_open_calls_and_delivers_what_was_sent() {
 }
 
 #[test]
+fn close_waits_for_output_behind_what_was_flushed() {
+    // The writes of one round fill the pipe: they are flushed, and much is left.
+    let (ours, mut theirs) = pipe(64, 4);
+    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
+    let long = RawJson::from_static(concat!(
+        r#"{"a":"0123456789012345678901234567890123456789","#,
+        r#""b":"0123456789012345678901234567890123456789"}"#
+    ));
+    let work = async {
+        client.notify("notifications/bye", &long).await.unwrap();
+        client.close();
+    };
+    let server = async {
+        sleep(Duration::from_millis(1)).await;
+        let mut heard = String::new();
+        theirs.read_to_string(&mut heard).await.unwrap();
+        drop(theirs);
+        heard
+    };
+    let (((), end), heard) = run(future::zip(future::zip(work, connection), server));
+    assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
+    assert!(heard.contains(long.as_str()) && heard.ends_with("}\n"), "{heard}");
+}
+
+#[test]
 fn the_connection_closes_when_the_last_client_is_dropped() {
     let ((), end) = play(Connector::new(&CLIENT), &MODERN, echo, async |client| {
         let other = client.clone();
@@ -179,6 +205,28 @@ fn the_connection_ends_if_the_server_reads_nothing() {
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
     assert!(matches!(end, Ok(ConnectionEnd::Unresponsive)), "{end:?}");
     drop(theirs);
+}
+
+#[test]
+fn a_server_that_reads_slowly_is_not_unresponsive() {
+    let (ours, mut theirs) = pipe(5, 5);
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).stall_timeout(SHORT);
+    let (client, connection) = connector.connect(ours);
+    let server = async {
+        let (mut heard, mut read) = (Vec::new(), [0; 5]);
+        while !heard.ends_with(b"\n") {
+            sleep(SHORT / 2).await;
+            let len = theirs.read(&mut read).await.unwrap();
+            heard.extend_from_slice(&read[..len]);
+        }
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"here\"}]}}\n";
+        theirs.write_all(answer.as_bytes()).await.unwrap();
+        theirs.read(&mut read).await.unwrap()
+    };
+    let work = async move { call(&client, "a").await };
+    let ((result, end), rest) = run(future::zip(future::zip(work, connection), server));
+    assert_eq!((text(&result.unwrap()).as_str(), rest), ("here", 0));
+    assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
 }
 
 /// A stream of which one direction fails from some point on.

@@ -4,7 +4,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
 use async_io::Async;
-use futures_lite::{StreamExt, future};
+use futures_lite::io::{BufWriter, split};
+use futures_lite::{AsyncRead, AsyncWrite, StreamExt, future};
 use mcp_sansio::types::{
     CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
     SubscriptionFilter, TextResult, Tool,
@@ -15,9 +16,9 @@ use mcp_sansio::{
 use mcp_sansio_adapters::asynchronous::client::{
     Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
-use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult};
+use mcp_sansio_adapters::asynchronous::{self as server, App, Context, HandlerResult, JoinedIo};
 
-use crate::pipe::pipe;
+use crate::pipe::{Pipe, pipe};
 use crate::script::{run, run_in_real_time, text};
 use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
@@ -69,6 +70,12 @@ async fn visit(client: &Client) {
     assert_eq!(steps, [1, 2, 3]);
 }
 
+/// Returns a stream that keeps what is written until it is flushed.
+fn buffered(pipe: Pipe) -> impl AsyncRead + AsyncWrite + Unpin {
+    let (reader, writer) = split(pipe);
+    JoinedIo::new(reader, BufWriter::new(writer))
+}
+
 #[test]
 fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
     for (config, revision) in
@@ -78,7 +85,7 @@ fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
             let (ours, theirs) = pipe(capacity, chunk);
             let app = App::new(config, greet).catalog(&CATALOG);
             let (client, connection) =
-                Connector::new(&CLIENT).on_input_request(answer).connect(ours);
+                Connector::new(&CLIENT).on_input_request(answer).connect(buffered(ours));
             let work = async {
                 visit(&client).await;
                 assert_eq!(client.connected().await.unwrap().revision, revision);
@@ -86,7 +93,7 @@ fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
             };
             let (((), end), served) = run(future::zip(
                 future::zip(work, connection),
-                server::Connection::new(&app, theirs),
+                server::Connection::new(&app, buffered(theirs)),
             ));
             assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
             assert_eq!(served.unwrap(), server::ConnectionEnd::Closed);

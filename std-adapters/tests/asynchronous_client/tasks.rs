@@ -14,7 +14,7 @@ use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, Connector, InputRefusal, InputResponse, OwnedInputRequest, TaskRef,
 };
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::run;
@@ -558,40 +558,50 @@ fn tsk_60_a_task_of_a_client_is_cancelled() {
 }
 
 #[test]
-fn tsk_60_the_handler_of_a_task_of_a_client_ends_when_it_is_cancelled() {
-    let alive = Arc::new(());
-    let held = Arc::clone(&alive);
-    let connector = Connector::new(&HOST).on_input_request(move |_| {
-        let held = Arc::clone(&held);
-        async move {
-            let _held = held;
-            std::future::pending().await
-        }
-    });
-    let mut start = Value::Null;
-    let script = move |message: &Value| {
-        if message["method"] == "own/start" {
-            start = message.clone();
-            let mut asks = form("Who?");
-            (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
-            asks["params"]["task"] = json!({});
-            return vec![asks];
-        }
-        let task = &message["result"]["task"];
-        if task.is_object() {
-            let params = json!({"taskId": task["taskId"]});
-            return vec![
-                json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/cancel", "params": params}),
-            ];
-        }
-        assert_eq!(message["result"]["status"], "cancelled", "{message}");
-        vec![ok(&start, json!({}))]
-    };
-    play_with(connector, D, script, async |client| {
-        client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap();
-        // Those of the test and of the connector are left.
-        assert_eq!(Arc::strong_count(&alive), 2);
-    });
+fn tsk_60_the_handler_of_a_task_of_a_client_ends_when_it_is_cancelled_or_its_time_is_over() {
+    for (ttl, method) in [(60_000, "tasks/cancel"), (5000, "tasks/result")] {
+        let alive = Arc::new(());
+        let held = Arc::clone(&alive);
+        let connector = Connector::new(&HOST).on_input_request(move |_| {
+            let held = Arc::clone(&held);
+            async move {
+                let _held = held;
+                std::future::pending().await
+            }
+        });
+        let mut start = Value::Null;
+        let script = move |message: &Value| {
+            if message["method"] == "own/start" {
+                start = message.clone();
+                let mut asks = form("Who?");
+                (asks["jsonrpc"], asks["id"]) = (json!("2.0"), json!(1));
+                asks["params"]["task"] = json!({"ttl": ttl});
+                return vec![asks];
+            }
+            let task = &message["result"]["task"];
+            if task.is_object() {
+                let params = json!({"taskId": task["taskId"]});
+                return vec![
+                    json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}),
+                ];
+            }
+            if method == "tasks/cancel" {
+                assert_eq!(message["result"]["status"], "cancelled", "{message}");
+            } else {
+                assert_eq!(message["error"]["code"], -32603, "{message}");
+            }
+            vec![ok(&start, json!({}))]
+        };
+        play_with(connector, D, script, async |client| {
+            let began = Instant::now();
+            client.request("own/start", &RawJson::EMPTY, CallOptions::new()).await.unwrap();
+            // Nothing but the clock ends the second one.
+            let lasts = if method == "tasks/result" { ttl } else { 0 };
+            assert_eq!(began.elapsed(), Duration::from_millis(lasts));
+            // Those of the test and of the connector are left.
+            assert_eq!(Arc::strong_count(&alive), 2);
+        });
+    }
 }
 
 #[test]

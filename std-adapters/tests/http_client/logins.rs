@@ -1,12 +1,13 @@
 //! Logins of the client: one for all requests that wait for it, in the time of the person.
 
+use std::future::ready;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio::oauth::{SignError, Signer, decode_base64url};
+use mcp_sansio::oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
@@ -487,16 +488,102 @@ fn nonce(proof: &str) -> Value {
 
 #[test]
 fn auth_116_auth_120_a_client_gets_a_token_for_itself_without_a_person() {
-    let oauth = OAuth::new("client")
-        .client(OAuthClient::new("client-1").secret("secret"))
-        .client_credentials();
-    let login = |http: HttpTransport| http.oauth(oauth);
-    let connector = Connector::new(&MODERN);
-    let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
-        call(&client, "a", &json!({})).await
-    });
-    assert_eq!(played.result.unwrap(), "called");
-    let forms: Vec<_> = played.seen.iter().filter_map(|seen| seen.body.as_str()).collect();
-    assert_eq!(forms.len(), 1);
-    assert!(forms[0].contains("grant_type=client_credentials"), "{forms:?}");
+    let client = OAuthClient::new("client-1");
+    let secret = client.clone().secret("secret");
+    for (client, authorization, form) in [
+        (secret.clone(), Some("Basic Y2xpZW50LTE6c2VjcmV0"), "scope=read"),
+        (secret.method(TokenEndpointAuth::Post), None, "client_id=client-1&client_secret=secret"),
+        (client.clone().issuer("https://server").key(Unverified), None, "client_assertion="),
+    ] {
+        let oauth = OAuth::new("client").client(client).client_credentials().scope("read");
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, protected(calls), async |client| {
+            call(&client, "a", &json!({})).await
+        });
+        assert_eq!(played.result.unwrap(), "called");
+        let asked: Vec<_> = played.seen.iter().filter(|seen| seen.target == "/token").collect();
+        let [asked] = asked[..] else { panic!("{asked:?}") };
+        assert_eq!(asked.field("authorization"), authorization);
+        let body = asked.body.as_str().unwrap();
+        assert!(body.contains("grant_type=client_credentials") && body.contains(form), "{body}");
+    }
+}
+
+#[test]
+fn a_login_keeps_to_its_settings() {
+    let person = Person::new(0, "code=c-1");
+    let here = || OAuth::new("client").browser(person.clone());
+    let other = OAuthClient::new("client-1").secret("secret").issuer("https://other");
+    let alone = || OAuth::new("client").client(OAuthClient::new("client-1"));
+    let says = |jwt: &'static str| move |_, _| ready(Ok(jwt.to_owned()));
+    let document = || here().metadata_document("https://client/me.json");
+    let idp = |oauth: OAuth| {
+        let client = OAuthClient::new("client-2").secret("secret");
+        oauth.enterprise("https://server/idp", "https://server/idp/token", client)
+    };
+    let pkce = "code_challenge_methods_supported";
+    // The second is what the server leaves out of its metadata.
+    for (oauth, missing, expected) in [
+        (here(), "", Ok("client_id=client-1")),
+        (here().registers(false), "", Err("not registered at https://server")),
+        (here().issuers(["https://other"]), "", Err("issuer")),
+        (here().issuers(["https://server"]), "", Ok("client_id=client-1")),
+        // The credentials of another server are for no one else.
+        (OAuth::new("client").client(other).client_credentials(), "", Err("belong to another")),
+        (here(), pkce, Err("PKCE")),
+        (here().without_pkce(["https://server"]), pkce, Ok("code_verifier=")),
+        (here(), "resource", Ok("client_id=client-1")),
+        (here().legacy(false), "resource", Err("metadata")),
+        (document(), "", Ok("client_id=https%3A%2F%2Fclient%2Fme.json")),
+        (document().document_key(Unverified), "", Ok("client_assertion=")),
+        (alone().workload_identity().assertion(says("jwt-1")), "", Ok("assertion=jwt-1")),
+        (idp(alone()).assertion(says("jwt-2")), "", Ok("assertion=from-jwt-2")),
+    ] {
+        let mut common = protected(calls);
+        let server = move |seen: &Seen| match seen.target.as_str() {
+            "/.well-known/oauth-protected-resource/mcp" if missing == "resource" => {
+                Response::status(404)
+            }
+            "/.well-known/oauth-protected-resource" => Response::status(404),
+            "/.well-known/oauth-authorization-server" => {
+                let mut metadata = json!({
+                    "issuer": "https://server",
+                    "authorization_endpoint": "https://server/authorize",
+                    "token_endpoint": "https://server/token",
+                    "registration_endpoint": "https://server/register",
+                    "response_types_supported": ["code"],
+                    "client_id_metadata_document_supported": true,
+                    "code_challenge_methods_supported": ["S256"],
+                });
+                metadata.as_object_mut().unwrap().remove(missing);
+                Response::json(&metadata)
+            }
+            "/idp/token" => {
+                assert!(seen.body.as_str().unwrap().contains("subject_token=jwt-2"));
+                let kind = "urn:ietf:params:oauth:token-type:id-jag";
+                Response::json(
+                    &json!({"access_token": "from-jwt-2", "issued_token_type": kind, "token_type": "N_A"}),
+                )
+            }
+            _ => common(seen),
+        };
+        let login = |http: HttpTransport| http.oauth(oauth);
+        let connector = Connector::new(&MODERN);
+        let played = play_at(URL, connector, login, 1 << 16, server, async |client| {
+            call(&client, "a", &json!({})).await
+        });
+        let asked = played.seen.iter().find(|seen| seen.target == "/token");
+        match expected {
+            Ok(form) => {
+                assert_eq!(played.result.unwrap(), "called");
+                let body = asked.unwrap().body.as_str().unwrap();
+                assert!(body.contains(form), "{body}");
+            }
+            Err(why) => {
+                let failed = format!("{:?}", played.result.unwrap_err());
+                assert!(failed.contains(why) && asked.is_none(), "{failed}");
+            }
+        }
+    }
 }

@@ -2,6 +2,8 @@
 //! its handling of responses. Over streams in memory, in pieces of several sizes.
 
 mod authorization;
+#[cfg(feature = "blocking")]
+mod blocking;
 mod cancelling;
 mod heads;
 mod hostile;

@@ -4,14 +4,18 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_lite::io::{BufWriter, ReadHalf, WriteHalf, split};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::http::codec::{
     BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader,
 };
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
+use mcp_sansio_adapters::asynchronous::JoinedIo;
 use mcp_sansio_adapters::asynchronous::client::http::{Connect, Dial, HttpTransport};
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
+#[cfg(feature = "blocking")]
+use mcp_sansio_adapters::blocking::client as blocking;
 use serde_json::{Value, json};
 use smol::Executor;
 use tokio::time::timeout;
@@ -204,16 +208,30 @@ pub(crate) struct World {
     chunk: usize,
 }
 
-impl Connect for World {
-    type Stream = Pipe;
+impl World {
+    fn new(chunk: usize, answer: impl FnMut(&Seen) -> Response + Send + 'static) -> Self {
+        Self {
+            executor: Arc::new(Executor::new()),
+            log: Arc::default(),
+            answer: Arc::new(Mutex::new(answer)),
+            dials: Arc::default(),
+            chunk,
+        }
+    }
+}
 
-    async fn connect(&self, dial: Dial) -> std::io::Result<Pipe> {
+impl Connect for World {
+    /// Keeps what is written until it is flushed.
+    type Stream = JoinedIo<ReadHalf<Pipe>, BufWriter<WriteHalf<Pipe>>>;
+
+    async fn connect(&self, dial: Dial) -> std::io::Result<Self::Stream> {
         let port = if dial.is_secure { 443 } else { 80 };
         assert_eq!((dial.host.as_str(), dial.port), ("server", port));
         self.dials.lock().unwrap().push(format!("{:?} {}", dial.purpose, dial.url));
         let (ours, theirs) = pipe(1 << 16, self.chunk);
         self.executor.spawn(serve(theirs, self.clone())).detach();
-        Ok(ours)
+        let (reader, writer) = split(ours);
+        Ok(JoinedIo::new(reader, BufWriter::new(writer)))
     }
 }
 
@@ -335,13 +353,7 @@ pub(crate) fn play_at<R>(
     answer: impl FnMut(&Seen) -> Response + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
-    let world = World {
-        executor: Arc::new(Executor::new()),
-        log: Arc::default(),
-        answer: Arc::new(Mutex::new(answer)),
-        dials: Arc::default(),
-        chunk,
-    };
+    let world = World::new(chunk, answer);
     let notices = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&notices);
     let http = HttpTransport::with_connector(url, world.clone()).unwrap();
@@ -364,6 +376,29 @@ pub(crate) fn play_at<R>(
     Played { result, end, seen, trace, notices, dials }
 }
 
+/// Runs a blocking client against a server with this script, which has a thread of its own.
+#[cfg(feature = "blocking")]
+pub(crate) fn play_blocking<R>(
+    connector: blocking::Connector<'_>,
+    set: impl FnOnce(HttpTransport) -> HttpTransport,
+    answer: impl FnMut(&Seen) -> Response + Send + 'static,
+    work: impl FnOnce(&mut blocking::Client<'_>) -> R,
+) -> (R, Vec<Seen>) {
+    let world = World::new(1 << 16, answer);
+    let http = HttpTransport::with_connector("http://server/mcp", world.clone()).unwrap();
+    let (stop, stopped) = smol::channel::bounded::<()>(1);
+    let executor = Arc::clone(&world.executor);
+    let server = std::thread::spawn(move || smol::block_on(executor.run(stopped.recv())));
+    let transport = blocking::BlockingHttpTransport::new(set(http));
+    let mut client = connector.connect(transport).unwrap();
+    let result = work(&mut client);
+    client.close().unwrap();
+    drop(stop);
+    server.join().unwrap().unwrap_err();
+    let seen = world.log.lock().unwrap().0.clone();
+    (result, seen)
+}
+
 /// Runs in virtual time, and fails a test that hangs.
 pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
     crate::virtual_time::block_on(async { timeout(Duration::from_secs(20), work).await })
@@ -381,7 +416,7 @@ pub(crate) async fn call(
     client.request("tools/call", &params, CallOptions::new()).await.map(|result| said(&result))
 }
 
-fn said(result: &OwnedJson) -> String {
+pub(crate) fn said(result: &OwnedJson) -> String {
     let content = result.as_raw().get("content").and_then(|content| content.elements().next());
     content
         .and_then(|block| block.get("text"))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
+use crate::scripted::{Takes, World};
 use crate::site::{Site, modern, post, request};
 
 #[test]
@@ -99,4 +100,11 @@ fn r3_h2_half_a_head_and_unread_output_end_at_the_time_of_a_shutdown() {
 #[test]
 fn a_long_response_is_sent_as_the_client_reads() {
     assert_eq!(Site::new().send(&modern("long")).text().len(), 12_000_000);
+}
+
+#[test]
+fn output_is_flushed() {
+    let mut world = World::new(HttpOptions::new());
+    let client = world.connect("").takes(Takes::Flushed(Some(Vec::new())));
+    world.ask(&client, &modern("echo"), 2, &[]);
 }

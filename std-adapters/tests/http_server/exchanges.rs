@@ -222,6 +222,32 @@ fn a_dropped_input_request_is_cancelled_while_its_handler_continues() {
 }
 
 #[test]
+fn a_handler_that_waits_for_room_goes_on_when_its_client_has_read() {
+    let app = App::new(&CONFIG, async |ctx: Context| {
+        for step in 1..=200 {
+            ctx.progress(&Progress::of(step)).await?;
+        }
+        ctx.text("done")
+    });
+    let app = app.max_pending(1024);
+    let server = HttpServer::new(&app, HttpOptions::new()).unwrap();
+    let client = async {
+        let id = open_session(&server, &[]).await;
+        let session = [("Mcp-Session-Id", id.as_str())];
+        let body = call("steps").replace(r#""}}"#, r#"","_meta":{"progressToken":1}}}"#);
+        rest(&mut send(&server, "POST", &session, &body).await).await
+    };
+    let served = future::or(async { Some(client.await) }, async {
+        server.run(&app).await;
+        None
+    });
+    let limited = async { tokio::time::timeout(Duration::from_secs(60), served).await };
+    let text = virtual_time::block_on(limited).expect("it goes on").unwrap();
+    assert_eq!(text.matches("notifications/progress").count(), 200, "{text}");
+    assert!(text.contains("done"), "{text}");
+}
+
+#[test]
 fn a_context_knows_whether_its_response_is_awaited() {
     let (give, given) = smol::channel::unbounded();
     let app = App::new(&CONFIG, |ctx: Context| {

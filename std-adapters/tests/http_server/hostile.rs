@@ -108,13 +108,28 @@ fn s3_a_client_that_never_reads_is_disconnected_whatever_the_response() {
         modern("long"),
         call(&id, 3, "echo"),
     ];
-    for takes in [|| Takes::Nothing, || Takes::Slowly(Duration::from_millis(5), None)] {
+    let slowly = || Takes::Slowly(Duration::from_millis(5), None);
+    for takes in [|| Takes::Nothing, slowly, || Takes::Flushed(None)] {
         for ask in &asks {
             let peer = world.connect(ask).takes(takes());
             world.until("it is let go", || peer.is_gone());
             // A byte every five milliseconds.
             assert!(peer.get().taken.len() <= 20, "{ask}");
         }
+    }
+}
+
+#[test]
+fn s3_a_client_that_pauses_before_it_reads_has_its_time_for_each_response() {
+    let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
+    let client = world.connect("");
+    for answers in 1..=3 {
+        client.get().takes = Takes::Nothing;
+        client.send(&modern("echo"));
+        world.sleep(SHORT * 3 / 4);
+        client.get().takes = Takes::All;
+        client.send("");
+        world.until("a response", || client.answers("200") == answers);
     }
 }
 

@@ -243,6 +243,8 @@ pub(crate) enum Takes {
     Bytes,
     /// One byte at a time, with a pause after each.
     Slowly(Duration, Option<Pin<Box<Sleep>>>),
+    /// What is flushed. `None` if flushing has no end.
+    Flushed(Option<Vec<u8>>),
 }
 
 impl Peer {
@@ -343,9 +345,17 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Cx<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.0.get();
         state.count();
-        let written = match &mut state.takes {
+        let State { takes, waker, .. } = &mut *state;
+        let written = match takes {
             Takes::All => buf.len(),
-            Takes::Nothing => return Poll::Pending,
+            Takes::Flushed(kept) => {
+                kept.iter_mut().for_each(|kept| kept.extend_from_slice(buf));
+                return Poll::Ready(Ok(buf.len()));
+            }
+            Takes::Nothing => {
+                *waker = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
             Takes::Bytes => 1,
             Takes::Slowly(pause, timer) => {
                 if let Some(timer) = timer
@@ -366,6 +376,13 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Cx<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.0.get();
+        let State { takes, taken, .. } = &mut *state;
+        match takes {
+            Takes::Flushed(Some(kept)) => taken.append(kept),
+            Takes::Flushed(None) => return Poll::Pending,
+            _ => {}
+        }
         Poll::Ready(Ok(()))
     }
 

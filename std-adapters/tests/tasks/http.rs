@@ -5,6 +5,7 @@ use std::future::{Future, ready};
 use std::time::Duration;
 
 use futures_lite::future;
+use mcp_sansio::{OrToolError as _, Progress};
 use mcp_sansio_adapters::asynchronous::http::{
     Credentials, HttpExchange, HttpOptions, HttpServer, Principal,
 };
@@ -12,7 +13,7 @@ use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::client::legacy;
+use super::client::{cancel, legacy};
 use super::{CATALOG, CONFIG, call, filled_in, handle, request};
 
 /// A client with a token, which is its name, and perhaps a session.
@@ -257,5 +258,49 @@ fn tsk_49_tsk_58_a_lost_request_for_a_result_leaves_the_task_as_it_is() {
         assert!(methods.contains(&"notifications/progress"), "{messages:?}");
         assert_eq!(methods.last(), Some(&"notifications/message"));
         assert_eq!(messages.last().unwrap()["result"]["content"][0]["text"], "done");
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_room_goes_on_when_nobody_waits_for_its_result_any_more() {
+    let (tell, told) = smol::channel::unbounded();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let tell = tell.clone();
+        async move {
+            sleep(Duration::from_millis(10)).await;
+            for step in 1..=1000 {
+                ctx.progress(&Progress::of(step)).await?;
+            }
+            tell.send(()).await.or_internal()?;
+            ctx.text("done")
+        }
+    });
+    let app = app.catalog(&CATALOG).max_pending(1024);
+    serve(&app, async |client| {
+        for deletes in [false, true] {
+            let mut anna = client("anna");
+            anna.open_session().await;
+            let params = json!({"name": "wait", "arguments": {}, "task": {},
+                "_meta": {"progressToken": "p"}});
+            let created = anna.ask(&legacy(1, "tools/call", params)).await;
+            let id = &created["result"]["task"]["taskId"];
+            let _unread = anna.post(&legacy(2, "tasks/result", json!({"taskId": id}))).await;
+            sleep(Duration::from_millis(20)).await;
+            assert!(told.is_empty(), "it waits for room");
+            if deletes {
+                let fields = vec![
+                    ("Host", "localhost".to_owned()),
+                    ("Authorization", "Bearer anna".to_owned()),
+                    ("Mcp-Session-Id", anna.session.clone().unwrap()),
+                ];
+                let mut exchange = anna.server.exchange("DELETE", "/mcp", Fields(fields));
+                exchange.end_body();
+                assert_eq!(exchange.response().await.status, 204);
+            } else {
+                anna.ask(&cancel(2)).await;
+            }
+            let goes_on = tokio::time::timeout(Duration::from_secs(60), told.recv());
+            goes_on.await.expect("it goes on").unwrap();
+        }
     });
 }

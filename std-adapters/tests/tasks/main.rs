@@ -7,6 +7,9 @@ mod http;
 mod modern;
 #[path = "../asynchronous/pipe.rs"]
 mod pipe;
+#[path = "../recorder/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod recorder;
 mod session;
 #[cfg(feature = "store")]
 mod store;

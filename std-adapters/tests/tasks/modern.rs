@@ -1,16 +1,18 @@
 //! The extension of 2026-07-28, on a stream.
 
+use std::future::{Ready, pending};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_lite::AsyncReadExt as _;
 use mcp_sansio::tasks::TasksConfig;
-use mcp_sansio_adapters::asynchronous::{App, TaskOptions};
+use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult, TaskOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::client::{Client, WIDE, modern, talk};
 use super::pipe::Pipe;
+use super::recorder::Recorder;
 use super::{CATALOG, CONFIG, HELD, call, filled_in, handle, request};
 
 /// Polls until the task is not in this state any more.
@@ -50,7 +52,8 @@ fn tex_08_a_task_is_found_as_soon_as_its_call_is_answered() {
 
 #[test]
 fn tex_43_tasks_end_as_their_handlers_do() {
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG);
+    let recorder = Recorder::default();
+    let app = App::new(&CONFIG, handle).catalog(&CATALOG).observer(recorder.clone());
     talk(&app, WIDE, async |mut client| {
         for (tool, status, text) in [
             ("must", "completed", "done"),
@@ -73,6 +76,8 @@ fn tex_43_tasks_end_as_their_handlers_do() {
                 assert_eq!(ended["error"]["code"], code);
             }
         }
+        let ends = ["responded", "tool failed", "error -32602", "panicked"];
+        assert_eq!(recorder.lines_with("1 ended"), ends.map(|how| format!("1 ended: {how}")));
         // A client that does not support tasks gets the result, unless there is only a task.
         let plain = client.ask(&modern(3, "tools/call", json!({"name": "wait"}))).await;
         assert_eq!(plain["result"]["content"][0]["text"], "done");
@@ -103,6 +108,35 @@ fn a_cancelled_task_drops_its_handler() {
         }
         let ended = poll_while(&mut client, &id, "working").await;
         assert_eq!(ended["status"], "cancelled");
+    });
+}
+
+#[test]
+fn a_context_knows_whether_its_task_goes_on() {
+    let (give, given) = smol::channel::unbounded();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        give.try_send(ctx).unwrap();
+        pending::<HandlerResult>()
+    });
+    let app = app.catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "hold", json!({})).await;
+        let ctx = given.recv().await.unwrap();
+        assert!(!ctx.is_gone());
+        client.ask(&request(2, "tasks/cancel", json!({"taskId": id}))).await;
+        assert!(ctx.is_gone());
+    });
+}
+
+#[test]
+fn a_task_whose_handler_panics_before_it_returns_a_future_has_failed() {
+    let app = App::new(&CONFIG, |_: Context| -> Ready<HandlerResult> { panic!("a test") });
+    let app = app.catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        let id = create(&mut client, "must", json!({})).await;
+        let ended = poll_while(&mut client, &id, "working").await;
+        assert_eq!(ended["status"], "failed", "{ended}");
+        assert_eq!(ended["error"]["message"], "The handler panicked");
     });
 }
 

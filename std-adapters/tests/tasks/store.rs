@@ -108,15 +108,19 @@ fn tasks_survive_the_process() {
     let without = App::new(&CONFIG, handle);
     assert_eq!(without.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 0);
     let store = Arc::new(MemoryStore::new(1 << 20));
-    let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
+    let early = |ctx: Context| {
+        assert!(ctx.name() != "must", "before it returns a future");
+        handle(ctx)
+    };
+    let app = App::new(&CONFIG, early).catalog(&CATALOG).tasks(stored(&store));
     let (ids, _) = talk(&app, WIDE, async |mut client| {
         let mut ids = Vec::new();
-        for tool in ["wait", "fail", "refuse", "hold", "hold"] {
+        for tool in ["wait", "fail", "refuse", "must", "hold", "hold"] {
             let created = client.ask(&call(1, tool, json!({}))).await;
             ids.push(created["result"]["taskId"].clone());
         }
-        client.ask(&request(2, "tasks/cancel", json!({"taskId": ids[4]}))).await;
-        for id in &ids[..3] {
+        client.ask(&request(2, "tasks/cancel", json!({"taskId": ids[5]}))).await;
+        for id in &ids[..4] {
             while state(&mut client, id).await["status"] == "working" {
                 sleep(Duration::from_millis(1)).await;
             }
@@ -124,13 +128,14 @@ fn tasks_survive_the_process() {
         ids
     });
     let app = App::new(&CONFIG, handle).catalog(&CATALOG).tasks(stored(&store));
-    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 5);
+    assert_eq!(app.resume_tasks(|damaged| panic!("{damaged}")).unwrap(), 6);
     talk(&app, WIDE, async |mut client| {
-        let [wait, fail, refuse, hold, cancelled] = &ids[..] else { panic!("{ids:?}") };
+        let [wait, fail, refuse, must, hold, cancelled] = &ids[..] else { panic!("{ids:?}") };
         let ended = state(&mut client, wait).await;
         assert_eq!(ended["result"]["content"][0]["text"], "done", "{ended}");
         assert_eq!(state(&mut client, fail).await["result"]["isError"], true);
         assert_eq!(state(&mut client, refuse).await["error"]["code"], -32602);
+        assert_eq!(state(&mut client, must).await["error"]["message"], "The handler panicked");
         let lost = state(&mut client, hold).await;
         assert_eq!((&lost["status"], &lost["error"]["code"]), (&json!("failed"), &json!(-32603)));
         assert_eq!(lost["statusMessage"], "The server was restarted");

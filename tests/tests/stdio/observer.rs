@@ -1,6 +1,7 @@
 //! The observer of the blocking server: connections, requests, failures, and handlers that block.
 
 use std::io::Cursor;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -248,6 +249,70 @@ fn the_error_that_ends_a_server_is_told() {
     assert!(app.serve_on(input, Vec::new(), full).is_err());
     let expected = ["1 ran", "1 ended: connection ended", "disconnected: full"];
     assert_eq!(recorder.lines()[3..], expected);
+}
+
+/// Tells an observer everything that there is.
+struct Everything(StderrObserver);
+
+impl Observer for Everything {
+    fn began(&self, request: &RequestInfo) {
+        let Self(to) = self;
+        let took = Duration::from_micros(1214);
+        to.connected(7, Transport::Http);
+        to.began(request);
+        to.refused(7, None, Refusal::Limit);
+        to.refused(7, Some(request), Refusal::ShuttingDown);
+        to.failed(request, &ToolError::internal("no\npaper"));
+        to.panicked(Some(request), "a\u{1b}bug");
+        to.panicked(None, "a\u{1b}bug");
+        to.stalled(request, took);
+        to.ended(request, Ended::Responded, took);
+        to.ended(request, Ended::ToolFailed, took);
+        to.disconnected(7, Disconnect::Closed, took);
+        to.disconnected(7, Disconnect::Failed(&std::io::Error::other("cut\noff")), took * 1000);
+    }
+}
+
+#[test]
+fn standard_error_gets_a_line_for_each_thing_or_each_failure() {
+    const WHAT: &str = "MCP_SANSIO_STDERR_OBSERVER";
+    match std::env::var(WHAT).as_deref() {
+        Ok("all") => return told_to(StderrObserver::new()),
+        Ok(_) => return told_to(StderrObserver::new().only_failures()),
+        Err(_) => {}
+    }
+    let expected = [
+        (false, "mcp: connection 7: connected (HTTP)"),
+        (true, "mcp: connection 7: refused: too many requests in flight"),
+        (true, "mcp: connection 7: tools/call say (id 1): refused: shutting down"),
+        (true, "mcp: connection 1: tools/call say (id 1): no\\npaper"),
+        (true, "mcp: connection 1: tools/call say (id 1): panicked: a\\u001bbug"),
+        (true, "mcp: panicked: a\\u001bbug"),
+        (true, "mcp: connection 1: tools/call say (id 1): still runs after 1 ms"),
+        (false, "mcp: connection 1: tools/call say (id 1): responded in 1.214 ms"),
+        (true, "mcp: connection 1: tools/call say (id 1): tool failed in 1.214 ms"),
+        (false, "mcp: connection 7: disconnected after 0.0 s: closed by the client"),
+        (true, "mcp: connection 7: disconnected after 1.2 s: cut\\noff"),
+    ];
+    for what in ["all", "failures"] {
+        // In a process of its own, whose standard error is read.
+        let told = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "observer::standard_error_gets_a_line_for_each_thing_or_each_failure",
+            ])
+            .env(WHAT, what)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(told.stderr).unwrap();
+        let told: Vec<_> = told.lines().filter(|line| line.starts_with("mcp: ")).collect();
+        let lines = expected.iter().filter(|(fails, _)| *fails || what == "all");
+        assert_eq!(told, lines.map(|(_, line)| *line).collect::<Vec<_>>());
+    }
+}
+
+fn told_to(observer: StderrObserver) {
+    serve(App::new(&CONFIG).catalog(&CATALOG).observer(Everything(observer)), &call(1, "say"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::reply::{HandlerResult, IntoReply};
 use super::runner_tasks::RunningTasks;
 use super::source::RequestSource;
 use super::tasks::{Place, Tasks};
-use crate::asynchronous::panics::caught;
+use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::Ended;
 
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
@@ -145,14 +145,20 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             && handlers.running.len() < app.settings.max_running
             && let Some(job) = handlers.waiting.pop_front()
         {
-            let handle = job.request.handle;
+            let request = Arc::clone(&job.request);
             #[cfg(feature = "tasks")]
-            let later = (Arc::downgrade(&job.request), Arc::clone(&job.source));
-            if let Some(place) = self.start_handler(app, server, job) {
-                #[cfg(feature = "tasks")]
-                self.tasks.plan(server, place, later);
-                if let Some(handlers) = self.servers.get_mut(server) {
-                    handlers.running.push((handle, place));
+            let later = (Arc::downgrade(&request), Arc::clone(&job.source));
+            match self.start_handler(app, server, job) {
+                Ok(place) => {
+                    #[cfg(feature = "tasks")]
+                    self.tasks.plan(server, place, later);
+                    if let Some(handlers) = self.servers.get_mut(server) {
+                        handlers.running.push((request.handle, place));
+                    }
+                }
+                Err(panic) => {
+                    request.panicked(&panic);
+                    self.respond(server, request.handle, PendingResponse::PANICKED);
                 }
             }
         }
@@ -164,12 +170,15 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     }
 
     /// Calls a handler. Returns the place of its future.
+    ///
+    /// # Errors
+    /// The panic of a handler that returns none.
     pub(super) fn start_handler<H>(
         &mut self,
         app: &App<H>,
         server: &K,
         Job { request, source }: Job,
-    ) -> Option<Place>
+    ) -> Result<Place, Panic>
     where
         H: Fn(Context) -> F,
     {
@@ -178,14 +187,8 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             source,
             broadcaster: app.broadcaster().clone(),
         };
-        match request.run(|| (app.handler)(context)) {
-            Ok(future) => Some(self.handlers.insert((server.clone(), request), future)),
-            Err(panic) => {
-                request.panicked(&panic);
-                self.respond(server, request.handle, PendingResponse::PANICKED);
-                None
-            }
-        }
+        let future = request.run(|| (app.handler)(context))?;
+        Ok(self.handlers.insert((server.clone(), request), future))
     }
 
     /// Drops the handler of a request.

@@ -10,17 +10,16 @@ use std::task;
 use std::task::Poll;
 use std::time::Instant;
 
-use mcp_sansio::RpcError;
-#[cfg(feature = "store")]
-use mcp_sansio::ToolError;
 use mcp_sansio::tasks::{TaskInfo, TaskKey};
+#[cfg(feature = "store")]
+use mcp_sansio::{RpcError, ToolError};
 
 use super::app::{App, Settings};
 use super::context::{ActiveRequest, Context};
 use super::driver_waker::DriverWaker;
 use super::pending_responses::PendingResponse;
 use super::reply::{HandlerResult, IntoReply};
-use super::runner::{Job, PANICKED, Runner};
+use super::runner::{Job, Runner};
 use super::source::RequestSource;
 use super::task_hub::{Mailbox, Message, TaskHub, TaskWork};
 #[cfg(feature = "store")]
@@ -262,10 +261,10 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                 return;
             }
             match self.start_handler(app, &server, job) {
-                Some(place) => {
+                Ok(place) => {
                     self.tasks.places.insert(task, place);
                 }
-                None => work.fail(RpcError::internal(PANICKED)),
+                Err(panic) => self.finish_task(task, request, Err(panic)),
             }
         // One that is about to request input ends as a call, and it may have ended already.
         } else if source.is_open(&request)

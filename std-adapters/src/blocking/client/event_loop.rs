@@ -168,13 +168,19 @@ impl Client<'_> {
         posts + self.connection.tx().pending().len()
     }
 
+    /// Returns whether the server reads its responses, so that more of it can be read.
+    fn reads(&mut self) -> bool {
+        self.unread_responses = self.unread_responses.min(self.pending());
+        self.unread_responses <= MAX_UNREAD_RESPONSES
+    }
+
     /// Starts a new connection. Only the pending calls of the last one are kept.
     fn start_connection(&mut self) -> Result<(), Error> {
         self.ended = None;
         self.connection.reset();
         #[cfg(all(feature = "http", feature = "smol"))]
         self.app.posts.clear();
-        (self.is_traced, self.unread_responses) = (false, 0);
+        self.is_traced = false;
         let app = &mut self.app;
         #[cfg(feature = "tasks")]
         (app.hosted = crate::client::HostedTasks::new(super::IN_FLIGHT));
@@ -201,10 +207,10 @@ impl Client<'_> {
         if self.transport.http().is_some() {
             return self.exchange_messages(timeout);
         }
+        let reads = self.reads();
         let mut turn = self.connection.turn(self.app.now());
         let (out, read) = turn.io();
         // Limited although a long line may have grown the buffer.
-        let reads = self.unread_responses <= MAX_UNREAD_RESPONSES;
         let most = if reads { read.spare().len().min(MAX_READ) } else { 0 };
         let into = read.spare().get_mut(..most).unwrap_or_default();
         self.most_pending = self.most_pending.max(out.len());
@@ -212,7 +218,6 @@ impl Client<'_> {
         read.commit(done.read);
         turn.wrote(done.written);
         self.app.traced = self.app.traced.saturating_sub(done.written);
-        self.unread_responses = self.unread_responses.min(self.pending());
         // Frees the memory that a long message needed.
         if self.connection.tx().is_idle() && self.most_pending > MAX_KEPT {
             (*self.connection.tx(), self.most_pending) = (empty_tx(&mut *self.transport), 0);
@@ -226,7 +231,7 @@ impl Client<'_> {
     /// Does the same over HTTP, and handles the message that was received.
     #[cfg(all(feature = "http", feature = "smol"))]
     fn exchange_messages(&mut self, timeout: Option<Duration>) -> io::Result<Transferred> {
-        let reads = self.unread_responses <= MAX_UNREAD_RESPONSES;
+        let reads = self.reads();
         self.most_pending = self.most_pending.max(self.pending());
         let Some(http) = self.transport.http() else { return Ok(Transferred::default()) };
         let (done, received) = http.exchange(&mut self.app.posts, reads, timeout)?;
@@ -237,7 +242,6 @@ impl Client<'_> {
             (*self.connection.tx(), self.most_pending) = (empty_tx(&mut *self.transport), 0);
         }
         let before = self.pending();
-        self.unread_responses = self.unread_responses.min(before);
         let mut turn = self.connection.turn(self.app.now());
         match received {
             Some(Received::Message(message)) => {
@@ -271,7 +275,7 @@ impl Client<'_> {
     /// Handles what was received. Lines stay in the buffer while the server does not read its
     /// responses. At the end of the input all of them are handled.
     fn receive(&mut self, has_ended: bool) {
-        while has_ended || self.unread_responses <= MAX_UNREAD_RESPONSES {
+        while has_ended || self.reads() {
             self.trace_received();
             let before = self.pending();
             let is_through = match self.connection.catch_up(self.app.now()) {

@@ -108,6 +108,7 @@ impl Transport for Scripted {
     }
 
     fn open(&mut self) -> std::io::Result<()> {
+        self.floods = false;
         Ok(())
     }
 
@@ -245,7 +246,7 @@ fn p1_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
     let config = asking(TIMEOUT);
     let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent) };
     let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
-    for length in [10, 4 << 20, 10] {
+    for length in [10, 4 << 20, 4 << 20] {
         let before = scene.now();
         let error = trick(&mut client, "mute", &json!({"text": "x".repeat(length)})).unwrap_err();
         assert!(matches!(error, Error::TimedOut { .. }), "{error}");
@@ -253,7 +254,33 @@ fn p1_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
         let took = scene.now().as_millis() - before.as_millis();
         assert!((2000..4100).contains(&took), "{took} ms");
     }
+    // The last one found no room.
+    assert!(scene.most_pending.load(Relaxed) < 5 << 20);
     client.close().unwrap();
+}
+
+#[test]
+fn a_connection_after_one_that_was_unresponsive_begins_anew() {
+    let scene = Arc::<Scene>::default();
+    let second = Duration::from_secs(1);
+    let config = asking(TIMEOUT * 10).ping_interval(second).ping_timeout(second);
+    let server = Scripted::new(&scene, |message| {
+        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})]
+    });
+    let server = Scripted { is_deaf: true, ..server };
+    // The ping that the server does not read is shown, too.
+    let notes = Notes::default();
+    let noting = Arc::clone(&notes);
+    let trace =
+        move |_, line: &[u8]| noting.lock().unwrap().push(String::from_utf8_lossy(line).into());
+    let mut client = connector(&config, &scene, Era::Legacy).trace(trace).connect(server).unwrap();
+    for _ in 0..2 {
+        trick(&mut client, "echo", &json!({})).unwrap();
+        let error = client.run_for(TIMEOUT * 10).unwrap_err();
+        assert!(matches!(error, Error::Closed(_)), "{error}");
+        client.reconnect().unwrap();
+    }
+    assert_eq!(noted(&notes, "\"initialize\""), 3);
 }
 
 #[test]

@@ -169,10 +169,6 @@ impl TaskWork {
         outcome
     }
 
-    pub(in super::super) fn fail(&self, error: RpcError<'_>) {
-        self.end(Err(error.into()));
-    }
-
     /// Returns `false` if the task has ended already.
     pub(in super::super) fn end(&self, outcome: TaskOutcome) -> bool {
         self.key().is_some_and(|task| self.hub.finish(task, outcome))

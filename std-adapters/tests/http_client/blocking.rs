@@ -1,0 +1,110 @@
+//! The blocking client over HTTP.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_lite::future;
+use mcp_sansio::types::ListRootsResult;
+use mcp_sansio::{CallOptions, Instant, RawJson};
+use mcp_sansio_adapters::blocking::client::{
+    Connector, Direction, Error, Handler, InputResponse, ReceivedInputRequest,
+};
+use serde_json::{Value, json};
+
+use crate::scene::{Response, Seen, answer, event, legacy, modern, play_blocking, said, text};
+use crate::{LEGACY, MODERN, virtual_time};
+
+/// A person without roots.
+struct Rootless;
+
+impl Handler for Rootless {
+    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+        request.respond(&ListRootsResult::new(&[]))
+    }
+}
+
+#[test]
+fn a_blocking_client_calls_and_responds_and_shows_its_messages() {
+    for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Response), (&LEGACY, legacy)] {
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        let traced = Arc::clone(&notes);
+        let trace = move |way, message: &[u8]| {
+            let message: Value = serde_json::from_slice(message).unwrap();
+            traced.lock().unwrap().push((way, message));
+        };
+        let script = move |seen: &Seen| match seen.body["params"]["name"].as_str() {
+            Some("ask") => {
+                let asks = json!({"jsonrpc": "2.0", "id": "q", "method": "roots/list"});
+                Response::events(&(event(&asks) + &event(&answer(seen, &text("asked")))))
+            }
+            Some("broken") => Response::status(500),
+            _ => otherwise(seen),
+        };
+        let is_modern = std::ptr::eq(config, &raw const MODERN);
+        let tools = if is_modern { &["a", "broken"][..] } else { &["a", "broken", "ask"] };
+        let connector = Connector::new(config).handler(Rootless).trace(trace);
+        let (results, seen) = play_blocking(
+            connector,
+            |http| http,
+            script,
+            |client| {
+                let call = |tool: &&str| client.call_tool(tool, &RawJson::EMPTY);
+                tools.iter().map(call).collect::<Vec<_>>()
+            },
+        );
+        assert_eq!(said(results[0].as_ref().unwrap()), "called");
+        assert!(matches!(results[1], Err(Error::Http { .. })), "{:?}", results[1]);
+        if !is_modern {
+            assert_eq!(said(results[2].as_ref().unwrap()), "asked");
+            assert!(seen.iter().any(|seen| seen.body["result"]["roots"] == json!([])), "{seen:?}");
+            assert_eq!(seen.last().unwrap().method, "DELETE");
+        }
+        let (sent, received): (Vec<_>, Vec<_>) = std::mem::take(&mut *notes.lock().unwrap())
+            .into_iter()
+            .partition(|(way, _)| *way == Direction::Sent);
+        // Messages that need no response arrive beside others.
+        let sorted = |messages: Vec<Value>| {
+            let mut lines: Vec<_> = messages.iter().map(Value::to_string).collect();
+            lines.sort();
+            lines
+        };
+        let posts = seen.iter().filter(|seen| seen.method == "POST");
+        let posts = posts.map(|seen| seen.body.clone()).collect();
+        assert_eq!(sorted(sent.into_iter().map(|sent| sent.1).collect()), sorted(posts));
+        let methods: Vec<_> = received.iter().map(|(_, message)| &message["method"]).collect();
+        let expected = [
+            vec![Value::Null; 2],
+            if is_modern { vec![] } else { vec!["roots/list".into(), Value::Null] },
+        ]
+        .concat();
+        assert_eq!(methods, expected.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_blocking_call_does_not_time_out_while_a_person_logs_in() {
+    let runtime = virtual_time::runtime();
+    let _time = runtime.enter();
+    let begun = tokio::time::Instant::now();
+    let clock = move || Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap());
+    let slow = async |_| {
+        future::yield_now().await;
+        virtual_time::pass(Duration::from_secs(60));
+        Some("new".to_owned())
+    };
+    let script = |seen: &Seen| match (seen.message(), seen.field("authorization")) {
+        ("x", Some("Bearer old")) => Response::status(401).field("WWW-Authenticate", "Bearer"),
+        _ => modern(seen),
+    };
+    let (called, _) = play_blocking(
+        Connector::new(&MODERN).clock(clock),
+        |http| http.bearer("old").authorize(slow),
+        script,
+        |client| {
+            let options = CallOptions::new().timeout(Duration::from_secs(10));
+            client.start("x", &RawJson::EMPTY, options).and_then(|call| client.wait(call))
+        },
+    );
+    called.unwrap();
+    assert!(begun.elapsed() >= Duration::from_secs(60));
+}
