@@ -317,3 +317,24 @@ fn refused(id: u32, data: &str) -> String {
         r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{data}}}}}"#
     )
 }
+
+#[test]
+fn a_frame_leaves_through_a_writer_that_takes_few_bytes() {
+    let (mut client, mut tx) = (new_client::<2>(&CONFIG), TxBuffer::new([0; 16]));
+    client.set_era(Some(Era::Legacy));
+    let mut out = Vec::new();
+    let mut write = |bytes: &[u8]| {
+        let n = bytes.len().min(3);
+        out.extend_from_slice(&bytes[..n]);
+        Ok::<_, SendError>(n)
+    };
+    tx.send(&mut write, |tx| client.connect(Instant::from_millis(0), tx)).unwrap();
+    let end = tx.pending().to_vec();
+    assert!(!end.is_empty(), "`drain` sends the end of the frame");
+    let refused = tx.drain(|_| Err(SendError::TooManyCalls));
+    assert_eq!((refused, tx.pending()), (Err(SendError::TooManyCalls), &end[..]));
+    tx.drain(&mut write).unwrap();
+    assert!(tx.pending().is_empty());
+    let sent: serde_json::Value = serde_json::from_slice(&out).expect("one frame");
+    assert_eq!(sent["method"], "initialize");
+}

@@ -1,7 +1,9 @@
 //! Accessors of the types: lists, maps, numbers, binary data, texts, forms and conversations.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{Encode, JsonStr, RawJson, ReadError, Revision, Revisions, to_slice};
+use mcp_sansio::{
+    Encode, Json, JsonStr, Printable, RawJson, ReadError, Revision, Revisions, to_slice,
+};
 use serde::Deserialize;
 
 const REVISIONS: [Revision; 5] = [
@@ -71,6 +73,49 @@ fn a_map_from_a_slice_equals_a_map_from_json() {
     assert!(read.as_json().is_some() && read.as_slice().is_none());
     assert!(Map::<u8>::new(&[]).is_empty() && raw("{}").to::<Map<'_, u8>>().unwrap().is_empty());
     assert!(Map::<u8>::from_json(raw("[]")).is_none());
+}
+
+#[test]
+fn a_name_that_is_formatted_has_any_length() {
+    #[derive(PartialEq, Eq, Hash)]
+    struct Length(usize);
+
+    impl serde::Serialize for Length {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_str(&format_args!("\"{:1$}\n", 7, self.0))
+        }
+    }
+
+    for length in [1, 20, 60, 61, 62, 63, 64, 65, 500] {
+        let map = std::collections::HashMap::<Length, u8>::from([(Length(length), 1)]);
+        assert_eq!(latest(&Json(&map)), serde_json::to_string(&map).unwrap());
+    }
+}
+
+#[test]
+fn line_breaks_of_a_printable_text_are_kept_if_asked() {
+    struct Pieces<'a>(&'a [&'a str]);
+
+    impl std::fmt::Display for Pieces<'_> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.iter().try_for_each(|piece| f.write_str(piece))
+        }
+    }
+
+    let text = "a\r\nb\n\rc\u{1b}[2J\r";
+    assert_eq!(Printable::new(text).to_string(), r"a\r\nb\n\rc\u001b[2J\r");
+    let kept = |pieces: &[&str]| Printable::new(Pieces(pieces)).with_line_breaks().to_string();
+    assert_eq!(kept(&[text]), "a\r\nb\n\\rc\\u001b[2J\\r");
+    let pieces = ["a\r", "\nb", "\r", "c\r", "\r", "\n\u{7}", "\n"];
+    assert_eq!(kept(&pieces), "a\r\nb\\rc\\r\r\n\\u0007\n");
+}
+
+#[test]
+fn a_task_is_written_for_each_revision_that_has_it() {
+    let task = Task::new("t", TaskStatus::Working, "a", "b", Some(5));
+    let members = r#""taskId":"t","status":"working","createdAt":"a","lastUpdatedAt":"b""#;
+    assert_eq!(written(&task, Revision::V2025_11_25), format!(r#"{{{members},"ttl":5}}"#));
+    assert_eq!(latest(&task), format!(r#"{{{members},"ttlMs":5}}"#));
 }
 
 #[test]

@@ -1,8 +1,13 @@
 //! Enums of tools.
 
-use mcp_sansio::typed::{Faults, InputObject, Tools};
-use mcp_sansio::types::{Text, Tool};
-use mcp_sansio::{Catalog, JsonStr, RawJson, Revision, entries};
+use mcp_sansio::typed::{Faults, Input, InputObject, Output, ToolCall, Tools};
+use mcp_sansio::types::{Implementation, Text, Tool};
+use mcp_sansio::{
+    CallOptions, Catalog, ClientConfig, ClientFeatures, Era, Instant, JsonStr, RawJson, Revision,
+    TxBuffer, entries,
+};
+use mcp_sansio_tests::memory::new_client;
+use serde_json::{Value, json};
 
 use crate::zoo::{Drawing, Query};
 
@@ -127,4 +132,31 @@ fn a_later_list_has_no_name_of_an_earlier_one() {
 #[should_panic(expected = "the catalog has an enum of tools already: see `flatten`")]
 fn r3_b1_a_second_enum_of_tools_does_not_replace_the_first() {
     let _ = CATALOG.calls::<Other>();
+}
+
+/// The call of a tool, for the client.
+#[derive(Output, ToolCall)]
+#[tool(returns = Lamp)]
+struct SetLamp {
+    percent: u8,
+    on: bool,
+}
+
+#[derive(Input)]
+struct Lamp {}
+
+#[test]
+fn a_typed_call_has_the_name_and_the_arguments_of_its_tool() {
+    static CLIENT: ClientConfig =
+        ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
+    let (now, mut tx) = (Instant::from_millis(0), TxBuffer::new([0; 512]));
+    let mut client = new_client::<1>(&CLIENT);
+    client.set_era(Some(Era::Modern));
+    client.connect(now, &mut tx).unwrap();
+    let lamp = SetLamp { percent: 7, on: true };
+    client.call_tool(now, &lamp, CallOptions::new(), &mut tx).unwrap();
+    let sent: Value = serde_json::from_slice(tx.pending()).expect("one frame");
+    assert_eq!(sent["method"], "tools/call");
+    assert_eq!(sent["params"]["name"], "set_lamp");
+    assert_eq!(sent["params"]["arguments"], json!({"percent": 7, "on": true}));
 }
