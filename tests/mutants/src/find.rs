@@ -129,6 +129,12 @@ fn others(op: &BinOp) -> &'static [&'static str] {
     }
 }
 
+/// Returns whether a statement is `let _ = (name, ..);`.
+fn is_unused(statement: &Stmt) -> bool {
+    matches!(statement, Stmt::Local(local) if matches!(local.pat, Pat::Wild(_))
+        && local.init.as_ref().is_some_and(|it| matches!(*it.expr, Expr::Path(_) | Expr::Tuple(_))))
+}
+
 fn is_unit(ty: &Type) -> bool {
     matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
 }
@@ -259,6 +265,8 @@ impl Finder<'_> {
             let mutants = values
                 .into_iter()
                 .filter(|value| body != format!("{{ {value} }}"))
+                // A default method that only names its arguments.
+                .filter(|value| value != "()" || !block.stmts.iter().all(is_unused))
                 .map(|value| {
                     self.mutant(
                         block.stmts[0].span(),
