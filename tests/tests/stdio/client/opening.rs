@@ -2,6 +2,8 @@
 
 use super::*;
 use mcp_sansio::{Era, Revision, Revisions};
+#[cfg(unix)]
+use mcp_sansio_adapters::blocking::client::{PolledStreams, Transport as _};
 
 #[test]
 fn a_server_is_started_called_and_stopped() {
@@ -59,6 +61,46 @@ fn what_cannot_be_started_is_named() {
         matches!(&error, Error::Start { server, .. } if server == "./no-such-server"),
         "{error}"
     );
+    assert!(error.to_string().contains("no such program: give its path"), "{error}");
+    assert!(std::error::Error::source(&error).is_some());
+    let error = Client::spawn(&CONFIG, Command::new("/")).unwrap_err();
+    assert!(error.to_string().starts_with("cannot start `/`: "), "{error}");
+    assert!(!error.to_string().contains("no such program"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_is_known_while_it_runs() {
+    let mut process = Process::new(Command::new("cat"));
+    assert_eq!((process.id(), process.stderr_lines().is_some()), (None, false));
+    process.open().unwrap();
+    let id = process.id().expect("it runs");
+    process.open().unwrap();
+    assert_eq!((process.id(), process.stderr_lines().is_some()), (Some(id), true));
+    assert_ne!(id, std::process::id());
+    process.close().unwrap();
+    assert_eq!((process.id(), process.stderr_lines().is_some()), (None, false));
+    let done = process.transfer(b"12", &mut [0; 9], None).unwrap();
+    assert_eq!((done.written, done.read, done.ended), (2, 0, true));
+}
+
+#[cfg(unix)]
+#[test]
+fn streams_are_opened_once() {
+    let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut streams = PolledStreams::new("lab", ours.try_clone().unwrap(), ours).unwrap();
+    assert_eq!(streams.name(), "lab");
+    streams.open().unwrap();
+    std::io::Write::write_all(&mut theirs, b"hello").unwrap();
+    let mut into = [0; 9];
+    let done = streams.transfer(b"12", &mut into, None).unwrap();
+    assert_eq!((done.written, done.read, done.ended), (2, 0, false));
+    let done = streams.transfer(b"", &mut into, None).unwrap();
+    assert_eq!((done.written, &into[..done.read], done.ended), (0, &b"hello"[..], false));
+    assert_eq!(streams.close().unwrap().server, "lab");
+    assert!(streams.transfer(b"", &mut into, Some(Duration::ZERO)).unwrap().ended);
+    assert_eq!(streams.open().unwrap_err().kind(), std::io::ErrorKind::Unsupported);
+    std::io::Read::read_to_end(&mut theirs, &mut Vec::new()).unwrap();
 }
 
 #[test]
