@@ -196,7 +196,13 @@ mcp 200"
 
 #[test]
 fn auth_90_a_refresh_that_is_lost_drops_no_token() {
-    for failing in [Answer::new(500, ""), Answer::new(200, "x"), Answer::new(302, "")] {
+    for failing in [
+        Answer::new(500, ""),
+        Answer::new(408, ""),
+        Answer::new(429, ""),
+        Answer::new(200, "x"),
+        Answer::new(302, ""),
+    ] {
         let mut program = Program::logged_in(SETUP);
         program.world.valid.clear();
         program.world.answer_next("https://as.test/token", failing);

@@ -74,6 +74,7 @@ fn skl_07_frontmatter_that_authors_write_is_read() {
         "ü: 語\r\nb: |\r\n  one\r\n  two\r\nc: d\r",
         "version: 1.2.3\nn: 007x\nm: 1e3\no: 0.5\np: 1_000\nq: -\u{2d}\nr: 12:30:45",
         "a: \"\"\nb: ''\nc: {}\nd: []\n\"quoted key\": 1\n'single': 2\ne: {a: , b}",
+        "a: {\"b\":1, 'c':'d', \"e\":[f]}\nb: \"\\U00010000 \\U0010FFFF \\U00010400\"",
         "list:\n- \"a \\\"b\": 1\n  'c': 2\nobject:\n  'd e': 3\n\"quoted\" : 4\n'single'\t: 5",
     ] {
         let (ours, theirs) = (ours(yaml), theirs(yaml).unwrap_or_else(|| panic!("{yaml}")));

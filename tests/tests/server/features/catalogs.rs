@@ -1,8 +1,8 @@
 //! Names, URIs, lists and their pages.
 
 use mcp_sansio::types::{
-    CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
-    TextResult, Tool,
+    CacheScope, Prompt, PromptArgument, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate, TextResult, Tool,
 };
 use mcp_sansio::{Catalog, Entry, RawJson, Revision, Target};
 use serde_json::{Value, json};
@@ -65,6 +65,33 @@ fn a_catalog_declares_what_it_has() {
         (Catalog::new().prompts(entries(&prompt)), Features::PROMPTS),
     ] {
         assert_eq!(catalog.features(), features);
+    }
+}
+
+#[test]
+fn comp_01_what_can_be_completed_is_found() {
+    let arguments = [PromptArgument::new("a")];
+    let (prompt, template) =
+        ([Prompt::new("p").arguments(&arguments)], [ResourceTemplate::new("u:{a}", "a")]);
+    let prompts =
+        json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}});
+    let templates = json!({"ref": {"type": "ref/resource", "uri": "u:{a}"}, "argument": {"name": "a", "value": ""}});
+    for (catalog, params, other) in [
+        (Catalog::new().prompts(entries(&prompt)), &prompts, &templates),
+        (Catalog::new().templates(entries(&template)), &templates, &prompts),
+    ] {
+        let find = |params: &Value| {
+            let mut found = None;
+            let mut peer = Peer::new(Revision::LATEST);
+            let answer = peer.ask("completion/complete", params.clone(), |server, request, tx| {
+                let target = catalog.target(request);
+                found = Some(target.is_ok_and(|it| !matches!(it, Target::Other)));
+                server.respond(request.handle, &TextResult::new(""), tx).unwrap();
+            });
+            drop(answer);
+            found
+        };
+        assert_eq!((find(params), find(other)), (Some(true), Some(false)), "{params}");
     }
 }
 

@@ -358,6 +358,11 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
         (None, true)
     );
     assert_eq!(verdict(r#"{"type":"null"}"#, Some("null")), None);
+    // Arrays in arrays are checked down to two levels.
+    let nested = format!(r#"{{"items":{{"items":{list}}}}}"#);
+    assert_eq!(verdict(&nested, Some("[[[1]]]")), None);
+    assert!(verdict(&nested, Some("[[1]]")).is_some(), "the second level");
+    assert_eq!(verdict(&nested, Some(r#"[[["not checked"]]]"#)), None);
     let without = Tool::new("t", raw(DEFAULT));
     assert!(
         Entry::from(&without).check_structured(None).is_ok()
