@@ -243,7 +243,7 @@ pub(crate) enum Takes {
     Bytes,
     /// One byte at a time, with a pause after each.
     Slowly(Duration, Option<Pin<Box<Sleep>>>),
-    /// What is flushed. `None` if flushing has no end.
+    /// Takes bytes when they are flushed. With `None`, flushing has no end.
     Flushed(Option<Vec<u8>>),
 }
 

@@ -1,8 +1,8 @@
-//! Which code the build of the tests contains: that for Linux with all features.
+//! Tells which code the build of the tests contains: that for Linux with all features.
 
 use syn::{Attribute, Expr, Lit, Meta, Token, punctuated::Punctuated};
 
-/// What differs between builds.
+/// A build, as far as one differs from another.
 #[derive(Clone, Copy)]
 pub struct Build {
     /// The cfg `small` is set.

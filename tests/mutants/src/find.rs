@@ -80,6 +80,13 @@ pub fn find(source: &str, build: Build) -> syn::Result<Finder<'_>> {
     Ok(finder)
 }
 
+/// Returns whether this only takes memory before it is needed, which is a matter of speed.
+fn is_with_capacity(call: &syn::ExprCall) -> bool {
+    let Expr::Path(path) = &*call.func else { return false };
+    path.path.segments.last().is_some_and(|name| name.ident == "with_capacity")
+}
+
+/// Returns the same of a method.
 fn is_reserve(call: &syn::ExprMethodCall) -> bool {
     call.method == "reserve" || call.method == "reserve_exact"
 }
@@ -265,7 +272,7 @@ impl Finder<'_> {
             let mutants = values
                 .into_iter()
                 .filter(|value| body != format!("{{ {value} }}"))
-                // A default method that only names its arguments.
+                // Such a default method only names its arguments.
                 .filter(|value| value != "()" || !block.stmts.iter().all(is_unused))
                 .map(|value| {
                     self.mutant(
@@ -401,10 +408,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // How much memory is taken at once is only a matter of speed.
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
-        if !matches!(&*call.func, Expr::Path(path) if path.path.segments.last().is_some_and(|name| name.ident == "with_capacity"))
-        {
+        if !is_with_capacity(call) {
             visit::visit_expr_call(self, call);
         }
     }
@@ -473,7 +478,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             .arms
             .iter()
             .any(|arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_)));
-        for arm in &expression.arms {
+        let build = self.build;
+        for arm in expression.arms.iter().filter(|arm| build.has(&arm.attrs)) {
             let text = self.short(arm.pat.span().byte_range());
             if let Some((_, guard)) = &arm.guard {
                 if !has_let(guard) {
@@ -505,6 +511,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             let rest = self.text(rest.span().byte_range()).to_owned();
             for field in &expression.fields {
                 let syn::Member::Named(name) = &field.member else { continue };
+                if !self.build.has(&field.attrs) {
+                    continue;
+                }
                 let form = if field.colon_token.is_some() { Form::Either } else { Form::Shorthand };
                 let mutant = self.mutant(
                     field.span(),

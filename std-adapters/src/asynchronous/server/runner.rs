@@ -145,20 +145,20 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             && handlers.running.len() < app.settings.max_running
             && let Some(job) = handlers.waiting.pop_front()
         {
-            let request = Arc::clone(&job.request);
+            let handle = job.request.handle;
             #[cfg(feature = "tasks")]
-            let later = (Arc::downgrade(&request), Arc::clone(&job.source));
+            let later = (Arc::downgrade(&job.request), Arc::clone(&job.source));
             match self.start_handler(app, server, job) {
                 Ok(place) => {
                     #[cfg(feature = "tasks")]
                     self.tasks.plan(server, place, later);
                     if let Some(handlers) = self.servers.get_mut(server) {
-                        handlers.running.push((request.handle, place));
+                        handlers.running.push((handle, place));
                     }
                 }
-                Err(panic) => {
+                Err((request, panic)) => {
                     request.panicked(&panic);
-                    self.respond(server, request.handle, PendingResponse::PANICKED);
+                    self.respond(server, handle, PendingResponse::PANICKED);
                 }
             }
         }
@@ -172,13 +172,13 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
     /// Calls a handler. Returns the place of its future.
     ///
     /// # Errors
-    /// The panic of a handler that returns none.
+    /// Returns the request and the panic of a handler that returns none.
     pub(super) fn start_handler<H>(
         &mut self,
         app: &App<H>,
         server: &K,
         Job { request, source }: Job,
-    ) -> Result<Place, Panic>
+    ) -> Result<Place, (Arc<ActiveRequest>, Panic)>
     where
         H: Fn(Context) -> F,
     {
@@ -187,8 +187,10 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
             source,
             broadcaster: app.broadcaster().clone(),
         };
-        let future = request.run(|| (app.handler)(context))?;
-        Ok(self.handlers.insert((server.clone(), request), future))
+        match request.run(|| (app.handler)(context)) {
+            Ok(future) => Ok(self.handlers.insert((server.clone(), request), future)),
+            Err(panic) => Err((request, panic)),
+        }
     }
 
     /// Drops the handler of a request.

@@ -264,7 +264,7 @@ impl<K: Clone + Ord, F: Future<Output: IntoReply>> Runner<K, F> {
                 Ok(place) => {
                     self.tasks.places.insert(task, place);
                 }
-                Err(panic) => self.finish_task(task, request, Err(panic)),
+                Err((request, panic)) => self.finish_task(task, request, Err(panic)),
             }
         // One that is about to request input ends as a call, and it may have ended already.
         } else if source.is_open(&request)

@@ -83,12 +83,11 @@ fn comp_01_what_can_be_completed_is_found() {
         let find = |params: &Value| {
             let mut found = None;
             let mut peer = Peer::new(Revision::LATEST);
-            let answer = peer.ask("completion/complete", params.clone(), |server, request, tx| {
+            peer.ask("completion/complete", params.clone(), |server, request, tx| {
                 let target = catalog.target(request);
                 found = Some(target.is_ok_and(|it| !matches!(it, Target::Other)));
                 server.respond(request.handle, &TextResult::new(""), tx).unwrap();
             });
-            drop(answer);
             found
         };
         assert_eq!((find(params), find(other)), (Some(true), Some(false)), "{params}");
