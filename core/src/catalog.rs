@@ -47,7 +47,7 @@ use crate::tx::Tx;
 use crate::types::CacheScope;
 use crate::uri_template;
 use entry::Kind;
-use list::List;
+use list::EntryList;
 use look_up::LookUps;
 #[cfg(feature = "skills")]
 use skills::Skills;
@@ -247,22 +247,22 @@ impl<'c> Catalog<'c> {
     }
 
     /// Returns a list, by its place in [`list::LISTS`].
-    const fn list(&self, number: usize) -> List<'c> {
+    const fn list(&self, number: usize) -> EntryList<'c> {
         match number {
             0 => self.all_tools(),
-            1 => List(&[], self.resources),
-            2 => List(&[], self.templates),
-            3 => List(&[], self.prompts),
-            _ => List(&[], &[]),
+            1 => EntryList(&[], self.resources),
+            2 => EntryList(&[], self.templates),
+            3 => EntryList(&[], self.prompts),
+            _ => EntryList(&[], &[]),
         }
     }
 
-    const fn all_tools(&self) -> List<'c> {
+    const fn all_tools(&self) -> EntryList<'c> {
         #[cfg(feature = "derive")]
         let calls = self.calls.entries;
         #[cfg(not(feature = "derive"))]
         let calls = &[];
-        List(calls, self.tools.entries)
+        EntryList(calls, self.tools.entries)
     }
 
     /// Sets the resources.

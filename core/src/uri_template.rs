@@ -26,7 +26,8 @@ pub(crate) fn variable<'f>(
 /// Whether the template has the variable `name`.
 pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
     let mut rest = template;
-    while let Some((expression, after)) = split(rest, b'{').and_then(|(_, rest)| split(rest, b'}'))
+    while let Some((expression, after)) =
+        split_at_byte(rest, b'{').and_then(|(_, rest)| split_at_byte(rest, b'}'))
     {
         if name == *expression.strip_prefix('+').unwrap_or(expression) {
             return true;
@@ -77,8 +78,8 @@ fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usiz
     let mut at = 0;
     let mut rest = template;
     loop {
-        let (literal, expression) = match split(rest, b'{') {
-            Some((literal, after)) => (literal, Some(split(after, b'}')?)),
+        let (literal, expression) = match split_at_byte(rest, b'{') {
+            Some((literal, after)) => (literal, Some(split_at_byte(after, b'}')?)),
             None => (rest, None),
         };
         for expected in literal.chars() {
@@ -111,7 +112,7 @@ fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usiz
 }
 
 /// `split_once` without panic paths: the linker keeps those of the standard library.
-fn split(text: &str, at: u8) -> Option<(&str, &str)> {
+fn split_at_byte(text: &str, at: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|byte| byte == at)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }

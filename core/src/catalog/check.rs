@@ -1,7 +1,7 @@
 //! Checks of a catalog that need no server.
 
 use crate::catalog::entry::Kind;
-use crate::catalog::list::List;
+use crate::catalog::list::EntryList;
 use crate::catalog::schema::is_known_dialect;
 use crate::catalog::{CatalogError, Entry};
 use crate::json::RawJson;
@@ -9,7 +9,7 @@ use crate::json::RawJson;
 use crate::skills::ServedSkill;
 use crate::types::Text;
 
-pub(super) fn check<'c>(list: List<'c>) -> Result<(), CatalogError<'c>> {
+pub(super) fn check<'c>(list: EntryList<'c>) -> Result<(), CatalogError<'c>> {
     for (at, entry) in list.iter().enumerate() {
         let others = list.iter().take(at);
         check_entry(entry, others).map_err(|reason| {

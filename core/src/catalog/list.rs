@@ -11,9 +11,9 @@ use crate::json::Decimal;
 
 /// A list of a catalog, in two parts.
 #[derive(Clone, Copy)]
-pub(crate) struct List<'c>(pub(super) &'c [Entry<'c>], pub(super) &'c [Entry<'c>]);
+pub(crate) struct EntryList<'c>(pub(super) &'c [Entry<'c>], pub(super) &'c [Entry<'c>]);
 
-impl<'c> List<'c> {
+impl<'c> EntryList<'c> {
     pub(super) const fn len(&self) -> usize {
         self.0.len() + self.1.len()
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::entry::{Entry, Kind};
-use super::list::List;
+use super::list::EntryList;
 use super::look_up::LookUps;
 use super::{CHECK, Catalog, Tools, check};
 use crate::printable::Printable;
@@ -149,12 +149,12 @@ impl OwnedCatalog {
         changes.into_iter().filter_map(|(is_changed, change)| is_changed.then_some(change))
     }
 
-    fn list(&self, list: usize) -> List<'_> {
+    fn list(&self, list: usize) -> EntryList<'_> {
         #[cfg(feature = "derive")]
         let calls = if list == Kind::TOOL { self.constant.calls.entries } else { &[] };
         #[cfg(not(feature = "derive"))]
         let calls = &[];
-        List(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
+        EntryList(calls, self.lists.get(list).map_or(&[], Vec::as_slice))
     }
 
     fn generation(&self, list: usize) -> u64 {

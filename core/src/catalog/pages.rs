@@ -1,6 +1,6 @@
 //! Checks of the pages of tools (MCP Apps).
 
-use super::list::List;
+use super::list::EntryList;
 use super::{CatalogError, Entry};
 use crate::encode::OwnedJson;
 use crate::json::{JsonStr, RawJson};
@@ -11,9 +11,9 @@ use crate::uri_template;
 /// Checks that each page is a resource of the catalog, or matches a template, and that resources of
 /// the scheme `ui` have the MIME type of pages.
 pub(super) fn check<'c>(
-    tools: List<'c>,
-    resources: List<'c>,
-    templates: List<'c>,
+    tools: EntryList<'c>,
+    resources: EntryList<'c>,
+    templates: EntryList<'c>,
 ) -> Result<(), CatalogError<'c>> {
     let fault = |entry: &'c Entry<'c>, reason| {
         let entry = entry.key().as_plain().unwrap_or_default();

@@ -142,7 +142,7 @@ impl<'q> Encoded<'q> {
                 [b'%', high, low, ref behind @ ..]
                     if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
                 {
-                    (value_of(high) << 4 | value_of(low), behind)
+                    (hex_value(high) << 4 | hex_value(low), behind)
                 }
                 [b'+', ref behind @ ..] => (b' ', behind),
                 [byte, ref behind @ ..] => (byte, behind),
@@ -184,7 +184,7 @@ impl<'q> Encoded<'q> {
     }
 }
 
-fn value_of(digit: u8) -> u8 {
+fn hex_value(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit - b'0',
         _ => (digit | 0x20).wrapping_sub(b'a').wrapping_add(10),

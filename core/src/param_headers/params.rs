@@ -105,19 +105,19 @@ impl HeaderParam<'_, '_> {
 /// A field name, e.g. `Mcp-Param-Region`.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderName {
-    bytes: [u8; PREFIX.len() + MAX_HEADER_NAME],
+    bytes: [u8; FIELD_PREFIX.len() + MAX_HEADER_NAME],
     len: usize,
 }
 
 impl HeaderName {
     fn new(annotation: JsonStr<'_>) -> Option<Self> {
-        let mut bytes = [0; PREFIX.len() + MAX_HEADER_NAME];
-        let (prefix, rest) = bytes.split_at_mut_checked(PREFIX.len())?;
-        copy(PREFIX.as_bytes(), prefix);
+        let mut bytes = [0; FIELD_PREFIX.len() + MAX_HEADER_NAME];
+        let (prefix, rest) = bytes.split_at_mut_checked(FIELD_PREFIX.len())?;
+        copy(FIELD_PREFIX.as_bytes(), prefix);
         let name = annotation
             .copy_to(rest)
             .filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;
-        let len = PREFIX.len() + name.len();
+        let len = FIELD_PREFIX.len() + name.len();
         Some(Self { bytes, len })
     }
 
@@ -194,7 +194,7 @@ pub const MAX_PARAMS: usize = 64;
 pub const MAX_HEADER_NAME: usize = 100;
 
 const ANNOTATION: &str = "x-mcp-header";
-const PREFIX: &str = "Mcp-Param-";
+const FIELD_PREFIX: &str = "Mcp-Param-";
 
 #[cfg(test)]
 mod tests {

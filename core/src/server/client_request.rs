@@ -20,7 +20,7 @@ use crate::types::{
 #[derive(Clone, Copy)]
 pub struct ClientRequest<'a> {
     pub(super) method: &'static str,
-    pub(super) params: Params<'a>,
+    pub(super) params: RequestParams<'a>,
     pub(super) needs: ClientFeatures,
     pub(super) parent: Option<RequestHandle>,
     pub(super) timeout: Option<Duration>,
@@ -29,7 +29,7 @@ pub struct ClientRequest<'a> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Params<'a> {
+pub(super) enum RequestParams<'a> {
     /// Of a method that a result can carry as an input request.
     Input(Option<&'a dyn InputParams>),
     /// Of any other method.
@@ -48,7 +48,7 @@ impl<'a> ClientRequest<'a> {
     /// `roots/list`. Deprecated since 2026-07-28.
     #[must_use]
     pub const fn roots() -> Self {
-        Self::with("roots/list", Params::Input(None), ClientFeatures::ROOTS)
+        Self::with("roots/list", RequestParams::Input(None), ClientFeatures::ROOTS)
     }
 
     /// `ping`. For legacy clients only.
@@ -65,10 +65,10 @@ impl<'a> ClientRequest<'a> {
         params: Option<&'a dyn Encode>,
         needs: ClientFeatures,
     ) -> Self {
-        Self::with(method, Params::Other(params), needs)
+        Self::with(method, RequestParams::Other(params), needs)
     }
 
-    const fn with(method: &'static str, params: Params<'a>, needs: ClientFeatures) -> Self {
+    const fn with(method: &'static str, params: RequestParams<'a>, needs: ClientFeatures) -> Self {
         Self {
             method,
             params,
@@ -105,8 +105,8 @@ impl<'a> ClientRequest<'a> {
         match self.params {
             // The method of `InputRequest::Other` is unknown.
             _ if self.method.is_empty() => Err(InvalidPayload::Method),
-            Params::Input(Some(params)) => params.validate(revision),
-            Params::Input(None) | Params::Other(_) => Ok(()),
+            RequestParams::Input(Some(params)) => params.validate(revision),
+            RequestParams::Input(None) | RequestParams::Other(_) => Ok(()),
         }
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Debug for ClientRequest<'_> {
 impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitParams<'_>) -> Self {
         let needs = params.required_capabilities();
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
     }
 }
 
@@ -129,7 +129,7 @@ impl<'a> From<&'a ElicitParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitFormParams<'_>) -> Self {
         let needs = ClientFeatures::ELICITATION_FORM;
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
     }
 }
 
@@ -137,7 +137,7 @@ impl<'a> From<&'a ElicitFormParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a ElicitUrlParams<'_>) -> Self {
         let needs = ClientFeatures::ELICITATION_URL;
-        Self::with("elicitation/create", Params::Input(Some(params)), needs)
+        Self::with("elicitation/create", RequestParams::Input(Some(params)), needs)
     }
 }
 
@@ -145,7 +145,7 @@ impl<'a> From<&'a ElicitUrlParams<'_>> for ClientRequest<'a> {
 impl<'a> From<&'a CreateMessageParams<'_>> for ClientRequest<'a> {
     fn from(params: &'a CreateMessageParams<'_>) -> Self {
         let needs = params.required_capabilities();
-        Self::with("sampling/createMessage", Params::Input(Some(params)), needs)
+        Self::with("sampling/createMessage", RequestParams::Input(Some(params)), needs)
     }
 }
 
@@ -165,8 +165,8 @@ impl<'a> From<&'a InputRequest<'_>> for ClientRequest<'a> {
 impl Encode for ClientRequest<'_> {
     fn encode(&self, to: &mut Encoder<'_>) {
         let params = match self.params {
-            Params::Input(params) => params,
-            Params::Other(_) => None,
+            RequestParams::Input(params) => params,
+            RequestParams::Other(_) => None,
         };
         object!(to, { "method": self.method, "params"?: params });
     }

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::capability_hooks::CallHooks;
-use super::client_request::{ClientRequest, Params, require};
+use super::client_request::{ClientRequest, RequestParams, require};
 use super::inflight::{CallKind, InflightCall};
 #[cfg(feature = "tasks")]
 use super::tasks::related_task;
@@ -62,9 +62,9 @@ impl Server<'_> {
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
         let params: Option<&dyn Encode> = match &request.params {
-            Params::Input(Some(params)) => Some(params),
-            Params::Input(None) => None,
-            Params::Other(params) => *params,
+            RequestParams::Input(Some(params)) => Some(params),
+            RequestParams::Input(None) => None,
+            RequestParams::Other(params) => *params,
         };
         #[cfg(feature = "tasks")]
         let related = request.task.map(|task| Related { task, params });
@@ -289,7 +289,10 @@ impl Server<'_> {
             pending.may_ask_for(input.needs)?;
             let is_new = !input_requests.iter().take(at).any(|(other, _)| other == key);
             valid = valid
-                .and(require(matches!(input.params, Params::Input(_)), InvalidPayload::Method))
+                .and(require(
+                    matches!(input.params, RequestParams::Input(_)),
+                    InvalidPayload::Method,
+                ))
                 .and(input.validate(Revision::LATEST))
                 .and(require(is_new, InvalidPayload::DuplicateKey));
         }

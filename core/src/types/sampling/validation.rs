@@ -88,7 +88,7 @@ enum Content<'m> {
 }
 
 /// The kind of a block, with the id of the tool use.
-enum Block<'m> {
+enum BlockKind<'m> {
     Use(Text<'m>),
     Result(Text<'m>),
     Other,
@@ -109,7 +109,7 @@ impl<'m> Message<'m> {
     fn for_each_block(
         &self,
         read: ReadBlock,
-        take: &mut dyn FnMut(Block<'m>) -> Result<(), SamplingError>,
+        take: &mut dyn FnMut(BlockKind<'m>) -> Result<(), SamplingError>,
     ) -> Result<(), SamplingError> {
         let (one, json) = match &self.content {
             Content::Own(SamplingMessageContent::One(block)) => {
@@ -122,11 +122,11 @@ impl<'m> Message<'m> {
         };
         for block in one {
             take(match block {
-                SamplingMessageContentBlock::ToolUse(used) => Block::Use(used.id),
+                SamplingMessageContentBlock::ToolUse(used) => BlockKind::Use(used.id),
                 SamplingMessageContentBlock::ToolResult(result) => {
-                    Block::Result(result.tool_use_id)
+                    BlockKind::Result(result.tool_use_id)
                 }
-                _ => Block::Other,
+                _ => BlockKind::Other,
             })?;
         }
         let alone = (!json.is_array() && !json.is_null()).then_some(json);
@@ -135,16 +135,16 @@ impl<'m> Message<'m> {
             let text = |key| block.get(key).and_then(RawJson::as_string).map(Text::from_json);
             let is = |kind| text("type").is_some_and(|written| written == kind);
             take(match (is("tool_use"), is("tool_result")) {
-                (true, _) => Block::Use(text("id").unwrap_or_default()),
-                (_, true) => Block::Result(text("toolUseId").unwrap_or_default()),
-                _ => Block::Other,
+                (true, _) => BlockKind::Use(text("id").unwrap_or_default()),
+                (_, true) => BlockKind::Result(text("toolUseId").unwrap_or_default()),
+                _ => BlockKind::Other,
             })?;
         }
         Ok(())
     }
 
     /// Returns whether `is` holds for a block.
-    fn any(&self, is: &dyn Fn(Block<'m>) -> bool) -> bool {
+    fn any(&self, is: &dyn Fn(BlockKind<'m>) -> bool) -> bool {
         let mut found = false;
         let walked = self.for_each_block(|_| Ok(()), &mut |block| {
             found |= is(block);
@@ -165,13 +165,13 @@ fn check_pair(
         let (mut results, mut others) = (false, false);
         message.for_each_block(read, &mut |block| {
             let unknown = match block {
-                Block::Result(id) => {
+                BlockKind::Result(id) => {
                     results = true;
                     !before.is_some_and(|before| {
-                        before.any(&|block| matches!(block, Block::Use(used) if used == id))
+                        before.any(&|block| matches!(block, BlockKind::Use(used) if used == id))
                     })
                 }
-                Block::Use(_) if message.role == Role::User => true,
+                BlockKind::Use(_) if message.role == Role::User => true,
                 _ => {
                     others = true;
                     false
@@ -185,11 +185,12 @@ fn check_pair(
     }
     let Some(before) = before else { return Ok(()) };
     before.for_each_block(|_| Ok(()), &mut |block| {
-        let Block::Use(id) = block else { return Ok(()) };
+        let BlockKind::Use(id) = block else { return Ok(()) };
         match message {
             Some(message)
-                if message
-                    .any(&|block| matches!(block, Block::Result(answered) if answered == id)) =>
+                if message.any(
+                    &|block| matches!(block, BlockKind::Result(answered) if answered == id),
+                ) =>
             {
                 Ok(())
             }
