@@ -73,9 +73,9 @@ pub(super) enum Kind<'c> {
 
 /// Whether a tool can be executed as a task.
 #[cfg(feature = "tasks")]
-type TaskRule = TaskSupport;
+pub(super) type TaskRule = TaskSupport;
 #[cfg(not(feature = "tasks"))]
-type TaskRule = ();
+pub(super) type TaskRule = ();
 
 #[cfg(feature = "tasks")]
 const fn task_rule(tool: &Tool<'_>) -> TaskRule {
@@ -488,7 +488,7 @@ const fn prompt_rules(prompt: &Prompt<'_>, to: &mut Renderer<'_>) {
     argument_rules(arguments, to);
 }
 
-const fn argument_rules(arguments: &[PromptArgument<'_>], to: &mut Renderer<'_>) {
+pub(super) const fn argument_rules(arguments: &[PromptArgument<'_>], to: &mut Renderer<'_>) {
     to.begin_array();
     let mut at = 0;
     while at < arguments.len() {

@@ -6,7 +6,7 @@ use super::flow_discovery::ServerFlags;
 use super::registration::{ClientMetadata, RegistrationResponse};
 use super::setup::{Grant, RegisteredClient, Setup, TokenEndpointAuth};
 use super::signer::Signer;
-use super::state::{Authorization, Phase, Result, is_client};
+use super::state::{Authorization, FlowResult, Phase, is_client};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
 use super::url::Url;
@@ -88,7 +88,7 @@ impl Authorization<'_> {
 
     /// Looks for a client id (2025-11-25 and later, basic/authorization, client registration
     /// approaches): configured or kept, with a metadata document, registered now, or asked for.
-    pub(super) fn choose_client(&mut self, now: Option<UnixTime>) -> Result<()> {
+    pub(super) fn choose_client(&mut self, now: Option<UnixTime>) -> FlowResult<()> {
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         if is_code && !self.arena.has(Tag::Redirect) {
             self.flow.phase = Phase::Redirect;
@@ -185,7 +185,7 @@ impl Authorization<'_> {
     }
 
     /// Writes the request for a registration (RFC 7591, 2).
-    pub(super) fn write_registration(&mut self) -> Result<()> {
+    pub(super) fn write_registration(&mut self) -> FlowResult<()> {
         let (issuer, flags) = (self.flow.issuer, self.server_flags());
         let name = self.setup.client_name;
         // A client that people have on their machines keeps no secret. `client_secret_basic` comes
@@ -208,7 +208,7 @@ impl Authorization<'_> {
     }
 
     /// Takes the response to a registration (RFC 7591, 3.2).
-    pub(super) fn registered(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> Result<()> {
+    pub(super) fn registered(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         if !matches!(head.status, 200 | 201) {
             let is_redirect = OAuthError::parse(body)
                 .is_some_and(|error| error.code() == *"invalid_redirect_uri");

@@ -5,7 +5,7 @@ use super::failure::Reason;
 use super::metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
 use super::scope;
 use super::setup::{Grant, Setup, TokenEndpointAuth};
-use super::state::{Authorization, Phase, Result, decode};
+use super::state::{Authorization, FlowResult, Phase, decode};
 use super::unix_time::UnixTime;
 use super::url::{Place, Url, resource_matches};
 use super::writer::write_to;
@@ -15,7 +15,7 @@ use crate::json::{JsonStr, RawJson};
 
 impl Authorization<'_> {
     /// Writes the URL of the metadata that this phase reads.
-    pub(super) fn write_metadata_url(&mut self) -> Result<()> {
+    pub(super) fn write_metadata_url(&mut self) -> FlowResult<()> {
         let (phase, issuer, endpoint) = (self.flow.phase, self.flow.issuer, self.setup.endpoint);
         self.arena.write(Tag::Url, |entries, out| {
             let about = match phase {
@@ -44,7 +44,7 @@ impl Authorization<'_> {
         now: Option<UnixTime>,
         head: &ResponseHead<'_>,
         body: &[u8],
-    ) -> Result<()> {
+    ) -> FlowResult<()> {
         let is_found = is_found(head, body)?;
         match self.flow.phase {
             Phase::ServerMetadata(_) if is_found => self.use_server(now, body),
@@ -77,7 +77,7 @@ impl Authorization<'_> {
         Url::parse(self.setup.endpoint).is_ok_and(|url| !matches!(url.path(), "" | "/"))
     }
 
-    fn use_resource(&mut self, now: Option<UnixTime>, body: &[u8]) -> Result<()> {
+    fn use_resource(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let metadata = ResourceMetadata::parse(body).map_err(Reason::Document)?;
         self.decode(metadata.resource())?;
         if !resource_matches(self.decoded(), self.setup.endpoint) {
@@ -111,7 +111,7 @@ impl Authorization<'_> {
 
     /// Chooses among the authorization servers of a resource: the first for which there are
     /// credentials, else the first that is allowed.
-    fn choose_issuer(&mut self, issuers: List<'_>) -> Result<()> {
+    fn choose_issuer(&mut self, issuers: List<'_>) -> FlowResult<()> {
         if issuers.iter().next().is_none() {
             return Err(Reason::NoAuthorizationServer);
         }
@@ -146,7 +146,7 @@ impl Authorization<'_> {
     }
 
     /// Keeps the scopes of the resource for the authorization request.
-    fn keep_scopes(&mut self, scopes: List<'_>) -> Result<()> {
+    fn keep_scopes(&mut self, scopes: List<'_>) -> FlowResult<()> {
         self.arena.write(Tag::ResourceScope, |_, out| {
             write_to(out, scopes);
             if out.as_str().len() > scope::MAX_SCOPE {
@@ -160,7 +160,7 @@ impl Authorization<'_> {
         Ok(())
     }
 
-    fn use_server(&mut self, now: Option<UnixTime>, body: &[u8]) -> Result<()> {
+    fn use_server(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let metadata = ServerMetadata::parse(body).map_err(Reason::Document)?;
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
         if !metadata.is_of_issuer(issuer) {
@@ -175,7 +175,7 @@ impl Authorization<'_> {
     }
 
     /// Takes the metadata of a server of 2025-03-26, or what that revision says without any.
-    fn use_legacy(&mut self, now: Option<UnixTime>, body: Option<&[u8]>) -> Result<()> {
+    fn use_legacy(&mut self, now: Option<UnixTime>, body: Option<&[u8]>) -> FlowResult<()> {
         let endpoint = self.setup.endpoint;
         let base = Url::parse(endpoint).map_err(Reason::Url)?.origin_text();
         let metadata = body.map(ServerMetadata::parse).transpose().map_err(Reason::Document)?;
@@ -219,7 +219,11 @@ impl Authorization<'_> {
     }
 
     /// Keeps what is needed of an authorization server's metadata, and checks its URLs.
-    fn keep_server(&mut self, now: Option<UnixTime>, metadata: &ServerMetadata<'_>) -> Result<()> {
+    fn keep_server(
+        &mut self,
+        now: Option<UnixTime>,
+        metadata: &ServerMetadata<'_>,
+    ) -> FlowResult<()> {
         let issuer = self.flow.issuer;
         let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
         self.arena.remove(Tag::ReadAt.of(issuer));
@@ -257,7 +261,7 @@ impl Authorization<'_> {
     }
 
     /// Decodes a JSON string into the arena.
-    fn decode(&mut self, text: JsonStr<'_>) -> Result<()> {
+    fn decode(&mut self, text: JsonStr<'_>) -> FlowResult<()> {
         self.arena.write(Tag::Decoded, |_, out| {
             decode(text, out);
             Ok(())
@@ -269,7 +273,7 @@ impl Authorization<'_> {
     }
 
     /// Returns the number of the issuer that was decoded last.
-    fn number_of_decoded(&mut self) -> Result<u8> {
+    fn number_of_decoded(&mut self) -> FlowResult<u8> {
         let number = self.number_of(Tag::Decoded)?;
         self.arena.remove(Tag::Decoded);
         Ok(number)
@@ -348,7 +352,7 @@ impl TokenEndpointAuth {
 }
 
 /// Whether a response has a document: else it is looked for at the next place.
-fn is_found(head: &ResponseHead<'_>, body: &[u8]) -> Result<bool> {
+fn is_found(head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<bool> {
     match head.status {
         200 => {
             let json = core::str::from_utf8(body).ok().and_then(|text| RawJson::parse(text).ok());
@@ -373,7 +377,7 @@ fn server_place(issuer: Url<'_>, at: u8) -> Option<(&'static str, Place)> {
 }
 
 /// Checks the URL of an issuer (RFC 8414, 2).
-fn is_issuer(issuer: &str, rules: super::UrlRules) -> Result<()> {
+fn is_issuer(issuer: &str, rules: super::UrlRules) -> FlowResult<()> {
     let url = Url::parse(issuer).map_err(Reason::Url)?;
     if url.query().is_some() {
         return Err(Reason::Url(UrlError::Characters));

@@ -8,12 +8,12 @@ use super::form::Form;
 use super::pkce::put_challenge;
 use super::redirect::{RedirectAnswer, RedirectOutcome};
 use super::scope;
-use super::state::{Authorization, Phase, Result};
+use super::state::{Authorization, FlowResult, Phase};
 use super::writer::{Writer, write_to};
 
 impl Authorization<'_> {
     /// Writes the URL for the person, with a verifier and a state of its own.
-    pub(super) fn write_shown(&mut self, random: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+    pub(super) fn write_shown(&mut self, random: &mut dyn FnMut(&mut [u8])) -> FlowResult<()> {
         self.check_url(Tag::AuthorizationEndpoint.of(self.flow.issuer))?;
         for tag in [Tag::Verifier, Tag::State] {
             let mut bytes = zeroize::Zeroizing::new([0; 32]);
@@ -51,7 +51,7 @@ impl Authorization<'_> {
     /// Writes the scope to ask for (2025-11-25 and later, basic/authorization, scope selection):
     /// that of the challenge, else that of an earlier request, else that of the resource's
     /// metadata, narrowed by the setup; after a 403, united with what was asked before.
-    pub(super) fn write_asked_scope(&mut self) -> Result<()> {
+    pub(super) fn write_asked_scope(&mut self) -> FlowResult<()> {
         let (issuer, narrow) = (self.flow.issuer, self.setup.scope);
         let is_step_up = self.flow.tried.step_up;
         let is_code = matches!(self.setup.grant, super::Grant::AuthorizationCode);
@@ -106,7 +106,7 @@ impl Authorization<'_> {
         })
     }
 
-    fn take_redirect(&mut self, query: &str) -> Result<()> {
+    fn take_redirect(&mut self, query: &str) -> FlowResult<()> {
         let answer = RedirectAnswer::parse(query).map_err(Reason::Redirect)?;
         let state = self.arena.get(Tag::State).unwrap_or_default();
         let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();

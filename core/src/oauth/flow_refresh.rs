@@ -4,7 +4,7 @@ use super::arena::Tag;
 use super::failure::Reason;
 use super::flow_client::Client;
 use super::setup::Grant;
-use super::state::{Authorization, Phase, Result};
+use super::state::{Authorization, FlowResult, Phase};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
 use crate::http::ResponseHead;
@@ -88,7 +88,7 @@ impl Authorization<'_> {
         now: Option<UnixTime>,
         head: &ResponseHead<'_>,
         body: &[u8],
-    ) -> Result<()> {
+    ) -> FlowResult<()> {
         match head.status {
             200 => self.keep_tokens(now, body),
             400..=499 if self.takes_nonce(body) => Ok(()),

@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use super::arena::{Key, Tag};
 use super::failure::{Failure, Lost, Reason};
 use super::setup::Grant;
-use super::state::{Authorization, Phase, Result};
+use super::state::{Authorization, FlowResult, Phase};
 use super::step::{Purpose, Request, Step};
 use super::token::OAuthError;
 use super::unix_time::UnixTime;
@@ -70,7 +70,11 @@ impl Authorization<'_> {
         self.flow.phase != Phase::Idle || self.flow.keep_due
     }
 
-    fn next(&mut self, now: Option<UnixTime>, random: &mut dyn FnMut(&mut [u8])) -> Result<Next> {
+    fn next(
+        &mut self,
+        now: Option<UnixTime>,
+        random: &mut dyn FnMut(&mut [u8]),
+    ) -> FlowResult<Next> {
         if core::mem::take(&mut self.flow.keep_due) {
             let is_empty = !self.arena.entries().iter().any(|(key, _)| key.is_of_issuer());
             return Ok(if is_empty { Next::Forget } else { Next::Keep });
@@ -109,7 +113,7 @@ impl Authorization<'_> {
         &mut self,
         now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<Purpose> {
+    ) -> FlowResult<Purpose> {
         if self.flow.requests >= MAX_REQUESTS {
             return Err(Reason::TooMany);
         }
@@ -139,7 +143,7 @@ impl Authorization<'_> {
     }
 
     /// Checks that a URL may be used.
-    pub(super) fn check_url(&self, key: Key) -> Result<()> {
+    pub(super) fn check_url(&self, key: Key) -> FlowResult<()> {
         let url = self.arena.get(key).unwrap_or_default();
         Url::parse(url).and_then(|url| url.check(self.setup.policy.urls)).map_err(Reason::Url)
     }

@@ -9,7 +9,7 @@ use super::form::{self, Form};
 use super::jws;
 use super::scope::MAX_SCOPE;
 use super::setup::{Grant, IdentityProvider, Setup, TokenEndpointAuth};
-use super::state::{Authorization, Phase, Result, decode, is_token};
+use super::state::{Authorization, FlowResult, Phase, decode, is_token};
 use super::token::{OAuthError, TokenResponse, TokenType};
 use super::unix_time::UnixTime;
 use crate::http::ResponseHead;
@@ -21,7 +21,7 @@ impl Authorization<'_> {
         &mut self,
         now: Option<UnixTime>,
         random: &mut dyn FnMut(&mut [u8]),
-    ) -> Result<()> {
+    ) -> FlowResult<()> {
         let (setup, phase, issuer) = (self.setup, self.flow.phase, self.flow.issuer);
         let provider = match &setup.grant {
             Grant::Enterprise(provider) if phase == Phase::Provider => Some(provider),
@@ -40,7 +40,7 @@ impl Authorization<'_> {
         if asks_here {
             self.write_asked_scope()?;
         }
-        let mut fresh = || -> Result<(UnixTime, [u8; 16])> {
+        let mut fresh = || -> FlowResult<(UnixTime, [u8; 16])> {
             let mut bytes = [0; 16];
             random(&mut bytes);
             Ok((now.ok_or(Reason::NoClock)?, bytes))
@@ -156,7 +156,7 @@ impl Authorization<'_> {
         now: Option<UnixTime>,
         head: &ResponseHead<'_>,
         body: &[u8],
-    ) -> Result<()> {
+    ) -> FlowResult<()> {
         if head.status != 200 {
             if self.takes_nonce(body) {
                 return Ok(());
@@ -185,7 +185,7 @@ impl Authorization<'_> {
     }
 
     /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
-    pub(super) fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> Result<()> {
+    pub(super) fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
         let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
         let token_type = answer.token_type().ok_or(Reason::TokenType)?;
         if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {
@@ -253,7 +253,7 @@ impl Authorization<'_> {
         };
     }
 
-    fn write_new(&mut self, tag: Tag, text: JsonStr<'_>) -> Result<()> {
+    fn write_new(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
         self.arena.write(tag, |_, out| {
             decode(text, out);
             Ok(())
@@ -261,7 +261,7 @@ impl Authorization<'_> {
     }
 
     /// Takes the response of the identity provider (RFC 8693, 2.2).
-    pub(super) fn provided(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> Result<()> {
+    pub(super) fn provided(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
         if head.status != 200 {
             return Err(Reason::Provider(head.status));
         }
@@ -283,7 +283,7 @@ fn client_of<'m>(
     provider: Option<&IdentityProvider<'m>>,
     entries: Entries<'m>,
     issuer: u8,
-) -> Result<Client<'m>> {
+) -> FlowResult<Client<'m>> {
     match provider {
         Some(provider) => Ok(Client::registered(&provider.client)),
         None => Client::find(setup, entries, issuer).ok_or(Reason::NoClient),

@@ -173,7 +173,7 @@ impl Phase {
 }
 
 /// The end of a flow, or what a part of it could not do.
-pub(super) type Result<T> = core::result::Result<T, Reason>;
+pub(super) type FlowResult<T> = core::result::Result<T, Reason>;
 
 impl From<NoRoom> for Reason {
     fn from(_: NoRoom) -> Self {
@@ -189,7 +189,7 @@ impl Authorization<'_> {
 
     /// Returns the number under which the texts of an issuer are kept, whose URL is in the arena;
     /// gives it one if it is new.
-    pub(super) fn number_of(&mut self, url: Tag) -> Result<u8> {
+    pub(super) fn number_of(&mut self, url: Tag) -> FlowResult<u8> {
         if let Some(number) = self.known(self.arena.get(url).unwrap_or_default()) {
             return Ok(number);
         }
@@ -205,7 +205,7 @@ impl Authorization<'_> {
     }
 
     /// Decodes a JSON string into the texts of the flow's issuer.
-    pub(super) fn keep(&mut self, tag: Tag, text: JsonStr<'_>) -> Result<()> {
+    pub(super) fn keep(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
         let key = tag.of(self.flow.issuer);
         self.arena.write(key, |_, out| {
             decode(text, out);

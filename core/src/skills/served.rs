@@ -119,14 +119,14 @@ pub mod macros {
 
     use super::*;
 
-    pub const DIGEST: usize = digest::LEN;
+    pub const DIGEST: usize = super::digest::LEN;
 
     #[must_use]
     pub const fn digests<const N: usize>(contents: &[&[u8]]) -> [[u8; DIGEST]; N] {
         assert!(N <= MAX_SKILL_FILES, "a skill has at most 512 files");
         let (mut all, mut at, mut size) = ([[0; DIGEST]; N], 0, 0);
         while at < N {
-            all[at] = digest::text_of(&sha256(contents[at]));
+            all[at] = super::digest::text_of(&sha256(contents[at]));
             size += contents[at].len() as u64;
             at += 1;
         }

@@ -228,8 +228,8 @@ impl<'a> Input<'a> for alloc::borrow::Cow<'a, str> {
 
 #[cfg(feature = "alloc")]
 impl<'a, T: Input<'a>> Input<'a> for alloc::vec::Vec<T> {
-    const RULE: Rule = Array::<'a, T>::RULE;
-    const DOCS: Docs = Array::<'a, T>::DOCS;
+    const RULE: Rule = <Array<'a, T> as Input<'a>>::RULE;
+    const DOCS: Docs = <Array<'a, T> as Input<'a>>::DOCS;
     fn read(value: RawJson<'a>) -> Self {
         Array::read(value).iter().collect()
     }

@@ -170,8 +170,8 @@ impl Encode for Column<'_, '_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for SingleSelectEnumSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members { title, description, values, names, choices, default } =
-            Members::deserialize(deserializer)?;
+        let EnumMembers { title, description, values, names, choices, default } =
+            EnumMembers::deserialize(deserializer)?;
         let options = match (values, names, choices) {
             (Some(values), Some(names), _) => EnumOptions::Legacy { values, names },
             (Some(values), None, _) => EnumOptions::Untitled(values),
@@ -183,7 +183,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SingleSelectEnumSchema<'a> {
 }
 
 payload! {
-    struct Members<'a> {
+    struct EnumMembers<'a> {
         tag "type" = "string";
         new {}
         with {
