@@ -1,16 +1,17 @@
 //! Progress notifications.
 
-use crate::encode::Encoder;
-use crate::error::SendError;
-use crate::handle::Delivery;
-use crate::json::{Decimal, divide_by_ten};
-use crate::lifecycle::Revision;
-use crate::rpc::write_notification_head;
-use crate::time::Instant;
-use crate::tx::Tx;
 #[cfg(feature = "tasks")]
 use core::fmt;
 use core::time::Duration;
+
+use crate::buffers::tx::Tx;
+use crate::encode::Encoder;
+use crate::json::{Decimal, divide_by_ten};
+use crate::protocol::Revision;
+use crate::protocol::error::SendError;
+use crate::rpc::inflight::Delivery;
+use crate::rpc::write_notification_head;
+use crate::time::Instant;
 
 /// Progress of a request.
 ///

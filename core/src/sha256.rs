@@ -118,7 +118,7 @@ impl Sha256 {
         self.update(&bits.to_be_bytes());
         let mut digest = [0; 32];
         for (place, word) in digest.chunks_exact_mut(4).zip(self.state) {
-            crate::bytes::copy(&word.to_be_bytes(), place);
+            crate::text::copy(&word.to_be_bytes(), place);
         }
         digest
     }

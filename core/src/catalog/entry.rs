@@ -1,37 +1,46 @@
 //! Entries of a catalog.
 
 #[cfg(feature = "alloc")]
-mod owned;
-
-#[cfg(feature = "alloc")]
 use alloc::boxed::Box;
 #[cfg(feature = "alloc")]
 use alloc::string::String;
 use core::mem::ManuallyDrop;
 
-use crate::catalog::scopes::{NO_SCOPES, Scoped, Scopes};
-use crate::catalog::{SchemaError, check, list, schema};
+#[cfg(all(feature = "http", feature = "alloc"))]
+use super::Catalog;
+use super::json_schema::{self, is_known_dialect};
+#[cfg(feature = "alloc")]
+use super::owned::{OwnedParts, rendered};
+use super::{CatalogError, EntryList, SchemaError};
+use crate::catalog;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
+#[cfg(all(feature = "http", feature = "alloc"))]
+use crate::http::site::Operation;
+#[cfg(all(feature = "http", feature = "alloc"))]
+use crate::json::JsonStr;
 use crate::json::RawJson;
-#[cfg(feature = "alloc")]
-use crate::lifecycle::Revision;
 use crate::message::Arguments;
 #[cfg(feature = "alloc")]
 use crate::message::hash_str;
+#[cfg(all(feature = "http", feature = "alloc"))]
+use crate::protocol::Method;
 #[cfg(feature = "alloc")]
-use crate::printable::Printable;
+use crate::protocol::Revision;
 #[cfg(feature = "alloc")]
 use crate::rpc::RpcError;
+#[cfg(feature = "skills")]
+use crate::skills::ServedSkill;
 #[cfg(feature = "alloc")]
-use crate::tool_result::ToolError;
+use crate::text::Printable;
+#[cfg(feature = "alloc")]
+use crate::tools::ToolError;
 use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
 use crate::types::{TaskSupport, ToolExecution};
-#[cfg(feature = "alloc")]
-use owned::{OwnedParts, rendered};
+use crate::uri_template;
 
 /// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
 ///
@@ -121,7 +130,7 @@ impl<'c> Entry<'c> {
     #[doc(hidden)]
     pub const fn assert_distinct(mut entries: &[Self]) {
         while let Some((entry, others)) = entries.split_first() {
-            list::assert_disjoint(core::slice::from_ref(entry), others);
+            catalog::assert_disjoint(core::slice::from_ref(entry), others);
             entries = others;
         }
     }
@@ -175,7 +184,7 @@ impl<'c> Entry<'c> {
         }
     }
 
-    /// Returns its kind, as the place of its list in [`list::LISTS`].
+    /// Returns its kind, as the place of its list in [`catalog::LISTS`].
     pub(super) const fn list(&self) -> usize {
         match self.kind() {
             Kind::Tool { .. } => Kind::TOOL,
@@ -230,7 +239,7 @@ impl<'c> Entry<'c> {
     /// # Errors
     /// The first argument that does not.
     pub fn check_arguments<'x>(&'x self, arguments: &Arguments<'x>) -> Result<(), SchemaError<'x>> {
-        schema::check(self.input_schema(), arguments.raw())
+        json_schema::check(self.input_schema(), arguments.raw())
     }
 
     /// Checks the structured content of a result against the tool's output schema, to the same
@@ -245,10 +254,10 @@ impl<'c> Entry<'c> {
         content: Option<RawJson<'x>>,
     ) -> Result<(), SchemaError<'x>> {
         match (self.output_schema(), content) {
-            (Some(schema), Some(_)) if check::refers_outside(schema) => {
+            (Some(schema), Some(_)) if refers_outside(schema) => {
                 Err(SchemaError::text("$ref", "is an external reference, which is not supported"))
             }
-            (Some(schema), Some(content)) => schema::check(schema, content),
+            (Some(schema), Some(content)) => json_schema::check(schema, content),
             (Some(_), None) => Err(SchemaError::text("structuredContent", "is missing")),
             (None, _) => Ok(()),
         }
@@ -523,4 +532,293 @@ const fn reads(text: &[u8], at: usize, part: &[u8]) -> bool {
         i += 1;
     }
     true
+}
+
+// Scopes that operations take (authorization over HTTP).
+
+/// A tool, prompt, resource or template with the scopes that its use takes: `scopes` of
+/// [`Tool`], [`Prompt`], [`Resource`] and [`ResourceTemplate`].
+#[derive(Clone, Copy, Debug)]
+pub struct Scoped<T> {
+    pub(super) value: T,
+    pub(super) scopes: &'static str,
+}
+
+/// The scopes of an entry. Without HTTP nothing of them is kept.
+#[cfg(feature = "http")]
+pub(super) type Scopes<'c> = &'c str;
+#[cfg(not(feature = "http"))]
+pub(super) type Scopes<'c> = core::marker::PhantomData<&'c str>;
+
+#[cfg(feature = "http")]
+pub(super) const NO_SCOPES: Scopes<'static> = "";
+#[cfg(not(feature = "http"))]
+pub(super) const NO_SCOPES: Scopes<'static> = core::marker::PhantomData;
+
+impl<T> Scoped<T> {
+    #[cfg(feature = "http")]
+    pub(super) const fn kept(&self) -> Scopes<'static> {
+        self.scopes
+    }
+
+    #[cfg(not(feature = "http"))]
+    pub(super) const fn kept(&self) -> Scopes<'static> {
+        let _ = self.scopes;
+        NO_SCOPES
+    }
+}
+
+macro_rules! scoped {
+    ($($type:ident),*) => {$(
+        impl $type<'_> {
+            /// Adds the scopes that its use takes, separated by spaces: `files:read files:write`.
+            /// They are not sent. Over HTTP a request without them is refused with 403; other
+            /// transports know no scopes. Comes last.
+            ///
+            /// # Panics
+            /// A scope has characters that RFC 6749, 3.3 does not allow.
+            #[must_use]
+            pub const fn scopes(self, scopes: &'static str) -> Scoped<Self> {
+                assert_scopes(scopes);
+                Scoped { value: self, scopes }
+            }
+        }
+
+        #[doc(hidden)]
+        impl Scoped<$type<'_>> {
+            #[must_use]
+            pub const fn rendered_len(&self) -> usize {
+                self.value.rendered_len()
+            }
+
+            #[must_use]
+            pub const fn render<const N: usize>(&self) -> [u8; N] {
+                self.value.render()
+            }
+        }
+
+        #[doc(hidden)]
+        impl Scoped<$type<'static>> {
+            #[must_use]
+            pub const fn into_entry(&self, text: &'static [u8]) -> Entry<'static> {
+                self.value.entry_with(text, self.kept())
+            }
+        }
+    )*};
+}
+
+scoped!(Tool, Prompt, Resource, ResourceTemplate);
+
+/// Refuses what is no list of scopes with single spaces between them.
+const fn assert_scopes(scopes: &str) {
+    let (bytes, mut at, mut before) = (scopes.as_bytes(), 0, b' ');
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let is_scope = matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~');
+        assert!(is_scope || byte == b' ' && before != b' ', "this is no list of scopes");
+        before = byte;
+        at += 1;
+    }
+    assert!(before != b' ', "a list of scopes is not empty, and does not end with a space");
+}
+
+#[cfg(all(feature = "http", feature = "alloc"))]
+impl<'c> Catalog<'c> {
+    /// Returns whether any entry has scopes. Looks at all of them.
+    #[must_use]
+    pub fn has_scopes(&self) -> bool {
+        let lists = [self.resources, self.templates, self.prompts];
+        let others = lists.into_iter().flatten();
+        self.all_tools().iter().chain(others).any(|entry| !entry.scopes().is_empty())
+    }
+
+    /// Hands over the scopes of each entry that an operation uses: of a call, a prompt, a read, a
+    /// completion, and of each resource that is subscribed to. What is unknown has none.
+    pub fn scopes_of(&self, operation: &Operation<'_>, each: &mut dyn FnMut(&str)) {
+        let params = operation.params();
+        let string = |key: &str| params.get(key).and_then(RawJson::as_string);
+        let find = |entries: &'c [Entry<'c>], key: JsonStr<'_>| {
+            entries.iter().find(|entry| entry.key() == key)
+        };
+        let of_resource = |uri: JsonStr<'_>| {
+            find(self.resources, uri).or_else(|| {
+                self.templates.iter().find(|template| {
+                    let pattern = template.key().as_plain();
+                    pattern.zip(Some(uri)).is_some_and(|(it, uri)| uri_template::matches(it, uri))
+                })
+            })
+        };
+        let entry = match operation.method() {
+            Method::ToolsCall => params
+                .name()
+                .and_then(|name| self.all_tools().iter().find(|tool| tool.key() == name)),
+            Method::PromptsGet => params.name().and_then(|name| find(self.prompts, name)),
+            Method::ResourcesRead | Method::ResourcesSubscribe => {
+                string("uri").and_then(of_resource)
+            }
+            Method::CompletionComplete => {
+                let reference = params.get("ref").unwrap_or(RawJson::EMPTY);
+                let string = |key: &str| reference.get(key).and_then(RawJson::as_string);
+                let prompt = string("name").and_then(|name| find(self.prompts, name));
+                prompt.or_else(|| string("uri").and_then(|uri| find(self.templates, uri)))
+            }
+            Method::SubscriptionsListen => {
+                let uris =
+                    params.get("notifications").and_then(|it| it.get("resourceSubscriptions"));
+                let uris = uris.unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string);
+                uris.filter_map(of_resource).for_each(|entry| each(entry.scopes()));
+                None
+            }
+            _ => None,
+        };
+        if let Some(entry) = entry {
+            each(entry.scopes());
+        }
+    }
+}
+
+// Checks of a catalog that need no server.
+
+pub(super) fn check<'c>(list: EntryList<'c>) -> Result<(), CatalogError<'c>> {
+    for (at, entry) in list.iter().enumerate() {
+        let others = list.iter().take(at);
+        check_entry(entry, others).map_err(|reason| {
+            let unnamed = match entry.list() {
+                Kind::TOOL => "(a tool)",
+                Kind::RESOURCE => "(a resource)",
+                Kind::TEMPLATE => "(a template)",
+                _ => "(a prompt)",
+            };
+            CatalogError { entry: entry.key().as_plain().unwrap_or(unnamed), reason }
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "skills")]
+pub(super) fn check_skills<'c>(skills: &'c [ServedSkill<'c>]) -> Result<(), CatalogError<'c>> {
+    for (at, skill) in skills.iter().enumerate() {
+        let uri = skill.skill().uri;
+        let fault = |reason| CatalogError { entry: uri.as_plain().unwrap_or("(a skill)"), reason };
+        skill.skill().check().map_err(|error| fault(error.rule()))?;
+        if skills.iter().take(at).any(|other| other.skill().uri == uri) {
+            return Err(fault("two skills have this URI"));
+        }
+        if !skill.has_all_contents() {
+            return Err(fault("a skill must have the contents of its files"));
+        }
+    }
+    Ok(())
+}
+
+/// Checks an entry, and that none of the others has its key.
+pub(super) fn check_entry<'c>(
+    entry: &Entry<'_>,
+    mut others: impl Iterator<Item = &'c Entry<'c>>,
+) -> Result<(), &'static str> {
+    let key = entry.key();
+    let mut is_used = || others.any(|other| other.key() == key);
+    match entry.kind() {
+        Kind::Tool { input, output, .. } => {
+            if !is_tool_name(key) {
+                return Err("a tool name must be 1 to 128 characters of A-Z a-z 0-9 _ - .");
+            }
+            if is_used() {
+                return Err("two tools have this name");
+            }
+            check_schema(input)?;
+            if !input.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
+            {
+                return Err("the type of an input schema must be object");
+            }
+            #[cfg(feature = "http")]
+            crate::http::param_headers::check_schema(input)?;
+            output.map_or(Ok(()), check_schema)
+        }
+        Kind::Resource => {
+            if !key.as_plain().is_some_and(is_uri) {
+                return Err(
+                    "a resource URI must have a scheme and only characters that RFC 3986 allows",
+                );
+            }
+            if is_used() { Err("two resources have this URI") } else { Ok(()) }
+        }
+        Kind::Template => {
+            let pattern = key.as_plain().ok_or("a template may not contain JSON escapes")?;
+            if !uri_template::is_valid(pattern) {
+                return Err(
+                    "only {name} and {+name} are supported in a template, with literal text between two of them",
+                );
+            }
+            if !(pattern.starts_with('{') || begins_with_scheme(pattern))
+                || !uri_template::literals(pattern).all(has_uri_characters)
+            {
+                return Err(
+                    "a template must have a scheme and only characters that RFC 3986 allows",
+                );
+            }
+            if is_used() { Err("two templates are the same") } else { Ok(()) }
+        }
+        Kind::Prompt(_) => {
+            if key.is_empty() {
+                return Err("a prompt must have a name");
+            }
+            if is_used() { Err("two prompts have this name") } else { Ok(()) }
+        }
+    }
+}
+
+fn is_tool_name(name: Text<'_>) -> bool {
+    let Some(name) = name.as_plain() else { return false };
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
+/// RFC 3986: a scheme, a colon, and only characters that may stand in a URI.
+fn is_uri(uri: &str) -> bool {
+    begins_with_scheme(uri) && has_uri_characters(uri)
+}
+
+fn begins_with_scheme(uri: &str) -> bool {
+    uri.split_once(':').is_some_and(|(scheme, rest)| {
+        !rest.is_empty()
+            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+    })
+}
+
+fn has_uri_characters(text: &str) -> bool {
+    let encoded = |digits: &str| digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b))
+        && text.split('%').skip(1).all(|rest| rest.get(..2).is_some_and(encoded))
+}
+
+/// Checks that a schema is an object, of a known dialect, without duplicate keys and external
+/// references.
+fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
+    if !schema.is_object() {
+        return Err("a schema must be a JSON object");
+    }
+    if schema.has_duplicate_key() {
+        return Err("two members of an object in a schema have the same key");
+    }
+    if !is_known_dialect(schema) {
+        return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
+    }
+    if refers_outside(schema) {
+        return Err("a schema may not contain external references");
+    }
+    Ok(())
+}
+
+/// Whether a `$ref` or `$dynamicRef` does not begin with `#`. Searches the text for the keys, since
+/// schemas may be nested to any depth.
+pub(super) fn refers_outside(schema: RawJson<'_>) -> bool {
+    let text = schema.as_str();
+    text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {
+        let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();
+        let Some(value) = rest.strip_prefix(':') else { return false };
+        let value = value.trim_start();
+        value.starts_with('"') && !value.starts_with("\"#")
+    })
 }

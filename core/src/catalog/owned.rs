@@ -1,15 +1,19 @@
 //! A catalog that owns its lists, so that they can change while a program runs.
 
+use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::entry::{Entry, Kind};
-use super::list::EntryList;
-use super::look_up::LookUps;
-use super::{CHECK, Catalog, Tools, check};
-use crate::printable::Printable;
+use super::entry::{self, Entry, Kind, Scopes, TaskRule, argument_rules};
+use super::{CHECK, Catalog, EntryList, LookUps, Tools};
+use crate::json::RawJson;
+use crate::message::hash_str;
 use crate::server::Change;
+use crate::text::Printable;
+use crate::types::rendered::Renderer;
+use crate::types::{List, Text};
 
 /// A catalog whose entries are added and removed while the program runs.
 ///
@@ -46,7 +50,7 @@ use crate::server::Change;
 pub struct OwnedCatalog {
     /// Everything but the lists.
     constant: Catalog<'static>,
-    /// In the order of [`LISTS`](super::list::LISTS).
+    /// In the order of [`LISTS`](super::LISTS).
     lists: [Vec<Entry<'static>>; 4],
     generations: [u64; 4],
 }
@@ -70,7 +74,7 @@ impl OwnedCatalog {
     pub fn add(&mut self, entry: impl Into<Entry<'static>>) -> Result<(), AddError> {
         let entry = entry.into();
         let list = entry.list();
-        let checked = check::check_entry(&entry, self.list(list).iter());
+        let checked = entry::check_entry(&entry, self.list(list).iter());
         checked.map_err(|reason| AddError { entry: entry.key().chars().collect(), reason })?;
         let generation = self.generations.get_mut(list);
         if let (Some(entries), Some(generation)) = (self.lists.get_mut(list), generation) {
@@ -184,3 +188,84 @@ impl fmt::Display for AddError {
 }
 
 impl core::error::Error for AddError {}
+
+// Entries in memory of their own.
+
+/// The parts of an [`Entry`](super::entry::Entry) that owns them.
+#[derive(Clone)]
+pub(super) struct OwnedParts {
+    pub(super) key: Box<str>,
+    kind: OwnedKind,
+    /// As of a constant entry.
+    pub(super) text: Box<str>,
+    /// Of the text.
+    pub(super) hash: u64,
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "it is empty"))]
+    pub(super) scopes: Scopes<'static>,
+}
+
+#[derive(Clone)]
+enum OwnedKind {
+    Tool { input: Box<str>, output: Option<Box<str>>, task: TaskRule },
+    Prompt(Option<Box<str>>),
+    Resource,
+    Template,
+}
+
+impl OwnedParts {
+    pub(super) fn new(
+        key: Text<'_>,
+        kind: Kind<'_>,
+        text: Box<str>,
+        scopes: Scopes<'static>,
+    ) -> Self {
+        let copy = |schema: RawJson<'_>| Box::from(schema.as_str());
+        Self {
+            key: key.chars().collect::<String>().into(),
+            kind: match kind {
+                Kind::Tool { input, output, task } => {
+                    OwnedKind::Tool { input: copy(input), output: output.map(copy), task }
+                }
+                Kind::Prompt(arguments) => {
+                    OwnedKind::Prompt(arguments.map(|arguments| match arguments.as_slice() {
+                        Some(arguments) => rendered(|to| argument_rules(arguments, to)),
+                        None => copy(arguments.as_json().unwrap_or(RawJson::NULL)),
+                    }))
+                }
+                Kind::Resource => OwnedKind::Resource,
+                Kind::Template => OwnedKind::Template,
+            },
+            hash: hash_str(&text),
+            text,
+            scopes,
+        }
+    }
+
+    pub(super) const fn kind(&self) -> Kind<'_> {
+        match &self.kind {
+            OwnedKind::Tool { input, output, task } => Kind::Tool {
+                input: RawJson::scanned(input),
+                output: match output {
+                    Some(output) => Some(RawJson::scanned(output)),
+                    None => None,
+                },
+                task: *task,
+            },
+            OwnedKind::Prompt(Some(arguments)) => {
+                Kind::Prompt(Some(List::scanned(RawJson::scanned(arguments))))
+            }
+            OwnedKind::Prompt(None) => Kind::Prompt(None),
+            OwnedKind::Resource => Kind::Resource,
+            OwnedKind::Template => Kind::Template,
+        }
+    }
+}
+
+/// Returns what a function renders.
+pub(super) fn rendered(render: impl Fn(&mut Renderer<'_>)) -> Box<str> {
+    let mut to = Renderer::new(&mut []);
+    render(&mut to);
+    let mut text = vec![0; to.len()];
+    render(&mut Renderer::new(&mut text));
+    String::from_utf8(text).unwrap_or_default().into()
+}

@@ -1,14 +1,14 @@
 //! Responses for skills: lists and single entries, files, directories.
 
 use super::Catalog;
+use crate::buffers::tx::Tx;
 use crate::encode::{Encode, Encoder};
-use crate::error::SendError;
 use crate::json::JsonStr;
-use crate::lifecycle::Method;
+use crate::protocol::Method;
+use crate::protocol::error::SendError;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::skills::ServedSkill;
-use crate::tx::Tx;
 use crate::types::{
     DIRECTORY, GetSkillResult, ReadResourceResult, Resource, ResourceContents, ResourceData,
     SkillResource, Text,

@@ -3,25 +3,24 @@
 #[cfg(feature = "tasks")]
 use core::time::Duration;
 
-use super::Client;
-use super::config::CallOptions;
-use super::inflight::{CallKind, InflightCall};
-use super::input::InputResponseParams;
+use super::event::{CallOptions, ClientEvent, ServerRequest};
+use super::{CallKind, Client, InflightCall, Phase};
+use crate::buffers::tx::{Tx, WriterId};
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
-use crate::error::{NotAllowed, SendError};
-use crate::handle::Call;
-use crate::inflight::Slot;
-use crate::json::{Decimal, RawJson};
-use crate::lifecycle::{ClientFeatures, Method, Revision};
-use crate::message::{Id, hash_str};
-use crate::rpc::{write_notification, write_response_head};
+use crate::json::{Decimal, JsonStr, RawJson};
+use crate::message::{Envelope, Id, Member, Params, hash_str};
+use crate::progress::{Progress, Reported};
+use crate::protocol::error::{InvalidPayload, NotAllowed, SendError, TERSE, Violation};
+use crate::protocol::{ClientFeatures, Method, Revision};
+use crate::rpc::inflight::{Call, Delivery, RequestHandle, Slot};
+use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
 use crate::time::Instant;
-use crate::tx::{Tx, WriterId};
 use crate::types::meta::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
 };
 use crate::types::{
-    ClientCapabilities, LoggingLevel, SubscriptionFilter, SubscriptionsListenParams,
+    ClientCapabilities, InputRequests, LoggingLevel, Map, SubscriptionFilter,
+    SubscriptionsListenParams, Text,
 };
 
 impl<'s> Client<'s> {
@@ -433,3 +432,374 @@ const OF_THE_PROTOCOL: [&str; 4] = [
     "notifications/progress",
     "notifications/roots/list_changed",
 ];
+
+// Input that a modern server requires for a result (2026-07-28, basic/patterns/mrtr).
+
+/// Input-required result: handle each input request, then [`retry`](super::Client::retry) the call.
+#[derive(Clone, Copy, Debug)]
+pub struct InputRequired<'f> {
+    result: RawJson<'f>,
+    round: u8,
+}
+
+impl<'f> InputRequired<'f> {
+    pub(super) const fn new(result: RawJson<'f>, round: u8) -> Self {
+        Self { result, round }
+    }
+
+    /// Returns the input requests by their keys. Empty when the server only wants a retry with its
+    /// state.
+    #[must_use]
+    pub fn requests(&self) -> InputRequests<'f> {
+        self.raw_requests().and_then(|raw| raw.to().ok()).unwrap_or(Map::new(&[]))
+    }
+
+    /// Returns the input requests as JSON.
+    #[must_use]
+    pub fn raw_requests(&self) -> Option<RawJson<'f>> {
+        self.result.get("inputRequests")
+    }
+
+    /// Returns the opaque state that the retry must return to the server.
+    #[must_use]
+    pub fn state(&self) -> Option<JsonStr<'f>> {
+        self.result.get("requestState").and_then(RawJson::as_string)
+    }
+
+    /// Returns the number of retries so far. Applications that store the call until the user
+    /// responds store this and the [state](Self::state), for [`InputResponseParams::new`].
+    #[must_use]
+    pub const fn round(&self) -> u8 {
+        self.round
+    }
+
+    /// Returns the parameters of the retry: `responses`, an object with the keys of the input
+    /// requests, and the state.
+    #[must_use]
+    pub fn retry_params<'a, R: Encode + ?Sized>(
+        &self,
+        responses: &'a R,
+    ) -> InputResponseParams<'a, R>
+    where
+        'f: 'a,
+    {
+        InputResponseParams {
+            responses: Some(responses),
+            state: self.state().map(Text::from_json),
+            round: self.round,
+        }
+    }
+
+    /// Returns the key of the first input request without a response in `responses`. Partial
+    /// responses are allowed: the server may request the missing ones again.
+    #[must_use]
+    pub fn missing_response(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
+        // Most responses are in the order of the requests, so each search continues behind the last
+        // hit: searching from the start would be quadratic.
+        let mut behind = responses.members();
+        let mut is_answered = |key: JsonStr<'_>| {
+            behind.any(|(other, _)| other == key) || {
+                behind = responses.members();
+                behind.any(|(other, _)| other == key)
+            }
+        };
+        self.raw_requests()?.members().map(|(key, _)| key).find(|key| !is_answered(*key))
+    }
+
+    /// Returns the whole result.
+    #[must_use]
+    pub const fn as_json(&self) -> RawJson<'f> {
+        self.result
+    }
+
+    /// Returns the capabilities that the input requests need; `None` when one of them is invalid.
+    pub(super) fn required_features(&self) -> Option<ClientFeatures> {
+        let Some(requests) = self.raw_requests() else { return Some(ClientFeatures::NONE) };
+        requests.members().try_fold(ClientFeatures::NONE, |needs, (_, request)| {
+            let method = request.get("method").and_then(RawJson::as_string)?;
+            ClientFeatures::needed_for(method, request.get("params")).map(|more| needs.with(more))
+        })
+    }
+
+    /// Whether the members have valid types, and there is at least one of requests and state.
+    pub(super) fn is_valid(&self) -> bool {
+        let requests = self.raw_requests();
+        let state = self.result.get("requestState");
+        (requests.is_some() || state.is_some())
+            && requests.is_none_or(RawJson::is_object)
+            && state.is_none_or(|state| state.as_string().is_some())
+    }
+}
+
+/// Parameters that a retry adds to those of the request: `inputResponses` and `requestState`
+/// (schema type `InputResponseRequestParams`).
+#[derive(Debug)]
+pub struct InputResponseParams<'a, R: ?Sized> {
+    pub(super) responses: Option<&'a R>,
+    pub(super) state: Option<Text<'a>>,
+    pub(super) round: u8,
+}
+
+impl<'a, R: Encode + ?Sized> InputResponseParams<'a, R> {
+    /// Creates the parameters of the retry after `round` ([`InputRequired::round`]).
+    #[must_use]
+    pub const fn new(round: u8) -> Self {
+        Self { responses: None, state: None, round }
+    }
+
+    /// Sets the responses: an object with the keys of the input requests.
+    #[must_use]
+    pub const fn responses(mut self, responses: &'a R) -> Self {
+        self.responses = Some(responses);
+        self
+    }
+
+    /// Sets the state, as the server sent it.
+    #[must_use]
+    pub const fn state(mut self, state: Option<Text<'a>>) -> Self {
+        self.state = state;
+        self
+    }
+}
+
+impl<R: ?Sized> Clone for InputResponseParams<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: ?Sized> Copy for InputResponseParams<'_, R> {}
+
+// Requests of a legacy server, and the responses to them.
+
+impl Client<'_> {
+    /// Handles a request of the server.
+    pub(super) fn handle_request<'f>(
+        &mut self,
+        now: Instant,
+        id: Id<'f>,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        // 2026-07-28, basic/transports/stdio: a client never sends a response. A server that sends
+        // a request during the probe is a legacy one.
+        let may_be_legacy = matches!(self.peer.phase, Phase::Probing)
+            && self.config.revisions.newest_legacy().is_some();
+        if self.current_revision().is_modern() && !may_be_legacy {
+            return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
+        }
+        if method == Method::Ping {
+            tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
+                write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
+            })?;
+            return Ok(None);
+        }
+        let params = envelope.params();
+        let hash = id.hash();
+        let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
+        let refusal = if self.requests.find(id, hash).is_some() {
+            // A response with this id would end the request in flight.
+            return Ok(Some(ClientEvent::Violation(Violation::IdInUse)));
+        } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
+            Some(Violation::IdTooLong.into())
+        } else if matches!(token, Some(None))
+            || params.given().is_some_and(|params| !params.is_object())
+        {
+            Some(Violation::InvalidParams.into())
+        } else {
+            self.check_request(method, &params)
+        };
+        #[cfg(feature = "tasks")]
+        let method = match self.hosted_method(method) {
+            Some(hosted) => Method::Other(hosted),
+            None => method,
+        };
+        let refusal = match (refusal, method) {
+            (Some(refusal), _) => refusal,
+            (None, Method::Other(method)) => {
+                let deadline =
+                    self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+                match self.requests.insert(hash, deadline) {
+                    Some((slot, incoming)) => {
+                        incoming.id.set(id);
+                        incoming.token.clear();
+                        incoming.reported = Reported::NOTHING;
+                        if let Some(token) = token.flatten() {
+                            incoming.token.set(token);
+                        }
+                        let wants_progress = !incoming.token.is_empty();
+                        let request = ServerRequest {
+                            handle: RequestHandle(slot),
+                            method,
+                            wants_progress,
+                            #[cfg(feature = "tasks")]
+                            task: self.wanted_task(method, &params).unwrap_or_default(),
+                            params,
+                        };
+                        return Ok(Some(ClientEvent::Request(request)));
+                    }
+                    None => Violation::TooManyRequests.into(),
+                }
+            }
+            (None, _) => Violation::UnknownMethod.into(),
+        };
+        self.refuse(id, refusal, tx).map(Some)
+    }
+
+    /// Checks that the connection is open and the capability declared; returns the reason
+    /// otherwise.
+    fn check_request(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
+        #[cfg(feature = "tasks")]
+        if self.hosted_method(method).is_some() {
+            return None;
+        }
+        // `Method` has only requests that clients send.
+        let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
+        let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };
+        let Some(needed) = ClientFeatures::needed_for(method, params.given()) else {
+            return Some(Violation::UnknownMethod.into());
+        };
+        if declared.contains(needed) {
+            #[cfg(feature = "tasks")]
+            return self.wanted_task(method, params).err().map(|_| Violation::InvalidParams.into());
+            #[cfg(not(feature = "tasks"))]
+            return None;
+        }
+        // Whether another mode of the same capability is declared.
+        let partly = [
+            ClientFeatures::SAMPLING_TOOLS,
+            ClientFeatures::ELICITATION_FORM.with(ClientFeatures::ELICITATION_URL),
+        ]
+        .into_iter()
+        .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
+        Some(if partly { Refusal::UNDECLARED } else { Violation::UnknownMethod.into() })
+    }
+
+    pub(super) fn refuse<'f>(
+        &self,
+        id: Id<'_>,
+        refusal: Refusal,
+        tx: &mut Tx<'_>,
+    ) -> Result<ClientEvent<'f>, SendError> {
+        let message = self.config.words.map_or(TERSE, |words| words(refusal));
+        let error = RpcError::new(refusal.violation.code(), message);
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, self.current_revision(), &mut |writer| {
+            write_error(writer, Some(id.as_str()), &error)
+        })?;
+        Ok(ClientEvent::Violation(refusal.violation))
+    }
+}
+
+/// Reason why a request does not reach the application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Refusal {
+    violation: Violation,
+    /// Whether the parameters need an undeclared capability.
+    undeclared: bool,
+}
+
+impl Refusal {
+    const UNDECLARED: Self = Self { violation: Violation::InvalidParams, undeclared: true };
+
+    /// Returns the words of the error response.
+    pub(super) fn words(self) -> &'static str {
+        if self.undeclared {
+            "The parameters need a capability that the client did not declare"
+        } else {
+            self.violation.message()
+        }
+    }
+}
+
+impl From<Violation> for Refusal {
+    fn from(violation: Violation) -> Self {
+        Self { violation, undeclared: false }
+    }
+}
+
+impl Client<'_> {
+    /// Sends the result of a request: any value that serializes as a JSON object. Writes nothing if
+    /// the request is no longer open ([`is_request_open`](Self::is_request_open)).
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again. [`SendError::Invalid`] when the value is not an
+    /// object; the request stays open.
+    pub fn respond<T: Encode + ?Sized>(
+        &mut self,
+        request: RequestHandle,
+        result: &T,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        self.write_response(request, tx, &|id, writer| {
+            write_response_head(writer, id.as_bytes(), b",\"result\":");
+            writer.any_object(result);
+            writer.put(b"}")
+        })
+    }
+
+    /// Sends a result that is JSON text already.
+    ///
+    /// # Errors
+    /// As [`respond`](Self::respond).
+    pub fn respond_raw(
+        &mut self,
+        request: RequestHandle,
+        result: RawJson<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        if result.is_object() {
+            self.respond(request, &result, tx)
+        } else {
+            Err(SendError::Invalid(InvalidPayload::NotAnObject))
+        }
+    }
+
+    /// Sends an error response. By convention -1 means that the user rejected the request:
+    /// [`ErrorCode::Application`](crate::ErrorCode::Application).
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again.
+    pub fn respond_error(
+        &mut self,
+        request: RequestHandle,
+        error: &RpcError<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        self.write_response(request, tx, &|id, writer| write_error(writer, Some(id), error))
+    }
+
+    /// Sends a progress notification about a request, if the server requested them.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again, or drop the notification.
+    /// [`SendError::TooLarge`]: shorten the message.
+    pub fn progress(
+        &mut self,
+        now: Instant,
+        request: RequestHandle,
+        progress: &Progress<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Delivery, SendError> {
+        let (interval, revision) = (self.config.progress_interval, self.current_revision());
+        let Some(incoming) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
+        if incoming.token.is_empty() {
+            return Ok(Delivery::NotRequested);
+        }
+        incoming.reported.report(now, interval, incoming.token.as_str(), progress, revision, tx)
+    }
+
+    fn write_response(
+        &mut self,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+        write: &dyn Fn(&str, &mut Encoder<'_>),
+    ) -> Result<(), SendError> {
+        let slot = request.0;
+        let Some(incoming) = self.requests.get(slot) else { return Ok(()) };
+        let key = WriterId::response(slot.index, slot.serial);
+        tx.frame(key, self.current_revision(), &mut |writer| write(incoming.id.as_str(), writer))?;
+        self.requests.remove(slot);
+        Ok(())
+    }
+}

@@ -2,20 +2,25 @@
 
 #[cfg(feature = "alloc")]
 use alloc::collections::VecDeque;
+use core::fmt;
 
 use super::outcomes::{Kept, OutcomeMemory, Places};
+use super::{Connection, Outcome, Step, Turn};
+use crate::buffers::Storage;
+use crate::buffers::rx::RxBuffer;
+use crate::buffers::tx::Tx;
 #[cfg(feature = "alloc")]
 use crate::client::GrowingClientState;
 use crate::client::{Client, ClientConfig, ClientEvent, ClientState};
-use crate::error::SendError;
-use crate::handle::RequestHandle;
 use crate::message::Messages;
+use crate::protocol::error::SendError;
 use crate::rpc::RpcError;
+use crate::rpc::inflight::RequestHandle;
 #[cfg(feature = "alloc")]
 use crate::server::GrowingServerState;
 use crate::server::{Admission, Server, ServerConfig, ServerEvent, ServerState};
 use crate::time::Instant;
-use crate::tx::Tx;
+use sealed::Sealed;
 
 /// The memory of a [`Connection`](super::Connection)'s machine: a state of a server or of a client,
 /// of any size, or a `&mut` of one.
@@ -276,6 +281,185 @@ impl Sealed for Client<'_> {}
 mod sealed {
     pub trait Sealed {}
 }
-use sealed::Sealed;
 
 const INVALID: &str = "The response cannot be sent";
+
+// A client and a server that are connected to each other, without I/O.
+
+/// A client and a server, each a [`Connection`], whose bytes are moved in memory: for tests and
+/// simulations in virtual time, with the real messages.
+///
+/// ```
+/// use mcp_sansio::types::{CallToolParams, Implementation, TextResult};
+/// use mcp_sansio::*;
+///
+/// static SERVER: ServerConfig =
+///     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
+/// static CLIENT: ClientConfig =
+///     ClientConfig::new(Implementation::new("test", "1.0.0"), ClientFeatures::NONE);
+///
+/// let buffers = || (RxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
+/// let ((rx, tx), (server_rx, server_tx)) = (buffers(), buffers());
+/// let client: Connection<_, _, _> = Connection::new(&CLIENT, ClientState::<4>::new(), rx, tx);
+/// let server: Connection<_, _, _> =
+///     Connection::new(&SERVER, ServerState::<4, 4>::new(), server_rx, server_tx);
+/// let mut pair = Pair::new(client, server);
+/// let now = Instant::from_millis(0);
+///
+/// let mut turn = pair.client().turn(now);
+/// let (client, tx) = turn.parts();
+/// client.set_era(Some(Era::Modern));
+/// client.connect(now, tx)?;
+/// client.request(now, "tools/call", &CallToolParams::new("say"), CallOptions::new(), tx)?;
+/// loop {
+///     match pair.next(now) {
+///         PairStep::Server(ServerEvent::Request(request), mut turn) => {
+///             turn.respond(request.handle, &TextResult::new("hello"))?;
+///         }
+///         PairStep::Client(ClientEvent::CallFinished { outcome, .. }, _) => {
+///             let CallOutcome::Result(result) = outcome else { panic!("{outcome:?}") };
+///             assert!(result.as_str().contains("hello"));
+///             break;
+///         }
+///         PairStep::Idle(_) => panic!("no response"),
+///         _ => {}
+///     }
+/// }
+/// # Ok::<(), SendError>(())
+/// ```
+pub struct Pair<C, S> {
+    client: C,
+    server: S,
+    /// Number of bytes that the other end has taken, of the client and of the server.
+    moved: [usize; 2],
+    /// Times of the next timeouts, of the client and of the server.
+    until: [Option<Instant>; 2],
+    is_servers_turn: bool,
+    /// Number of steps since anything was done.
+    idle: u8,
+}
+
+/// The next step of a [`Pair`].
+#[derive(Debug)]
+#[must_use]
+pub enum PairStep<'p, CE, CM, CO, SE, SM, SO> {
+    /// An event of the client.
+    Client(CE, Turn<'p, CM, CO>),
+    /// An event of the server.
+    Server(SE, Turn<'p, SM, SO>),
+    /// Bytes were moved, or something was done without the application: call [`Pair::next`] again.
+    Again,
+    /// Nothing is left to do until the application does something, or until this time.
+    Idle(Option<Instant>),
+}
+
+impl<C, S> Pair<C, S> {
+    /// Connects a client and a server.
+    #[must_use]
+    pub const fn new(client: C, server: S) -> Self {
+        Self { client, server, moved: [0; 2], until: [None; 2], is_servers_turn: false, idle: 0 }
+    }
+
+    /// Returns the client.
+    pub const fn client(&mut self) -> &mut C {
+        self.idle = 0;
+        &mut self.client
+    }
+
+    /// Returns the server.
+    pub const fn server(&mut self) -> &mut S {
+        self.idle = 0;
+        &mut self.server
+    }
+}
+
+/// The step of a pair of such connections.
+type StepOf<'p, CT, CO, ST, SO> = PairStep<
+    'p,
+    <CT as Memory>::Event<'p>,
+    <CT as Memory>::Machine<'p>,
+    CO,
+    <ST as Memory>::Event<'p>,
+    <ST as Memory>::Machine<'p>,
+    SO,
+>;
+
+impl<'c, 's, CT, CR, CW, CO, ST, SR, SW, SO, const CN: usize, const SN: usize>
+    Pair<Connection<'c, CT, CR, CW, CO, CN>, Connection<'s, ST, SR, SW, SO, SN>>
+where
+    CT: for<'f> Memory<Event<'f> = ClientEvent<'f>>,
+    CR: Storage,
+    CW: Storage,
+    CO: for<'m> Outcome<CT::Machine<'m>>,
+    ST: for<'f> Memory<Event<'f> = ServerEvent<'f>>,
+    SR: Storage,
+    SW: Storage,
+    SO: for<'m> Outcome<ST::Machine<'m>>,
+{
+    /// Makes a step of one of the two: handles what it has received, and moves what it has written
+    /// to the other.
+    pub fn next(&mut self, now: Instant) -> StepOf<'_, CT, CO, ST, SO> {
+        let [of_client, of_server] = core::mem::take(&mut self.moved);
+        self.client.wrote(of_client);
+        self.server.wrote(of_server);
+        let is_servers_turn = self.is_servers_turn;
+        self.is_servers_turn = !is_servers_turn;
+        let idle = core::mem::take(&mut self.idle);
+        let [moved_of_client, moved_of_server] = &mut self.moved;
+        let [client_until, server_until] = &mut self.until;
+        let has_moved = if is_servers_turn {
+            match self.server.next(now) {
+                Step::Event(event, turn) => return PairStep::Server(event, turn),
+                Step::Again => true,
+                Step::Io { write, until, .. } => {
+                    *moved_of_server = feed(self.client.rx(), write);
+                    *server_until = until;
+                    *moved_of_server > 0
+                }
+                Step::Closed => {
+                    *server_until = None;
+                    false
+                }
+            }
+        } else {
+            match self.client.next(now) {
+                Step::Event(event, turn) => return PairStep::Client(event, turn),
+                Step::Again => true,
+                Step::Io { write, until, .. } => {
+                    *moved_of_client = feed(self.server.rx(), write);
+                    *client_until = until;
+                    *moved_of_client > 0
+                }
+                Step::Closed => {
+                    *client_until = None;
+                    false
+                }
+            }
+        };
+        if has_moved {
+            return PairStep::Again;
+        }
+        self.idle = idle.saturating_add(1);
+        if self.idle < 2 {
+            return PairStep::Again;
+        }
+        PairStep::Idle(self.until.into_iter().flatten().min())
+    }
+}
+
+impl<C, S> fmt::Debug for Pair<C, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pair").field("moved", &self.moved).finish_non_exhaustive()
+    }
+}
+
+/// Copies bytes into a receive buffer. Returns how many found room.
+fn feed<R: Storage>(rx: &mut RxBuffer<R>, bytes: &[u8]) -> usize {
+    let spare = rx.spare();
+    let n = bytes.len().min(spare.len());
+    for (to, from) in spare.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    rx.commit(n);
+    n
+}

@@ -4,9 +4,8 @@
 //! before the path are left out, and the inside of a long text is begun where the last piece ended.
 
 use super::Encoder;
-use super::complete::RawMember;
-use super::encoder::Gate;
-use crate::error::InvalidPayload;
+use super::encoder::{Gate, RawMember};
+use crate::protocol::error::InvalidPayload;
 
 /// Number of nested objects and arrays on a path. Of a value that is nested more deeply, the part
 /// below is written from its beginning again for each piece.

@@ -1,15 +1,11 @@
 //! serde's values: a `Serializer` that writes to an [`Encoder`].
 
-mod text;
-
 use core::fmt;
 
-use serde::ser::{self, Serialize};
-
-use self::text::{Key, Text, TextKind};
 use super::{Encode, Encoder};
-use crate::error::InvalidPayload;
-use crate::json::foreign::{self, RAW};
+use crate::json::{self, Decimal, RAW, RawJson, skip_value};
+use crate::protocol::error::InvalidPayload;
+use serde::ser::{self, Impossible, Serialize};
 
 /// Wrapper that sends a type that implements serde's `Serialize`:
 /// `server.respond(request, &Json(&value), tx)`.
@@ -182,7 +178,7 @@ impl<'e, 'b> ser::Serializer for Value<'e, 'b> {
     ) -> Result<(), Stop> {
         if name == RAW {
             value.serialize(Text { to: self.0, kind: TextKind::Raw }).map(|_| ())
-        } else if foreign::is_private_newtype(name) {
+        } else if json::is_private_newtype(name) {
             Err(Stop::PRIVATE_TYPE)
         } else {
             value.serialize(self)
@@ -232,9 +228,9 @@ impl<'e, 'b> ser::Serializer for Value<'e, 'b> {
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Self::SerializeStruct, Stop> {
-        if !foreign::is_private_struct(name) {
+        if !json::is_private_struct(name) {
             Ok(self.compound(Close::Object))
-        } else if foreign::is_json_text(name) {
+        } else if json::is_json_text(name) {
             Ok(self.compound(Close::Text))
         } else {
             Err(Stop::PRIVATE_TYPE)
@@ -308,7 +304,7 @@ impl Compound<'_, '_> {
 
     fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Stop> {
         match self.close {
-            Close::Text if foreign::is_json_text(name) => {
+            Close::Text if json::is_json_text(name) => {
                 self.close = Close::Nothing;
                 value.serialize(Text { to: self.to, kind: TextKind::Foreign }).map(|_| ())
             }
@@ -365,5 +361,223 @@ impl ser::SerializeMap for Compound<'_, '_> {
 
     fn end(self) -> Result<(), Stop> {
         self.finish()
+    }
+}
+
+// The two places where serde may only give text: the name of a member, and JSON text under a
+// private name.
+//
+// They are serializers of their own, so that the code for everything else, mainly the formatting
+// of floats, is not linked for them.
+
+/// Writes the name of a member. Returns whether its value follows.
+struct Key<'e, 'b>(&'e mut Encoder<'b>);
+
+/// Writes JSON text. Returns whether a value follows, if the text is a name.
+struct Text<'e, 'b> {
+    to: &'e mut Encoder<'b>,
+    kind: TextKind,
+}
+
+enum TextKind {
+    /// A string, the name of a member.
+    Key,
+    /// The text of a [`RawJson`].
+    Raw,
+    /// A text of a type of another crate, which is not trusted.
+    Foreign,
+}
+
+macro_rules! unsupported {
+    ($error:ident: $($method:ident($($arg:ty),*) $(-> $ok:ty)?;)*) => {$(
+        fn $method(self, $(_: $arg),*) -> Result<unsupported!(@ok $($ok)?), Stop> {
+            Err(Stop::$error)
+        }
+    )*};
+    (@ok) => { Self::Ok };
+    (@ok $ok:ty) => { $ok };
+}
+
+macro_rules! no_compounds {
+    ($error:ident) => {
+        type SerializeSeq = Impossible<Self::Ok, Stop>;
+        type SerializeTuple = Impossible<Self::Ok, Stop>;
+        type SerializeTupleStruct = Impossible<Self::Ok, Stop>;
+        type SerializeTupleVariant = Impossible<Self::Ok, Stop>;
+        type SerializeMap = Impossible<Self::Ok, Stop>;
+        type SerializeStruct = Impossible<Self::Ok, Stop>;
+        type SerializeStructVariant = Impossible<Self::Ok, Stop>;
+
+        unsupported! { $error:
+            serialize_bool(bool);
+            serialize_f32(f32);
+            serialize_f64(f64);
+            serialize_none();
+            serialize_unit();
+            serialize_unit_struct(&'static str);
+            serialize_seq(Option<usize>) -> Self::SerializeSeq;
+            serialize_tuple(usize) -> Self::SerializeTuple;
+            serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+            serialize_tuple_variant(&'static str, u32, &'static str, usize)
+                -> Self::SerializeTupleVariant;
+            serialize_map(Option<usize>) -> Self::SerializeMap;
+            serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+            serialize_struct_variant(&'static str, u32, &'static str, usize)
+                -> Self::SerializeStructVariant;
+        }
+
+        fn serialize_newtype_variant<T: Serialize + ?Sized>(
+            self,
+            _: &'static str,
+            _: u32,
+            _: &'static str,
+            _: &T,
+        ) -> Result<Self::Ok, Stop> {
+            Err(Stop::$error)
+        }
+    };
+}
+
+impl ser::Serializer for Text<'_, '_> {
+    type Ok = bool;
+    type Error = Stop;
+    no_compounds!(PRIVATE_TYPE);
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    fn serialize_str(self, json: &str) -> Result<bool, Stop> {
+        match self.kind {
+            TextKind::Key => {
+                let name = RawJson::scanned(json).as_string().ok_or(Stop::UNSUPPORTED)?;
+                return Ok(self.to.key_json(name));
+            }
+            TextKind::Raw => {}
+            TextKind::Foreign if skip_value(json.as_bytes(), 0, 0).ok() == Some(json.len()) => {}
+            TextKind::Foreign => return Err(Stop::PRIVATE_TYPE),
+        }
+        self.to.raw(RawJson::scanned(json));
+        Ok(true)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<bool, Stop> {
+        Err(Stop::PRIVATE_TYPE)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Result<bool, Stop> {
+        Err(Stop::PRIVATE_TYPE)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<bool, Stop> {
+        Err(Stop::PRIVATE_TYPE)
+    }
+
+    unsupported! { PRIVATE_TYPE:
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_char(char);
+        serialize_bytes(&[u8]);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $type:ty,)*) => {$(
+        fn $method(self, value: $type) -> Result<bool, Stop> {
+            self.integer(value < 0, value.unsigned_abs().into())
+        }
+    )*};
+}
+
+macro_rules! naturals {
+    ($($method:ident $type:ty,)*) => {$(
+        fn $method(self, value: $type) -> Result<bool, Stop> {
+            self.integer(false, value.into())
+        }
+    )*};
+}
+
+impl Key<'_, '_> {
+    fn integer(self, is_negative: bool, value: u64) -> Result<bool, Stop> {
+        Ok(self.0.key(Decimal::new(value, is_negative).as_str()))
+    }
+}
+
+impl ser::Serializer for Key<'_, '_> {
+    type Ok = bool;
+    type Error = Stop;
+    no_compounds!(UNSUPPORTED);
+
+    integers! {
+        serialize_i8 i8, serialize_i16 i16, serialize_i32 i32, serialize_i64 i64,
+    }
+
+    naturals! {
+        serialize_u8 u8, serialize_u16 u16, serialize_u32 u32, serialize_u64 u64,
+    }
+
+    fn serialize_i128(self, value: i128) -> Result<bool, Stop> {
+        self.collect_str(&value)
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<bool, Stop> {
+        self.collect_str(&value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<bool, Stop> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, name: &str) -> Result<bool, Stop> {
+        if json::is_private_key(name) {
+            return Err(Stop::PRIVATE_TYPE);
+        }
+        Ok(self.0.key(name))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<bool, Stop> {
+        Err(Stop::UNSUPPORTED)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, name: &T) -> Result<bool, Stop> {
+        name.serialize(self)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<bool, Stop> {
+        self.serialize_str(variant)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<bool, Stop> {
+        if name == RAW {
+            value.serialize(Text { to: self.0, kind: TextKind::Key })
+        } else if json::is_private_newtype(name) {
+            Err(Stop::PRIVATE_TYPE)
+        } else {
+            value.serialize(self)
+        }
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, name: &T) -> Result<bool, Stop> {
+        Ok(self.0.key_display(&name))
     }
 }

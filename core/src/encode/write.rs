@@ -4,9 +4,9 @@ use core::{fmt, mem};
 
 use super::path::Parts;
 use super::{Encode, Encoder};
-use crate::bytes::copy;
-use crate::error::InvalidPayload;
 use crate::json::{base64_len, encode_base64, is_clean, is_clean_key, skip_clean};
+use crate::protocol::error::InvalidPayload;
+use crate::text::copy;
 
 impl<'b> Encoder<'b> {
     /// Returns the number of bytes of the frame written so far, including those outside of the

@@ -6,10 +6,12 @@
 
 pub mod client;
 pub mod codec;
+pub(crate) mod head;
+pub(crate) mod origin;
 pub mod param_headers;
 pub mod server;
 #[cfg(feature = "alloc")]
 pub mod site;
 pub mod sse;
 
-pub use crate::head::{Fields, RequestHead, ResponseHead, SingleValue};
+pub use head::{Fields, RequestHead, ResponseHead, SingleValue};

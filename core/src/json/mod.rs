@@ -1,26 +1,247 @@
 //! JSON without an allocator and independent of MCP: a scanner, borrowed values and a deserializer.
 
-mod base64;
-mod de;
-pub(crate) mod foreign;
+mod deserializer;
 mod number;
-mod raw;
-mod read_error;
 mod scan;
-mod string;
+mod value;
 
-pub use raw::{Elements, Members, RawJson};
-pub use read_error::ReadError;
-pub use scan::{MAX_DEPTH, SyntaxError};
-pub(crate) use string::Chars;
-pub use string::JsonStr;
-
-pub(crate) use base64::{encode as encode_base64, encoded_len as base64_len};
+pub(crate) use encode as encode_base64;
+pub(crate) use encoded_len as base64_len;
 pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]
 pub(crate) use scan::has_duplicate_key;
+pub use scan::{MAX_DEPTH, SyntaxError};
 pub(crate) use scan::{
     ScanError, byte, is_clean, is_clean_key, skip_clean, skip_string, skip_value, skip_whitespace,
 };
 #[cfg(not(small))]
 pub(crate) use scan::{next_byte, skip_digits, skip_escapes, skip_member};
+pub(crate) use value::Chars;
+pub use value::{Elements, JsonStr, Members, RawJson};
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::text::copy;
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{self, DeserializeSeed};
+
+// Private struct names by which types of other crates are recognized by the serializer of their
+// own format.
+//
+// They begin with `$` and are the name of a struct or newtype struct, and the key of its field.
+// The two of serde_json hold JSON text, which this crate writes unchanged. All others are
+// rejected: a peer cannot interpret the private name or its value.
+
+/// Name of the struct, and of its field, that `serde_json::Number` serializes as with the feature
+/// `arbitrary_precision`.
+const NUMBER: &str = "$serde_json::private::Number";
+
+/// Name of the struct, and of its field, that `serde_json::value::RawValue` serializes as.
+pub(crate) const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// Name of the newtype struct around a [`RawJson`](RawJson) or
+/// [`JsonStr`](JsonStr). This crate's serializer copies the JSON text; others serialize the
+/// value.
+pub(crate) const RAW: &str = "$mcp:raw";
+
+/// Whether the struct or field with this name holds a string of JSON text.
+pub(crate) fn is_json_text(name: &str) -> bool {
+    name == RAW_VALUE || name == NUMBER
+}
+
+/// Whether a struct is meant for the serializer of another format. Not every name with a `$` is:
+/// those of MongoDB's extended JSON (`$oid`) are plain JSON.
+#[inline]
+pub(crate) fn is_private_struct(name: &str) -> bool {
+    name.starts_with('$') && (name.starts_with("$__") || name.bytes().any(|byte| byte == b':'))
+}
+
+/// Whether a newtype struct is meant for the serializer of another format. Those of bson
+/// (`$__private__bson_RawDocument`) serialize as JSON with serializers that do not know them, so
+/// they are allowed.
+pub(crate) fn is_private_newtype(name: &str) -> bool {
+    name.starts_with('$') && !name.starts_with("$mcp") && name.bytes().any(|byte| byte == b':')
+}
+
+/// Whether a map's key is the field of such a struct: `#[serde(flatten)]` turns the fields of a
+/// struct into entries of a map.
+#[cfg_attr(not(small), inline)]
+pub(crate) fn is_private_key(key: &str) -> bool {
+    key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
+}
+
+/// JSON text in the form that `serde_json::value::RawValue` deserializes from: a map with one
+/// entry, of its private name and the text.
+pub(crate) struct RawValue<'de, E> {
+    text: &'de str,
+    read: bool,
+    error: PhantomData<E>,
+}
+
+impl<'de, E> RawValue<'de, E> {
+    pub(crate) fn new(text: &'de str) -> Self {
+        Self { text, read: false, error: PhantomData }
+    }
+}
+
+impl<'de, E: de::Error> de::MapAccess<'de> for RawValue<'de, E> {
+    type Error = E;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
+        if core::mem::replace(&mut self.read, true) {
+            return Ok(None);
+        }
+        seed.deserialize(BorrowedStrDeserializer::new(RAW_VALUE)).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, E> {
+        seed.deserialize(BorrowedStrDeserializer::new(self.text))
+    }
+}
+
+// `ReadError`: why JSON is no value of a type.
+
+/// Error of deserializing a value into a type.
+///
+/// With the feature `alloc` it has the message that serde formats, without only the kind of error.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReadError {
+    kind: Kind,
+    #[cfg(feature = "alloc")]
+    message: Option<alloc::string::String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    WrongType {
+        expected: &'static str,
+    },
+    MissingField(&'static str),
+    #[cfg(not(feature = "alloc"))]
+    UnknownField,
+    DuplicateField(&'static str),
+    OutOfRange,
+    #[cfg(not(feature = "alloc"))]
+    EscapedTooLong,
+    Other,
+}
+
+impl ReadError {
+    const fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            #[cfg(feature = "alloc")]
+            message: None,
+        }
+    }
+
+    const fn expected(expected: &'static str) -> Self {
+        Self::new(Kind::WrongType { expected })
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[cfg(feature = "alloc")]
+        if let Some(message) = &self.message {
+            return crate::text::Printable::new(message).fmt(f);
+        }
+        match self.kind {
+            Kind::WrongType { expected } => write!(f, "expected {expected}"),
+            Kind::MissingField(field) => write!(f, "missing field `{field}`"),
+            #[cfg(not(feature = "alloc"))]
+            Kind::UnknownField => f.write_str("unknown field"),
+            Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
+            Kind::OutOfRange => f.write_str("number out of range"),
+            #[cfg(not(feature = "alloc"))]
+            Kind::EscapedTooLong => {
+                f.write_str("a string with escapes exceeds 128 bytes without `alloc`: use JsonStr")
+            }
+            Kind::Other => f.write_str("the value does not match the type"),
+        }
+    }
+}
+
+impl fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReadError({self})")
+    }
+}
+
+impl core::error::Error for ReadError {}
+
+impl de::Error for ReadError {
+    #[cfg(feature = "alloc")]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { kind: Kind::Other, message: Some(alloc::format!("{message}")) }
+    }
+
+    #[cfg(not(feature = "alloc"))]
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::new(Kind::Other)
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(Kind::MissingField(field))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(Kind::DuplicateField(field))
+    }
+
+    #[cfg(not(feature = "alloc"))]
+    fn unknown_field(_: &str, _: &'static [&'static str]) -> Self {
+        Self::new(Kind::UnknownField)
+    }
+}
+
+// Base64 encoder. The one of the crate `base64` has panic paths and is five times the size.
+
+/// Encodes `bytes` into the beginning of `out`, which must have room for all of the text.
+pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |bits: u32| DIGITS[(bits & 63) as usize];
+    let (mut bytes, mut places) = (bytes, out.chunks_exact_mut(4));
+    while let Some((group, rest)) = bytes.split_first_chunk::<3>()
+        && let Some(place) = places.next()
+    {
+        let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
+        copy(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)], place);
+        bytes = rest;
+    }
+    if let (&[first, ref rest @ ..], Some(place)) = (bytes, places.next()) {
+        let bits = u32::from(first) << 16 | u32::from(rest.first().copied().unwrap_or(0)) << 8;
+        let third = if rest.is_empty() { b'=' } else { digit(bits >> 6) };
+        copy(&[digit(bits >> 18), digit(bits >> 12), third, b'='], place);
+    }
+}
+
+/// Returns the length of the text of `len` bytes.
+#[cfg_attr(small, inline(never))]
+pub(crate) const fn encoded_len(len: usize) -> usize {
+    if cfg!(not(small)) {
+        return len.div_ceil(3) * 4;
+    }
+    // A Cortex-M0 cannot divide: a sum of powers of two is a third or a little less.
+    let mut third = (len >> 2) + (len >> 4);
+    third += third >> 4;
+    third += third >> 8;
+    third += third >> 16;
+    while len > 3 * third {
+        third += 1;
+    }
+    4 * third
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded_len;
+
+    #[test]
+    fn three_bytes_are_four_characters() {
+        for len in (0..10_000).chain((1 << 24) - 5..=1 << 24) {
+            assert_eq!(encoded_len(len), len.div_ceil(3) * 4, "{len}");
+        }
+    }
+}

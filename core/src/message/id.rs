@@ -1,10 +1,9 @@
 //! Request ids and progress tokens. They are compared by value and echoed in their original
 //! spelling.
 
-use heapless::String;
-
-use crate::bytes::utf8;
 use crate::json::{JsonStr, RawJson, Scientific, skip_clean};
+use crate::text::utf8;
+use heapless::String;
 
 /// A request id or progress token in its original spelling: a string or an integer, as JSON text.
 #[derive(Clone, Copy, Debug)]

@@ -2,45 +2,35 @@
 
 mod envelope;
 #[cfg(not(small))]
-mod fast_path;
+mod fast;
 mod id;
-#[cfg(not(small))]
-mod index;
-#[cfg(not(small))]
-mod level;
-mod member;
-#[cfg(not(small))]
-mod one_pass;
-mod oversized;
-mod params;
-mod reader;
-#[cfg(not(small))]
-mod recorded;
-#[cfg(not(small))]
-mod span;
-mod transport;
 #[cfg(small)]
-mod walk;
+mod small;
 
-pub use params::{Arguments, Params};
-pub use reader::{Malformed, Message, MessageKind};
-
+pub(crate) use envelope::{Envelope, Kind, Member};
+pub use envelope::{Malformed, Message, MessageKind};
+#[cfg(not(small))]
+pub(crate) use fast::ParamPositions;
+#[cfg(not(small))]
+pub use fast::{Arguments, Params};
 pub use id::MAX_ID;
-
-pub(crate) use envelope::{Envelope, Kind};
 #[cfg(feature = "http")]
 pub(crate) use id::hash_lower_case;
 pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
-pub(crate) use member::Member;
-#[cfg(not(small))]
-pub(crate) use recorded::ParamPositions;
-pub(crate) use transport::TransportContext;
 #[cfg(small)]
-pub(crate) use walk::ParamPositions;
+pub(crate) use small::ParamPositions;
+#[cfg(small)]
+pub use small::{Arguments, Params};
 
-use crate::json::{skip_value, skip_whitespace};
-use crate::rx::Frame;
-use crate::violation::Violation;
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::buffers::rx::Frame;
+#[cfg(feature = "http")]
+use crate::http::head::Fields;
+use crate::json::{JsonStr, RawJson, ReadError, skip_string, skip_value, skip_whitespace};
+use crate::protocol::error::Violation;
+use crate::rpc::inflight::ExchangeId;
 
 /// A cursor over the messages of a frame. It advances when a message has been handled, so a call
 /// that returned `Full` is repeated with the same cursor, or with the next one that
@@ -135,8 +125,8 @@ impl<'f> Messages<'f> {
     #[must_use]
     pub fn over_http(
         body: Frame<'f>,
-        head: &crate::head::RequestHead<'f>,
-        exchange: crate::ExchangeId,
+        head: &crate::http::head::RequestHead<'f>,
+        exchange: ExchangeId,
     ) -> Self {
         Self { transport: TransportContext::http(head.fields, exchange), ..Self::new(body) }
     }
@@ -146,7 +136,7 @@ impl<'f> Messages<'f> {
     pub(crate) fn of_body(
         body: &'f [u8],
         kept: &'f mut Cursor,
-        http: Option<(&'f dyn crate::head::Fields, crate::ExchangeId)>,
+        http: Option<(&'f dyn Fields, ExchangeId)>,
     ) -> Self {
         let messages = Self::of_buffer(Frame::Complete(body), kept);
         match http {
@@ -210,7 +200,7 @@ impl<'f> Messages<'f> {
         let bytes = match self.source {
             Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
-                let found = oversized::identify(prefix, tail);
+                let found = identify(prefix, tail);
                 let item = Item::Invalid {
                     violation: Violation::TooLong,
                     id: found.id,
@@ -317,7 +307,7 @@ fn read<'f>(
         }
         Ok(_) => Violation::NotJson,
         Err(e) if e.is_too_deep() => {
-            let found = oversized::identify(bytes, bytes);
+            let found = identify(bytes, bytes);
             return Item::Invalid {
                 violation: Violation::TooDeep,
                 id: found.id,
@@ -337,4 +327,187 @@ fn read<'f>(
         _ => (envelope.id(), envelope.is_response() || envelope.is_notification()),
     };
     Item::Invalid { violation, id, forbids_response }
+}
+
+// The `params` of a message.
+
+impl<'f> Params<'f> {
+    /// Returns the whole object; `{}` if it is missing.
+    #[inline]
+    #[must_use]
+    pub fn raw(&self) -> RawJson<'f> {
+        self.given().unwrap_or(RawJson::EMPTY)
+    }
+
+    /// Returns a member. On large processors the members that the protocol's requests have in
+    /// common are found without a search.
+    #[cfg_attr(not(small), inline(always))]
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
+        self.find(key)
+    }
+
+    /// Returns `name`, of a tool or a prompt.
+    #[inline]
+    #[must_use]
+    pub fn name(&self) -> Option<JsonStr<'f>> {
+        self.given_name().and_then(RawJson::as_string)
+    }
+
+    /// Returns `arguments`; empty if they are missing.
+    #[inline]
+    #[must_use]
+    pub fn arguments(&self) -> Arguments<'f> {
+        self.given_arguments()
+    }
+
+    /// Returns `_meta`.
+    #[inline]
+    #[must_use]
+    pub fn meta(&self) -> Option<RawJson<'f>> {
+        self.get("_meta")
+    }
+
+    /// Deserializes `params` as `T`.
+    ///
+    /// # Errors
+    /// [`ReadError`] if they do not fit the type.
+    pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
+        self.raw().to()
+    }
+}
+
+impl<'f> Arguments<'f> {
+    /// Returns the object, or whatever value the peer sent instead.
+    #[inline]
+    #[must_use]
+    pub fn raw(&self) -> RawJson<'f> {
+        self.given().unwrap_or(RawJson::EMPTY)
+    }
+
+    /// Returns an argument.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
+        self.find(key)
+    }
+
+    /// Deserializes the arguments as `T`, which may borrow from the frame.
+    ///
+    /// # Errors
+    /// [`ReadError`] if they do not fit the type. From 2025-11-25 on, respond with a result that
+    /// has `isError`, so that the model can correct itself.
+    pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
+        self.raw().to()
+    }
+}
+
+// Identifies the request in a line that did not fit, by the id at its start or at its very end.
+
+/// The parts of the message that were found.
+pub(crate) struct Found<'f> {
+    pub(crate) id: Option<Id<'f>>,
+    /// Whether it is a response, which must not be responded to.
+    is_response: bool,
+}
+
+impl Found<'_> {
+    /// Returns whether no error response may be sent: the message is a response, or it has no known
+    /// id and may be a response or a notification.
+    pub(crate) fn forbids_response(&self) -> bool {
+        self.is_response || self.id.is_none()
+    }
+}
+
+/// Searches the first and the last bytes of a line.
+pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
+    let text = valid_prefix(prefix);
+    let mut envelope = Envelope::new(text);
+    // This fails where the line was cut; the members before that are recorded.
+    let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
+    Found {
+        id: envelope.complete_id().or_else(|| id_at_the_end(tail)),
+        is_response: envelope.starts_as_response(),
+    }
+}
+
+/// Returns the id if it is the last member of the outermost object: `,"id":` value `}` and nothing
+/// else. Only the last brace closes that object, and inside a string the quotes around `id` would
+/// be escaped.
+fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
+    const KEY: &[u8] = b"\"id\"";
+    let line = tail.trim_ascii_end();
+    let body = line.strip_suffix(b"}")?.trim_ascii_end();
+    // Searches backwards; the id is short.
+    let lowest = body.len().saturating_sub(MAX_ID + 16);
+    let key = (lowest..body.len()).rev().find(|at| body.get(*at..*at + KEY.len()) == Some(KEY))?;
+    if body.get(..key)?.trim_ascii_end().last() != Some(&b',') {
+        return None;
+    }
+    let colon = skip_whitespace(body, key + KEY.len());
+    if body.get(colon) != Some(&b':') {
+        return None;
+    }
+    let start = skip_whitespace(body, colon + 1);
+    let end = match body.get(start)? {
+        b'"' => skip_string(body, start).ok()?,
+        _ => skip_value(body, start, 1).ok()?,
+    };
+    if end != body.len() {
+        return None;
+    }
+    Id::parse(core::str::from_utf8(body.get(start..end)?).ok()?)
+}
+
+fn valid_prefix(bytes: &[u8]) -> &str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => bytes
+            .get(..e.valid_up_to())
+            .and_then(|valid| core::str::from_utf8(valid).ok())
+            .unwrap_or_default(),
+    }
+}
+
+// The transport that a message came with: a stream, or an HTTP request whose head repeats some of
+// its members.
+
+/// The transport of one frame.
+#[derive(Clone, Copy)]
+pub(crate) struct TransportContext<'f> {
+    /// The fields of the HTTP request, and the id of its exchange.
+    #[cfg(feature = "http")]
+    http: Option<(&'f dyn Fields, ExchangeId)>,
+    lent: PhantomData<&'f ()>,
+}
+
+impl<'f> TransportContext<'f> {
+    pub(crate) const STREAM: Self = Self {
+        #[cfg(feature = "http")]
+        http: None,
+        lent: PhantomData,
+    };
+
+    #[cfg(feature = "http")]
+    pub(crate) const fn http(fields: &'f dyn Fields, exchange: ExchangeId) -> Self {
+        Self { http: Some((fields, exchange)), lent: PhantomData }
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn fields(&self) -> Option<&'f dyn Fields> {
+        self.http.map(|(fields, _)| fields)
+    }
+
+    pub(crate) fn exchange(&self) -> ExchangeId {
+        #[cfg(feature = "http")]
+        return self.http.map_or(ExchangeId::SESSION, |(_, exchange)| exchange);
+        #[cfg(not(feature = "http"))]
+        ExchangeId::SESSION
+    }
+}
+
+impl fmt::Debug for TransportContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TransportContext").field(&self.exchange()).finish()
+    }
 }

@@ -1,10 +1,10 @@
 //! The memory of a client's authorization: texts under keys, in borrowed memory of a fixed size.
 
-use zeroize::Zeroize;
+use core::fmt::{self, Write};
 
-use super::writer::Writer;
-use crate::bytes::copy;
 use crate::json::Decimal;
+use crate::text::copy;
+use zeroize::Zeroize;
 
 /// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
 /// given to another text.
@@ -23,7 +23,7 @@ pub(super) enum Tag {
     TokenEndpoint,
     AuthorizationEndpoint,
     RegistrationEndpoint,
-    /// The issuer's metadata, as the number of [`ServerFlags`](super::flow_discovery::ServerFlags).
+    /// The issuer's metadata, as the number of [`ServerFlags`](super::flow_start::ServerFlags).
     ServerFlags,
     /// When the issuer's metadata was read, in Unix seconds.
     ReadAt,
@@ -386,8 +386,283 @@ pub(super) const MAX_ISSUERS: u8 = 4;
 /// Length of the header of a text: tag, group, length.
 const HEAD: usize = 4;
 
+// Text that is written into memory of the caller.
+
+/// Writes text into borrowed memory. A text that does not fit is cut off, and
+/// [`finish`](Self::finish) says so.
+///
+/// ```
+/// # use std::fmt::Write as _;
+/// # use mcp_sansio::oauth::Writer;
+/// let mut memory = [0; 8];
+/// let mut out = Writer::new(&mut memory);
+/// write!(out, "id={}", 7).unwrap();
+/// assert_eq!(out.finish(), Ok("id=7"));
+/// ```
+pub struct Writer<'b> {
+    memory: &'b mut [u8],
+    len: usize,
+    is_full: bool,
+}
+
+/// The memory does not have room for the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+impl<'b> Writer<'b> {
+    /// Creates a writer whose text begins at the start of `memory`.
+    pub const fn new(memory: &'b mut [u8]) -> Self {
+        Self { memory, len: 0, is_full: false }
+    }
+
+    /// Appends a text. Once one has not fit, all later ones are dropped.
+    pub fn put(&mut self, text: &str) {
+        let end = self.len.saturating_add(text.len());
+        match self.memory.get_mut(self.len..end) {
+            Some(place) if !self.is_full => {
+                copy(text.as_bytes(), place);
+                self.len = end;
+            }
+            _ => self.is_full = true,
+        }
+    }
+
+    /// Returns the text so far.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let text = self.memory.get(..self.len).unwrap_or_default();
+        core::str::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Returns the text.
+    ///
+    /// # Errors
+    /// [`Full`] if a part of it did not fit.
+    pub fn finish(self) -> Result<&'b str, Full> {
+        if self.is_full {
+            return Err(Full);
+        }
+        let text = self.memory.get(..self.len).ok_or(Full)?;
+        core::str::from_utf8(text).map_err(|_| Full)
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put(text);
+        if self.is_full { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// Shows the length alone: the text may be a secret.
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Writer({} of {} bytes)", self.len, self.memory.len())
+    }
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the memory has no room for the text")
+    }
+}
+
+impl core::error::Error for Full {}
+
+/// Writes a text; the writer remembers if it did not fit.
+pub(super) fn write_to(out: &mut Writer<'_>, text: impl fmt::Display) {
+    let _ = Write::write_fmt(out, format_args!("{text}"));
+}
+
+// A JSON object that is written member by member.
+
+/// Writes an object. The sink handles a text that does not fit.
+pub(super) struct Object<'o> {
+    out: &'o mut dyn Write,
+    is_empty: bool,
+}
+
+impl<'o> Object<'o> {
+    pub(super) fn begin(out: &'o mut dyn Write) -> Self {
+        put(out, "{");
+        Self { out, is_empty: true }
+    }
+
+    pub(super) fn text(&mut self, name: &str, value: &str) -> &mut Self {
+        put_string(value, self.name(name));
+        self
+    }
+
+    pub(super) fn text_if(&mut self, name: &str, value: Option<&str>) -> &mut Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self,
+        }
+    }
+
+    pub(super) fn number(&mut self, name: &str, value: u64) -> &mut Self {
+        let _ = write!(self.name(name), "{value}");
+        self
+    }
+
+    pub(super) fn texts(&mut self, name: &str, values: &[&str]) -> &mut Self {
+        let out = self.name(name);
+        put(out, "[");
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                put(out, ",");
+            }
+            put_string(value, out);
+        }
+        put(out, "]");
+        self
+    }
+
+    /// Writes a member whose value `write` writes.
+    pub(super) fn member(&mut self, name: &str, write: impl FnOnce(&mut dyn Write)) -> &mut Self {
+        write(self.name(name));
+        self
+    }
+
+    pub(super) fn end(&mut self) {
+        put(self.out, "}");
+    }
+
+    fn name(&mut self, name: &str) -> &mut dyn Write {
+        if !core::mem::take(&mut self.is_empty) {
+            put(self.out, ",");
+        }
+        put_string(name, self.out);
+        put(self.out, ":");
+        self.out
+    }
+}
+
+fn put(out: &mut dyn Write, text: &str) {
+    let _: fmt::Result = out.write_str(text);
+}
+
+fn put_string(text: &str, out: &mut dyn Write) {
+    put(out, "\"");
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '\\' | '\0'..='\u{1f}')) {
+        let (plain, behind) = rest.split_at_checked(at).unwrap_or_default();
+        put(out, plain);
+        let escaped = behind.bytes().next().unwrap_or_default();
+        let _: fmt::Result = match escaped {
+            b'"' => out.write_str("\\\""),
+            b'\\' => out.write_str("\\\\"),
+            _ => write!(out, "\\u{escaped:04x}"),
+        };
+        rest = behind.get(1..).unwrap_or_default();
+    }
+    put(out, rest);
+    put(out, "\"");
+}
+
+// Base64 (RFC 4648) of text that is written in pieces, and base64url back to bytes.
+
+/// Encodes what is written to it.
+pub(super) struct Base64<'w, 'b> {
+    out: &'w mut Writer<'b>,
+    digits: &'static str,
+    /// Bits that have not left yet: 8 or 16 of them, or none.
+    held: u32,
+    held_bytes: u8,
+}
+
+impl<'w, 'b> Base64<'w, 'b> {
+    /// Encodes as Base64 with padding.
+    pub(super) const fn standard(out: &'w mut Writer<'b>) -> Self {
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        Self { out, digits, held: 0, held_bytes: 0 }
+    }
+
+    /// Encodes as base64url without padding.
+    pub(super) const fn url(out: &'w mut Writer<'b>) -> Self {
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        Self { out, digits, held: 0, held_bytes: 0 }
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.held = self.held << 8 | u32::from(*byte);
+            self.held_bytes += 1;
+            if self.held_bytes == 3 {
+                self.put_digits(4);
+                (self.held, self.held_bytes) = (0, 0);
+            }
+        }
+    }
+
+    /// Writes what is held.
+    pub(super) fn finish(mut self) {
+        let len = self.held_bytes;
+        if len > 0 {
+            self.held <<= 8 * (3 - u32::from(len));
+            self.put_digits(len + 1);
+            if self.digits.ends_with('/') {
+                self.out.put(if len == 1 { "==" } else { "=" });
+            }
+        }
+    }
+
+    fn put_digits(&mut self, count: u8) {
+        for shift in [18, 12, 6, 0].into_iter().take(usize::from(count)) {
+            let at = (self.held >> shift & 63) as usize;
+            self.out.put(self.digits.get(at..=at).unwrap_or_default());
+        }
+    }
+}
+
+impl Write for Base64<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Writes bytes as base64url without padding.
+pub fn put_base64url(bytes: &[u8], out: &mut Writer<'_>) {
+    let mut base64 = Base64::url(out);
+    base64.put(bytes);
+    base64.finish();
+}
+
+/// Decodes base64url without padding into the beginning of `out` and returns the bytes; `None` if
+/// they do not fit, or if the text is not what an encoder writes.
+pub fn decode_base64url<'b>(text: &str, out: &'b mut [u8]) -> Option<&'b [u8]> {
+    let (mut held, mut bits, mut len) = (0u32, 0, 0);
+    for byte in text.bytes() {
+        held = held << 6 | u32::from(value_of(byte)?);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            *out.get_mut(len)? = (held >> bits) as u8;
+            len += 1;
+            held &= (1 << bits) - 1;
+        }
+    }
+    // One text for each sequence of bytes: the last bits are zero, and are no whole digit.
+    if held != 0 || bits >= 6 {
+        return None;
+    }
+    out.get(..len)
+}
+
+fn value_of(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'-' => 62,
+        b'_' => 63,
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
-mod tests {
+mod arena_tests {
     extern crate std;
 
     use std::vec;
@@ -451,6 +726,90 @@ mod tests {
             arena.retain(|key| key.group % 2 == 0);
             arena.remove(Tag::Issuer.of(1));
             assert_eq!(arena.get(Tag::Issuer.of(1)), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod writer_tests {
+    extern crate std;
+
+    use std::format;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_does_not_fit_is_an_error() {
+        let mut memory = [0; 5];
+        let mut out = Writer::new(&mut memory);
+        out.put("abc\u{e9}");
+        assert_eq!(out.as_str(), "abc\u{e9}");
+        assert_eq!(format!("{out:?}"), "Writer(5 of 5 bytes)");
+        assert_eq!(out.finish(), Ok("abc\u{e9}"));
+        let mut out = Writer::new(&mut memory);
+        out.put("abcdef");
+        out.put("a");
+        assert_eq!(out.as_str(), "");
+        assert_eq!(out.finish(), Err(Full));
+    }
+}
+
+#[cfg(test)]
+mod base64_tests {
+    extern crate std;
+
+    use std::format;
+
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+
+    use super::*;
+
+    #[test]
+    fn text_is_that_of_the_crate_base64() {
+        let mut seed = 1u32;
+        for len in 0..70 {
+            let bytes: std::vec::Vec<u8> = (0..len)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (seed >> 24) as u8
+                })
+                .collect();
+            for (engine, is_url) in [(STANDARD, false), (URL_SAFE_NO_PAD, true)] {
+                let (mut expected, mut memory) = ([0; 96], [0; 96]);
+                let expected_len = engine.encode_slice(&bytes, &mut expected).unwrap();
+                let mut out = Writer::new(&mut memory);
+                let mut base64 =
+                    if is_url { Base64::url(&mut out) } else { Base64::standard(&mut out) };
+                let (first, second) = bytes.split_at(len / 2);
+                base64.put(first);
+                base64.put(second);
+                base64.finish();
+                assert_eq!(out.as_str().as_bytes(), &expected[..expected_len]);
+                if is_url {
+                    let mut decoded = [0; 70];
+                    assert_eq!(decode_base64url(out.as_str(), &mut decoded), Some(&bytes[..]));
+                    assert_eq!(
+                        decode_base64url(out.as_str(), &mut decoded[..len.max(1) - 1]).is_none(),
+                        len > 0
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_of_two_characters_are_decoded_as_the_crate_base64_does() {
+        for a in 0..=127u8 {
+            for b in 0..=127u8 {
+                let text = format!("AB{}{}", char::from(a), char::from(b));
+                for text in [&text[..], &text[2..], &text[3..], &text[1..]] {
+                    let (mut mine, mut theirs) = ([0; 4], [0; 8]);
+                    let mine = decode_base64url(text, &mut mine);
+                    let theirs = URL_SAFE_NO_PAD.decode_slice(text, &mut theirs).ok();
+                    assert_eq!(mine.map(<[u8]>::len), theirs, "{text:?}");
+                }
+            }
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Proofs of possession (DPoP, RFC 9449; draft extension `io.modelcontextprotocol/auth/dpop`) of a
 //! client.
 
-use super::base64::put_base64url;
+use super::arena::{Writer, put_base64url};
 use super::jws::{HeaderKey, id_of, put_jwk, put_signed};
-use super::signer::{SignError, Signer};
-use super::unix_time::UnixTime;
-use super::writer::Writer;
+use super::setup::{SignError, Signer};
+use super::token::UnixTime;
 use crate::sha256::{Sha256, sha256};
 
 /// The parts of a proof.
@@ -106,7 +105,7 @@ mod tests {
         fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
             let mut hash = Sha256::new();
             message.iter().for_each(|part| hash.update(part));
-            crate::bytes::copy(&hash.finish(), out);
+            crate::text::copy(&hash.finish(), out);
             Ok(32)
         }
 
@@ -123,12 +122,12 @@ mod tests {
         let text = out.finish().unwrap();
         let (signed, signature) = text.rsplit_once('.').unwrap();
         let mut decoded = [0; 32];
-        let decoded = super::super::decode_base64url(signature, &mut decoded).unwrap();
+        let decoded = crate::oauth::decode_base64url(signature, &mut decoded).unwrap();
         assert_eq!(decoded, sha256(signed.as_bytes()));
         let (header, claims) = signed.split_once('.').unwrap();
         [header, claims].map(|part| {
             let mut decoded = [0; 512];
-            let decoded = super::super::decode_base64url(part, &mut decoded).unwrap();
+            let decoded = crate::oauth::decode_base64url(part, &mut decoded).unwrap();
             core::str::from_utf8(decoded).unwrap().into()
         })
     }

@@ -2,13 +2,12 @@
 
 use core::fmt;
 
-use ed25519_dalek::{SigningKey, ed25519::signature::MultipartSigner as _};
-
-use super::base64::put_base64url;
+use super::arena::{Writer, put_base64url};
 use super::pkcs8;
-use super::signer::{KeyError, SignError, Signer};
-use super::writer::Writer;
-use crate::bytes::copy;
+use super::setup::{KeyError, SignError, Signer};
+use crate::text::copy;
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::ed25519::signature::MultipartSigner as _;
 
 /// A private key for EdDSA with Ed25519 in memory, erased when it is dropped. Signatures need no
 /// randomness. Its `Debug` output does not show the key.

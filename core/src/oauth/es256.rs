@@ -2,16 +2,14 @@
 
 use core::fmt;
 
+use super::arena::{Writer, put_base64url};
+use super::pkcs8;
+use super::setup::{KeyError, SignError, Signer};
+use crate::sha256::Sha256;
+use crate::text::copy;
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::elliptic_curve::point::AffineCoordinates as _;
-
-use super::base64::put_base64url;
-use super::pkcs8;
-use super::signer::{KeyError, SignError, Signer};
-use super::writer::Writer;
-use crate::bytes::copy;
-use crate::sha256::Sha256;
 
 /// A private key for ES256 in memory, erased when it is dropped. Signatures need no randomness
 /// (RFC 6979). Its `Debug` output does not show the key.

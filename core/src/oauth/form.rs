@@ -2,9 +2,8 @@
 
 use core::fmt;
 
-use super::base64::Base64;
-use super::writer::Writer;
-use crate::bytes::{split, split_once};
+use super::arena::{Base64, Writer};
+use crate::text::{split, split_once};
 
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
 ///

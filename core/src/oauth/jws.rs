@@ -1,11 +1,9 @@
 //! Signed JSON (RFC 7515, compact serialization): assertions of clients, and, for
 //! [`dpop`](super::dpop), proofs of possession.
 
-use super::base64::{Base64, put_base64url};
-use super::object::Object;
-use super::signer::{MAX_SIGNATURE, SignError, Signer};
-use super::unix_time::UnixTime;
-use super::writer::Writer;
+use super::arena::{Base64, Object, Writer, put_base64url};
+use super::setup::{MAX_SIGNATURE, SignError, Signer};
+use super::token::UnixTime;
 
 /// Writes the assertion with which a client authenticates at a token endpoint (`private_key_jwt`;
 /// RFC 7523, 3). It is good for four minutes. `audience` is the issuer of the authorization server;

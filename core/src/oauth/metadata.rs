@@ -3,9 +3,12 @@
 
 use core::fmt;
 
+use super::arena::{Object, Writer};
+use super::form::{Encoded, pairs};
 use super::scope;
-use crate::bytes::split_once;
+use super::setup::Signer;
 use crate::json::{JsonStr, RawJson};
+use crate::text::split_once;
 
 /// Reason why a document is not usable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -393,8 +396,317 @@ impl fmt::Display for DocumentError {
 
 impl core::error::Error for DocumentError {}
 
+// Client metadata, for dynamic registration (RFC 7591) and for metadata documents.
+
+/// Client metadata, in a request for registration or in a client id metadata document.
+///
+/// ```
+/// # use mcp_sansio::oauth::{ClientMetadata, Writer};
+/// let mut memory = [0; 512];
+/// let mut out = Writer::new(&mut memory);
+/// ClientMetadata::new("Inspector", &["http://127.0.0.1/callback"]).put(&mut out);
+/// assert_eq!(
+///     out.finish().unwrap(),
+///     r#"{"client_name":"Inspector","redirect_uris":["http://127.0.0.1/callback"],"#.to_owned()
+///         + r#""application_type":"native","grant_types":["authorization_code","refresh_token"],"#
+///         + r#""response_types":["code"],"token_endpoint_auth_method":"none"}"#
+/// );
+/// ```
+#[derive(Clone, Copy)]
+pub struct ClientMetadata<'s> {
+    client_name: &'s str,
+    redirect_uris: &'s [&'s str],
+    document: Option<&'s str>,
+    application_type: &'s str,
+    refresh_token: bool,
+    token_endpoint_auth_method: &'s str,
+    scope: Option<&'s str>,
+    key: Option<&'s dyn Signer>,
+}
+
+impl<'s> ClientMetadata<'s> {
+    /// Creates a native client that authenticates with nothing and wants refresh tokens.
+    #[must_use]
+    pub const fn new(client_name: &'s str, redirect_uris: &'s [&'s str]) -> Self {
+        Self {
+            client_name,
+            redirect_uris,
+            document: None,
+            application_type: "native",
+            refresh_token: true,
+            token_endpoint_auth_method: "none",
+            scope: None,
+            key: None,
+        }
+    }
+
+    /// Makes it a metadata document, which is served at this URL: `https`, with a path (2025-11-25
+    /// and later, basic/authorization, client id metadata documents).
+    #[must_use]
+    pub const fn document(self, url: &'s str) -> Self {
+        Self { document: Some(url), ..self }
+    }
+
+    /// Sets `application_type`: `native` for loopback redirects, `web` for those to a server
+    /// (2026-07-28, basic/authorization/client-registration).
+    #[must_use]
+    pub const fn application_type(self, application_type: &'s str) -> Self {
+        Self { application_type, ..self }
+    }
+
+    /// Whether the client wants refresh tokens.
+    #[must_use]
+    pub const fn refresh_token(self, refresh_token: bool) -> Self {
+        Self { refresh_token, ..self }
+    }
+
+    /// Sets how the client authenticates at the token endpoint, for example
+    /// `client_secret_basic`.
+    #[must_use]
+    pub const fn token_endpoint_auth_method(self, method: &'s str) -> Self {
+        Self { token_endpoint_auth_method: method, ..self }
+    }
+
+    /// Sets the scope that the client can ask for.
+    #[must_use]
+    pub const fn scope(self, scope: &'s str) -> Self {
+        Self { scope: Some(scope), ..self }
+    }
+
+    /// Names the public key of `private_key_jwt`.
+    #[must_use]
+    pub const fn key(self, key: &'s dyn Signer) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// Writes the JSON text.
+    pub fn put(&self, out: &mut Writer<'_>) {
+        let grants: &[&str] = if self.refresh_token {
+            &["authorization_code", "refresh_token"]
+        } else {
+            &["authorization_code"]
+        };
+        let mut object = Object::begin(out);
+        object
+            .text_if("client_id", self.document)
+            .text("client_name", self.client_name)
+            .texts("redirect_uris", self.redirect_uris)
+            .text("application_type", self.application_type)
+            .texts("grant_types", grants)
+            .texts("response_types", &["code"])
+            .text("token_endpoint_auth_method", self.token_endpoint_auth_method)
+            .text_if("scope", self.scope);
+        if let Some(key) = self.key {
+            object.member("jwks", |out| {
+                let _ = out.write_str("{\"keys\":[");
+                let mut jwk = Object::begin(out);
+                key.jwk(&mut |name, value| {
+                    jwk.text(name, value);
+                });
+                jwk.text_if("kid", key.key_id()).text("alg", key.alg()).text("use", "sig").end();
+                let _ = out.write_str("]}");
+            });
+        }
+        object.end();
+    }
+}
+
+impl fmt::Debug for ClientMetadata<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientMetadata")
+            .field("client_name", &self.client_name)
+            .field("redirect_uris", &self.redirect_uris)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The answer to a registration (RFC 7591, 3.2.1), borrowed from its JSON text. `Debug` does not
+/// show the secret.
+#[derive(Clone, Copy)]
+pub struct RegistrationResponse<'j> {
+    client_id: JsonStr<'j>,
+    client_secret: Option<JsonStr<'j>>,
+    client_secret_expires_at: Option<u64>,
+    token_endpoint_auth_method: Option<JsonStr<'j>>,
+}
+
+impl<'j> RegistrationResponse<'j> {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// [`DocumentError`] if it is no object, has no `client_id`, or a member that is used here has
+    /// a wrong type or occurs twice.
+    pub fn parse(body: &'j [u8]) -> Result<Self, DocumentError> {
+        const NAMES: [&str; 4] = [
+            "client_id",
+            "client_secret",
+            "client_secret_expires_at",
+            "token_endpoint_auth_method",
+        ];
+        let [id, secret, expires_at, method] = Document::parse(body, &NAMES)?.0;
+        let client_id = id.required()?;
+        if client_id.inner().is_empty() {
+            return Err(DocumentError::Invalid(id.name));
+        }
+        Ok(Self {
+            client_id,
+            client_secret: secret.string()?.filter(|secret| !secret.inner().is_empty()),
+            client_secret_expires_at: seconds(expires_at)?.filter(|at| *at > 0),
+            token_endpoint_auth_method: method.string()?,
+        })
+    }
+
+    /// Returns the client id.
+    #[must_use]
+    pub const fn client_id(&self) -> JsonStr<'j> {
+        self.client_id
+    }
+
+    /// Returns the secret.
+    #[must_use]
+    pub const fn client_secret(&self) -> Option<JsonStr<'j>> {
+        self.client_secret
+    }
+
+    /// Returns when the secret ends, in seconds since 1970; `None` if it does not.
+    #[must_use]
+    pub const fn client_secret_expires_at(&self) -> Option<u64> {
+        self.client_secret_expires_at
+    }
+
+    /// Returns how the client authenticates at the token endpoint.
+    #[must_use]
+    pub const fn token_endpoint_auth_method(&self) -> Option<JsonStr<'j>> {
+        self.token_endpoint_auth_method
+    }
+}
+
+impl fmt::Debug for RegistrationResponse<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistrationResponse")
+            .field("client_id", &self.client_id)
+            .field("token_endpoint_auth_method", &self.token_endpoint_auth_method)
+            .finish_non_exhaustive()
+    }
+}
+
+// The query with which the browser returns from the authorization server.
+
+/// The parameters of an authorization response (RFC 6749, 4.1.2; RFC 9207), borrowed from the
+/// query.
+#[derive(Clone, Copy, Debug)]
+pub struct RedirectAnswer<'q> {
+    state: Option<Encoded<'q>>,
+    code: Option<Encoded<'q>>,
+    error: Option<Encoded<'q>>,
+    error_description: Option<Encoded<'q>>,
+    iss: Option<Encoded<'q>>,
+}
+
+/// Content of an authorization response that passed its checks.
+#[derive(Clone, Copy, Debug)]
+pub enum RedirectOutcome<'q> {
+    /// The authorization code, a secret.
+    Code(Encoded<'q>),
+    /// The request was refused.
+    Error {
+        /// The code of the error, for example `access_denied`.
+        error: Encoded<'q>,
+        /// The text for developers.
+        description: Option<Encoded<'q>>,
+    },
+}
+
+/// Reason why an authorization response is dropped. None of its text may be used or shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RedirectError {
+    /// A parameter occurs twice.
+    Doubled(&'static str),
+    /// `state` is missing or another: it is no response to this request.
+    State,
+    /// `iss` names another authorization server.
+    OtherIssuer,
+    /// `iss` is missing although the authorization server says that it sends it.
+    NoIssuer,
+    /// There is neither a code nor an error, or both.
+    Incomplete,
+}
+
+impl<'q> RedirectAnswer<'q> {
+    /// Reads a query, without its `?`.
+    ///
+    /// # Errors
+    /// [`RedirectError::Doubled`].
+    pub fn parse(query: &'q str) -> Result<Self, RedirectError> {
+        const NAMES: [&str; 5] = ["state", "code", "error", "error_description", "iss"];
+        let mut found = NAMES.map(|name| (name, None));
+        for (name, value) in pairs(query) {
+            if let Some((known, place)) = found.iter_mut().find(|(known, _)| name == **known)
+                && place.replace(value).is_some()
+            {
+                return Err(RedirectError::Doubled(known));
+            }
+        }
+        let [state, code, error, error_description, iss] = found.map(|(_, value)| value);
+        Ok(Self { state, code, error, error_description, iss })
+    }
+
+    /// Whether it is a response to the request with this state. Takes the same time for each wrong
+    /// state of a length.
+    #[must_use]
+    pub fn has_state(&self, state: &str) -> bool {
+        self.state.is_some_and(|other| other.equals_secret(state))
+    }
+
+    /// Returns what the response says if it comes from `issuer`, compared byte for byte after
+    /// decoding (2026-07-28, basic/authorization; RFC 9207, 2.4). The state is checked first, then
+    /// the issuer, and then only code and error are looked at.
+    ///
+    /// `sends_issuer` is [`ServerMetadata::sends_issuer`](super::ServerMetadata::sends_issuer).
+    ///
+    /// # Errors
+    /// [`RedirectError`]: the response must be dropped.
+    pub fn check(
+        &self,
+        state: &str,
+        issuer: &str,
+        sends_issuer: bool,
+    ) -> Result<RedirectOutcome<'q>, RedirectError> {
+        if !self.has_state(state) {
+            return Err(RedirectError::State);
+        }
+        match self.iss {
+            Some(iss) if iss != *issuer => return Err(RedirectError::OtherIssuer),
+            None if sends_issuer => return Err(RedirectError::NoIssuer),
+            _ => {}
+        }
+        match (self.code, self.error) {
+            (Some(code), None) if !code.is_empty() => Ok(RedirectOutcome::Code(code)),
+            (None, Some(error)) => {
+                Ok(RedirectOutcome::Error { error, description: self.error_description })
+            }
+            _ => Err(RedirectError::Incomplete),
+        }
+    }
+}
+
+impl fmt::Display for RedirectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Doubled(name) => return write!(f, "the parameter `{name}` occurs twice"),
+            Self::State => "the answer belongs to another login: its `state` is not ours",
+            Self::OtherIssuer => "the answer names another authorization server in `iss`",
+            Self::NoIssuer => "the answer does not name its authorization server in `iss`",
+            Self::Incomplete => "the answer has neither a code nor an error",
+        })
+    }
+}
+
+impl core::error::Error for RedirectError {}
+
 #[cfg(test)]
-mod tests {
+mod metadata_tests {
     extern crate std;
 
     use std::string::ToString as _;
@@ -473,5 +785,77 @@ mod tests {
             assert_eq!(read.unwrap_err(), error, "{document}");
         }
         assert_eq!(ResourceMetadata::parse(b"{}").unwrap_err(), DocumentError::Missing("resource"));
+    }
+}
+
+#[cfg(test)]
+mod redirect_tests {
+    extern crate std;
+
+    use std::string::{String, ToString as _};
+
+    use super::*;
+
+    fn check(query: &str, sends_issuer: bool) -> Result<String, RedirectError> {
+        let answer = RedirectAnswer::parse(query)?;
+        answer.check("st", "https://as.test/a", sends_issuer).map(|outcome| match outcome {
+            RedirectOutcome::Code(code) => code.to_string(),
+            RedirectOutcome::Error { error, description } => {
+                std::format!("{error}: {}", description.unwrap_or(Encoded::new("")))
+            }
+        })
+    }
+
+    #[test]
+    fn auth_72_auth_73_auth_74_auth_75_the_issuer_is_compared_byte_for_byte() {
+        use RedirectError::{NoIssuer, OtherIssuer};
+        let rows: [(&str, [Result<&str, RedirectError>; 2]); 9] = [
+            // Advertised, and not.
+            ("iss=https%3A%2F%2Fas.test%2Fa", [Ok("c"), Ok("c")]),
+            ("iss=https://as.test/a", [Ok("c"), Ok("c")]),
+            ("x=y", [Err(NoIssuer), Ok("c")]),
+            ("iss=https://as.test/a/", [Err(OtherIssuer); 2]),
+            ("iss=https://AS.test/a", [Err(OtherIssuer); 2]),
+            ("iss=https://as.test:443/a", [Err(OtherIssuer); 2]),
+            ("iss=https://as.test/%2561", [Err(OtherIssuer); 2]),
+            ("iss=https://evil.test/a", [Err(OtherIssuer); 2]),
+            ("iss=", [Err(OtherIssuer); 2]),
+        ];
+        for (parameter, expected) in rows {
+            let query = std::format!("code=c&state=st&{parameter}");
+            for (sends_issuer, expected) in [true, false].into_iter().zip(expected) {
+                assert_eq!(check(&query, sends_issuer), expected.map(String::from), "{query}");
+            }
+        }
+    }
+
+    #[test]
+    fn auth_61_auth_77_auth_78_state_comes_first_then_the_issuer_then_the_rest() {
+        for (query, expected) in [
+            ("code=c&state=other&iss=https://evil.test", RedirectError::State),
+            ("code=c", RedirectError::State),
+            ("code=c&state=", RedirectError::State),
+            ("code=c&state=st+", RedirectError::State),
+            ("error=e&state=other", RedirectError::State),
+            ("error=e&state=st&iss=https://evil.test", RedirectError::OtherIssuer),
+            ("state=st", RedirectError::Incomplete),
+            ("state=st&code=", RedirectError::Incomplete),
+            ("state=st&code=c&error=e", RedirectError::Incomplete),
+            ("state=st&code=c&code=d", RedirectError::Doubled("code")),
+            ("state=st&%63ode=c&code=c", RedirectError::Doubled("code")),
+            ("state=st&state=st&code=c", RedirectError::Doubled("state")),
+            ("state=st&code=c&iss=a&iss=b", RedirectError::Doubled("iss")),
+            ("", RedirectError::State),
+        ] {
+            assert_eq!(check(query, false), Err(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn auth_79_an_error_is_told_with_its_code() {
+        assert_eq!(
+            check("error=access_denied&error_description=no+thanks&state=st", false).as_deref(),
+            Ok("access_denied: no thanks")
+        );
     }
 }

@@ -15,59 +15,42 @@
 //! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,
 //! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
 
-mod address;
 mod arena;
-mod base64;
 pub mod dpop;
 #[cfg(feature = "eddsa")]
 mod eddsa;
 #[cfg(feature = "es256")]
 mod es256;
-mod failure;
-mod flow_client;
-mod flow_discovery;
-mod flow_mcp;
-mod flow_person;
-mod flow_refresh;
-mod flow_steps;
-mod flow_token;
+mod flow;
+mod flow_grant;
+mod flow_start;
 pub mod form;
 pub mod jws;
 mod metadata;
-mod object;
 pub mod pkce;
 #[cfg(any(feature = "eddsa", feature = "es256"))]
 mod pkcs8;
-mod record;
-mod redirect;
-mod registration;
 pub mod scope;
 mod setup;
-mod signer;
-mod state;
-mod step;
 mod token;
-mod unix_time;
 mod url;
-mod writer;
 
-pub use address::AddressKind;
-pub use base64::{decode_base64url, put_base64url};
+pub use arena::{Full, Writer, decode_base64url, put_base64url};
 #[cfg(feature = "eddsa")]
 pub use eddsa::Ed25519;
 #[cfg(feature = "es256")]
 pub use es256::Es256;
-pub use failure::{Failure, Lost, Reason};
+pub use flow::{
+    Attempts, Authorization, AuthorizationState, NotReady, Purpose, Reaction, Request, Step,
+};
 pub use form::{Encoded, Form};
-pub use metadata::{DocumentError, List, ResourceMetadata, ServerMetadata};
-pub use record::RecordError;
-pub use redirect::{RedirectAnswer, RedirectError, RedirectOutcome};
-pub use registration::{ClientMetadata, RegistrationResponse};
-pub use setup::{Grant, IdentityProvider, Policy, RegisteredClient, Setup, TokenEndpointAuth};
-pub use signer::{KeyError, MAX_SIGNATURE, SignError, Signer};
-pub use state::{Authorization, AuthorizationState};
-pub use step::{Attempts, NotReady, Purpose, Reaction, Request, Step};
-pub use token::{OAuthError, TokenResponse, TokenType};
-pub use unix_time::UnixTime;
-pub use url::{Host, Place, Url, UrlRules, WellKnown, resource_matches};
-pub use writer::{Full, Writer};
+pub use metadata::{
+    ClientMetadata, DocumentError, List, RedirectAnswer, RedirectError, RedirectOutcome,
+    RegistrationResponse, ResourceMetadata, ServerMetadata,
+};
+pub use setup::{
+    Failure, Grant, IdentityProvider, KeyError, Lost, MAX_SIGNATURE, Policy, Reason,
+    RegisteredClient, Setup, SignError, Signer, TokenEndpointAuth,
+};
+pub use token::{OAuthError, RecordError, TokenResponse, TokenType, UnixTime};
+pub use url::{AddressKind, Host, Place, Url, UrlRules, WellKnown, resource_matches};

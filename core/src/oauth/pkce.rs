@@ -1,7 +1,6 @@
 //! Proof key for code exchange (RFC 7636), method S256.
 
-use super::base64::put_base64url;
-use super::writer::Writer;
+use super::arena::{Writer, put_base64url};
 use crate::sha256::sha256;
 
 /// Writes the challenge of a verifier: 43 characters. A verifier is random bytes, 32 or more, in

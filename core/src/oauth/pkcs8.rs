@@ -1,10 +1,9 @@
 //! Private keys in PKCS#8 (RFC 5958), and PEM around them (RFC 7468, 10).
 
+use super::arena::decode_base64url;
+use super::setup::KeyError;
 use pkcs8::{DecodePrivateKey, Error};
 use zeroize::Zeroizing;
-
-use super::base64::decode_base64url;
-use super::signer::KeyError;
 
 /// Reads a key in DER.
 pub(super) fn from_der<K: DecodePrivateKey>(der: &[u8]) -> Result<K, KeyError> {

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use super::failure::Reason;
-use super::signer::Signer;
+use super::metadata::{DocumentError, RedirectError};
 use super::url::UrlRules;
+use crate::http::client::UrlError;
+use crate::text::Printable;
 
 /// The server's URL, and the client's way to get tokens for it. It borrows from the caller, and is
 /// `const` where its parts are; `&SETUP` then is `'static`. A `static` must be `Sync`, which keys
@@ -295,3 +296,267 @@ impl fmt::Debug for RegisteredClient<'_> {
             .finish_non_exhaustive()
     }
 }
+
+// Failures of an authorization.
+
+/// A failed authorization. Its `Display` output says which step failed, at which URL, what the
+/// server answered, and what to do. It is safe for terminals, has no secret, and is bounded: URL
+/// and answer are cut off after 512 bytes each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Failure<'m> {
+    /// The step that failed.
+    pub reason: Reason,
+    /// The URL that was requested or refused, without its query.
+    pub url: Option<&'m str>,
+    /// The answer of the server: an error code, and possibly a description.
+    pub answer: Option<&'m str>,
+}
+
+/// Reason why an authorization failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A request got no answer that could be read.
+    Lost(Lost),
+    /// A server answered with this HTTP status.
+    Status(u16),
+    /// No resource metadata was found, so it is unknown where tokens come from.
+    NoResourceMetadata,
+    /// A document lacks what it must have.
+    Document(DocumentError),
+    /// The resource metadata is about another server.
+    OtherResource,
+    /// The resource metadata names no authorization server.
+    NoAuthorizationServer,
+    /// None of the authorization servers is allowed by the policy, or has a usable URL.
+    IssuerNotAllowed,
+    /// The configured credentials belong to another authorization server than the resource names.
+    OtherIssuer,
+    /// The authorization server has no metadata at the well-known places.
+    NoServerMetadata,
+    /// The metadata names another issuer than the one that was asked.
+    IssuerMismatch,
+    /// The authorization server does not list PKCE with S256.
+    NoPkce,
+    /// A URL must not be used.
+    Url(UrlError),
+    /// The redirect URI is neither `https` nor on this machine.
+    RedirectUri,
+    /// The client could not be registered; the HTTP status.
+    Registration(u16),
+    /// The person, or the authorization server, denied access.
+    AccessDenied,
+    /// The authorization server refused the authorization request.
+    Refused,
+    /// The browser came back with an answer that must not be used.
+    Redirect(RedirectError),
+    /// The token endpoint refused; the HTTP status.
+    Token(u16),
+    /// The identity provider refused; the HTTP status.
+    Provider(u16),
+    /// A request needs a scope that the authorization server was asked for and did not grant. Text
+    /// of the answer says which.
+    ScopeNotGranted,
+    /// The token has a type that is not known, or not the one that was asked for.
+    TokenType,
+    /// Too many requests in one authorization.
+    TooMany,
+    /// The arena has no room.
+    ArenaFull,
+    /// The key did not sign.
+    Signature,
+    /// The time of the day is needed, and was not given.
+    NoClock,
+    /// The client id, or its key, is no longer known.
+    NoClient,
+}
+
+/// Reason why a request got no answer that could be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Lost {
+    /// No connection, or it ended.
+    Network,
+    /// The answer is longer than is read.
+    TooLarge,
+    /// No answer in time.
+    TimedOut,
+    /// The address must not be connected to: an inner network, or a redirect to another origin.
+    Forbidden,
+}
+
+impl fmt::Display for Failure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.reason, f)?;
+        if let Some(url) = self.url {
+            write!(f, " ({})", Printable::new(url))?;
+        }
+        if let Some(answer) = self.answer {
+            write!(f, ": {}", Printable::new(answer))?;
+        }
+        match self.reason.advice() {
+            "" => Ok(()),
+            advice => write!(f, "; {advice}"),
+        }
+    }
+}
+
+impl core::error::Error for Failure<'_> {}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lost(lost) => return fmt::Display::fmt(lost, f),
+            Self::Status(status) => return write!(f, "HTTP status {status}"),
+            Self::NoResourceMetadata => "the server has no resource metadata",
+            Self::Document(error) => return write!(f, "unusable document: {error}"),
+            Self::OtherResource => "the resource metadata is about another server",
+            Self::NoAuthorizationServer => "the resource metadata names no authorization server",
+            Self::IssuerNotAllowed => "no authorization server of the resource is allowed",
+            Self::OtherIssuer => "the credentials belong to another authorization server",
+            Self::NoServerMetadata => "the authorization server has no metadata",
+            Self::IssuerMismatch => "the metadata names another issuer",
+            Self::NoPkce => "the authorization server does not list PKCE with S256",
+            Self::Url(error) => return write!(f, "the URL must not be used: {error}"),
+            Self::RedirectUri => "the redirect URI is neither https nor on this machine",
+            Self::Registration(status) => {
+                return write!(f, "the client was not registered (HTTP status {status})");
+            }
+            Self::AccessDenied => "access was denied",
+            Self::Refused => "the authorization server refused the request",
+            Self::Redirect(error) => return fmt::Display::fmt(error, f),
+            Self::Token(status) => return write!(f, "no token was given (HTTP status {status})"),
+            Self::Provider(status) => {
+                return write!(f, "the identity provider gave no token (HTTP status {status})");
+            }
+            Self::ScopeNotGranted => {
+                "the authorization server did not grant a scope that the request needs"
+            }
+            Self::TokenType => "the token has a type that cannot be used",
+            Self::TooMany => "the authorization takes too many requests",
+            Self::ArenaFull => "the memory for the authorization has no room",
+            Self::Signature => "the key did not sign the request",
+            Self::NoClock => "the time of the day is not known",
+            Self::NoClient => "the client id is no longer known",
+        })
+    }
+}
+
+impl Reason {
+    /// Returns what to do.
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Lost(Lost::Network | Lost::TimedOut) | Self::Status(500..=599) => {
+                "try again later"
+            }
+            Self::NoResourceMetadata => {
+                "check the URL, or use it without a login, or set a token by hand"
+            }
+            Self::OtherResource => "check the URL of the server",
+            Self::IssuerNotAllowed => "allow its issuer in the policy",
+            Self::OtherIssuer => {
+                "register the client at the authorization server, and configure it"
+            }
+            Self::NoPkce => "allow its issuer without PKCE in the policy, if you trust it",
+            Self::Url(UrlError::NotSecure) => {
+                "use https; only http to this machine can be allowed in the policy"
+            }
+            Self::AccessDenied | Self::ScopeNotGranted => "log in again to give the permission",
+            Self::Registration(_) => "register the client by hand, and configure its id",
+            Self::Redirect(_) => "log in again",
+            Self::ArenaFull => "give it more memory",
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Network => "no connection",
+            Self::TooLarge => "the answer is too long",
+            Self::TimedOut => "no answer in time",
+            Self::Forbidden => "the address must not be connected to",
+        })
+    }
+}
+
+// Keys that sign.
+
+/// A private key, in memory or in a secure element, that signs assertions
+/// ([`jws::put_assertion`](super::jws::put_assertion)) and proofs
+/// ([`dpop::put_proof`](super::dpop::put_proof)).
+pub trait Signer {
+    /// Returns the name of the signature algorithm (RFC 7518, 3.1), for example `ES256`.
+    fn alg(&self) -> &str;
+
+    /// Signs the concatenation of the parts, writes the signature to the beginning of `out`, which
+    /// has [`MAX_SIGNATURE`] bytes, and returns its length.
+    ///
+    /// # Errors
+    /// [`SignError`] if the key cannot be used.
+    fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError>;
+
+    /// Passes the members of the public key to `put`: those that RFC 7638, 3.2 requires of the type
+    /// of key, and no other, in the order of their names. For ES256 these are `crv`, `kty`, `x` and
+    /// `y`, for EdDSA all but `y`.
+    fn jwk(&self, put: &mut dyn FnMut(&str, &str));
+
+    /// Returns the id by which the authorization server knows the key.
+    fn key_id(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Maximum length of a signature in bytes: that of RSA with 4096 bits.
+pub const MAX_SIGNATURE: usize = 512;
+
+/// Reason why nothing was signed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SignError {
+    /// The key cannot be used now, for example because its secure element does not answer.
+    Unavailable,
+    /// The memory has no room for the text.
+    Full,
+}
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unavailable => "the signing key cannot be used",
+            Self::Full => "the memory has no room for the signed text",
+        })
+    }
+}
+
+impl core::error::Error for SignError {}
+
+/// Reason why bytes are no private key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The encoding is neither that of a key in PKCS#8, nor PEM of one (`BEGIN PRIVATE KEY`).
+    Encoding,
+    /// It is a key of another algorithm.
+    OtherAlgorithm,
+    /// The number is no private key of the curve, or not that of the public key beside it.
+    Value,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Encoding => "not a private key in PKCS#8, or PEM of it (BEGIN PRIVATE KEY)",
+            Self::OtherAlgorithm => {
+                "a private key of another algorithm: ES256 takes one of P-256, EdDSA one of Ed25519"
+            }
+            Self::Value => {
+                "the number is no private key of the curve, or not that of its public key"
+            }
+        })
+    }
+}
+
+impl core::error::Error for KeyError {}

@@ -1,23 +1,23 @@
 //! Incoming messages: from a frame to events.
 
-use super::check_request::Context;
+use super::config::Extensions;
 use super::event::{Request, ServerEvent};
-use super::extensions::Extensions;
-use super::inflight::{CallKind, RequestKind};
-use super::refusal::{refuse, respond_empty};
 use super::respond::is_response_open;
-use super::{Phase, Server};
+use super::rules::{self, Refusal, Rule, refuse, respond_empty, write_result};
+use super::{CallKind, Phase, RequestKind, Server, Session};
+use crate::buffers::tx::{Tx, WriterId};
 use crate::client::CallOutcome;
-use crate::error::SendError;
-use crate::handle::{Call, RequestHandle};
-use crate::inflight::Slot;
+use crate::encode::{Encode, Encoder, With, object};
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{Method, Revision};
 use crate::message::{Envelope, Id, Item, Kind, Member, Messages, Params, TransportContext};
-use crate::rpc::PeerError;
+use crate::protocol::error::{SendError, Violation};
+use crate::protocol::{ClientFeatures, Method, Revision};
+#[cfg(feature = "http")]
+use crate::rpc::inflight::ExchangeId;
+use crate::rpc::inflight::{Call, RequestHandle, Slot};
+use crate::rpc::{PeerError, write_response_head};
 use crate::time::Instant;
-use crate::tx::{Tx, WriterId};
-use crate::violation::Violation;
+use crate::types::{LoggingLevel, ServerCapabilities};
 
 impl<'c> Server<'c> {
     /// Returns the next event of a frame; `None` after the last one.
@@ -360,5 +360,508 @@ impl Messages<'_> {
             return false;
         };
         method.is_for_application() || matches!(method, Method::SubscriptionsListen)
+    }
+}
+
+// Checks of incoming requests: ids, version, capabilities, method and parameters.
+
+impl Server<'_> {
+    /// Returns whether a request carries its own version.
+    pub(super) fn is_modern(
+        &self,
+        method: Method<'_>,
+        envelope: &Envelope<'_>,
+        transport: TransportContext<'_>,
+    ) -> bool {
+        envelope.has(Member::ProtocolVersion)
+            || self.peer.session.is_none()
+                && (envelope.has(Member::ClientCapabilities)
+                    || self.declares_modern_version(method, transport))
+    }
+
+    /// Checks a request, in the order that the specification gives, and completes its properties.
+    #[cfg_attr(small, inline(never))]
+    pub(super) fn check_request<'f>(
+        &self,
+        id: Id<'f>,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        messages: &Messages<'f>,
+        context: &mut Context<'f>,
+    ) -> Result<(), Refusal> {
+        // First, because no error may be written with an id that another request uses.
+        let used = self.requests.find(id, id.hash());
+        if used.is_some_and(|slot| self.peer.acknowledging != Some(slot)) {
+            return Err(Violation::IdInUse.into());
+        }
+        if id.is_too_long() {
+            return Err(Violation::IdTooLong.into());
+        }
+        if !matches!(envelope.first_byte(Member::Params), 0 | b'{') {
+            return Err(Violation::InvalidParams.into());
+        }
+        if context.is_modern {
+            self.check_modern(method, envelope, messages, context)?;
+        } else {
+            context.capabilities = self.check_legacy(method, messages.in_batch())?;
+        }
+        if let Some(token) = envelope.value(Member::ProgressToken) {
+            let token = Id::parse(token.as_str()).ok_or(Refusal::TOKEN)?;
+            if token.is_too_long() {
+                return Err(Violation::IdTooLong.into());
+            }
+            context.token = Some(token);
+        }
+        let rules = rules::rules(method, &self.config.features);
+        if rules.is_empty() || is_usual_call(method, envelope) {
+            return Ok(());
+        }
+        check_params(method, &envelope.params(), rules, context.is_modern)
+    }
+
+    /// 2026-07-28, basic (request metadata) and basic/versioning.
+    fn check_modern<'f>(
+        &self,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        messages: &Messages<'f>,
+        context: &mut Context<'f>,
+    ) -> Result<(), Refusal> {
+        let transport = messages.transport();
+        transport.require_version_header()?;
+        let (Some(version), Some(declared)) =
+            (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
+        else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        let Some(requested) =
+            version.as_string().filter(|_| declared.is_object() && rules::is_version(version))
+        else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        transport.check_version_header(requested)?;
+        let supported = self.config.revisions;
+        match Revision::from_json(requested) {
+            Some(revision) if revision.is_modern() && supported.contains(revision) => {}
+            _ => return Err(Violation::UnsupportedVersion.into()),
+        }
+        if messages.in_batch() {
+            return Err(Violation::BatchNotAllowed.into());
+        }
+        self.check_method(method, Revision::LATEST)?;
+        transport.check_headers(method, envelope)?;
+        if let Some(level) = envelope.value(Member::LogLevel) {
+            let level = level.as_string().and_then(LoggingLevel::from_json);
+            context.log_level = Some(level.ok_or(Refusal::LOG_LEVEL)?);
+        }
+        context.capabilities = ClientFeatures::read(declared, Revision::LATEST);
+        Ok(())
+    }
+
+    /// 2024-11-05 to 2025-11-25, basic/lifecycle.
+    #[cfg_attr(small, inline(never))]
+    fn check_legacy<'f>(
+        &self,
+        method: Method<'f>,
+        in_batch: bool,
+    ) -> Result<ClientFeatures, Refusal> {
+        match (method, self.peer.session) {
+            (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
+            (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
+            (Method::Initialize | Method::Ping | Method::Shutdown, None) => {
+                Ok(ClientFeatures::NONE)
+            }
+            (_, Some(scope)) => {
+                self.check_method(method, scope.revision).map(|()| scope.capabilities)
+            }
+            (_, None) => {
+                if method.rule().is_none() && !self.is_custom_method(method) {
+                    return Err(Violation::UnknownMethod.into());
+                }
+                let revisions = self.config.revisions;
+                Err(if !revisions.contains(Revision::LATEST) {
+                    Refusal::INITIALIZE_FIRST
+                } else if revisions.newest_legacy().is_none() {
+                    Violation::InvalidMeta.into()
+                } else {
+                    Violation::NotInitialized.into()
+                })
+            }
+        }
+    }
+
+    fn check_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal> {
+        let allowed = match method.rule() {
+            Some(rule) => rule.allows(revision, self.config.capabilities()),
+            None => self.is_custom_method(method),
+        };
+        if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
+    }
+
+    /// Returns whether the transport declares a modern version for a request without modern
+    /// metadata, or no other version is supported.
+    fn declares_modern_version(&self, method: Method<'_>, transport: TransportContext<'_>) -> bool {
+        let only_modern =
+            !transport.exchange().is_session() && self.config.revisions.newest_legacy().is_none();
+        only_modern || !matches!(method, Method::Initialize) && transport.declares_modern_version()
+    }
+
+    fn is_custom_method(&self, method: Method<'_>) -> bool {
+        matches!(method, Method::Other(name) if self.config.methods.iter().any(|own| name == *own))
+    }
+}
+
+/// Properties of a request.
+pub(super) struct Context<'f> {
+    pub(super) token: Option<Id<'f>>,
+    pub(super) is_modern: bool,
+    pub(super) capabilities: ClientFeatures,
+    pub(super) log_level: Option<LoggingLevel>,
+}
+
+impl Context<'_> {
+    pub(super) const fn new(is_modern: bool) -> Self {
+        Self { token: None, is_modern, capabilities: ClientFeatures::NONE, log_level: None }
+    }
+}
+
+/// Fast path: returns whether only a name and arguments are present, whose types are known already.
+#[inline]
+fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
+    cfg!(not(small))
+        && matches!(method, Method::ToolsCall)
+        && envelope.first_byte(Member::Name) == b'"'
+        && envelope.first_byte(Member::Arguments) == b'{'
+        && !envelope.has(Member::InputResponses)
+        && !envelope.has(Member::RequestState)
+}
+
+/// Checks the types of the parameters that every application needs.
+#[cfg_attr(not(small), inline(never))]
+fn check_params(
+    method: Method<'_>,
+    params: &Params<'_>,
+    rules: &[Rule],
+    modern: bool,
+) -> Result<(), Refusal> {
+    let get = |key: &str| params.get(key);
+    rules::check(&get, rules)?;
+    if matches!(method, Method::SubscriptionsListen) {
+        let get = |key: &str| params.get("notifications")?.get(key);
+        rules::check(&get, &rules::FILTER)?;
+    }
+    if modern && method.may_require_input() {
+        rules::check(&get, &rules::INPUT)?;
+    }
+    Ok(())
+}
+
+// The handshake: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
+
+impl<'s> Server<'s> {
+    /// Opens a legacy session (basic/lifecycle): with the offered version if supported, else with
+    /// the newest legacy version supported.
+    #[cfg_attr(small, inline(never))]
+    pub(super) fn initialize<'f>(
+        &mut self,
+        id: Id<'f>,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let supported = self.config.revisions;
+        // Both have been checked.
+        let version = params.get("protocolVersion").unwrap_or(RawJson::NULL);
+        let declared = params.get("capabilities").unwrap_or(RawJson::EMPTY);
+        let offered = version.as_string().and_then(Revision::from_json);
+        let revision =
+            match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
+                Some(revision) => revision,
+                None => match supported.newest_legacy() {
+                    Some(revision) => revision,
+                    None => {
+                        let (refusal, revision) = (Refusal::NO_INITIALIZE, Revision::LATEST_LEGACY);
+                        return refuse(self.config, Some(id), revision, refusal, Some(version), tx);
+                    }
+                },
+            };
+        let config = self.config;
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, revision, &mut |writer| {
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
+            object!(writer, {
+                "protocolVersion": revision.as_str(),
+                "capabilities": self.capabilities(),
+                "serverInfo": config.info,
+                "instructions"?: config.instructions,
+            });
+            writer.put(b"}")
+        })?;
+        let capabilities = ClientFeatures::read(declared, revision);
+        let extensions =
+            config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
+        self.peer.session = Some(Session {
+            revision,
+            capabilities,
+            extensions,
+            log_level: config.log_level,
+            phase: Phase::Initializing,
+        });
+        Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
+    }
+
+    /// Responds to `server/discover` (2026-07-28).
+    #[cfg_attr(small, inline(never))]
+    pub(super) fn discover<'f>(
+        &mut self,
+        id: Id<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let config = self.config;
+        let versions = With(|to: &mut Encoder<'_>| {
+            to.array(config.revisions.iter().map(Revision::as_str));
+        });
+        let result = object!({
+            "supportedVersions": versions,
+            "capabilities": self.capabilities(),
+            "instructions"?: config.instructions,
+            "ttlMs": config.discover_ttl_ms,
+            "cacheScope": config.discover_scope,
+        });
+        tx.frame(WriterId::AUTOMATIC_RESPONSE, Revision::LATEST, &mut |writer| {
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":");
+            write_result::<dyn Encode>(config, writer, "complete", &result);
+            writer.put(b"}")
+        })?;
+        Ok(None)
+    }
+
+    fn capabilities(&self) -> ServerCapabilities<'s> {
+        let config = self.config;
+        ServerCapabilities::declared(config.capabilities(), config.experimental, config.extensions)
+    }
+
+    pub(super) fn write_info(&self, writer: &mut Encoder<'_>) {
+        self.config.info.encode(writer)
+    }
+}
+
+// HTTP headers that mirror members of the body (2026-07-28, basic/transports/streamable-http).
+// Nothing is checked on a stream.
+
+#[cfg(not(feature = "http"))]
+impl<'f> TransportContext<'f> {
+    pub(super) fn declares_modern_version(&self) -> bool {
+        false
+    }
+
+    pub(super) fn require_version_header(&self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    pub(super) fn check_version_header(&self, _: JsonStr<'f>) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    pub(super) fn check_headers(&self, _: Method<'f>, _: &Envelope<'f>) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "http")]
+mod http {
+    use super::*;
+    use crate::http::head::SingleValue;
+    use crate::http::param_headers::{FieldValue, header_params};
+    use crate::json::RawJson;
+    use crate::message::Member;
+    use crate::protocol::Revision;
+    use crate::rpc::{ErrorCode, RpcError};
+    use crate::server::Request;
+
+    impl<'f> TransportContext<'f> {
+        /// Returns whether `MCP-Protocol-Version` names a modern or an unknown revision.
+        pub(in crate::server) fn declares_modern_version(&self) -> bool {
+            let version = self.fields().and_then(|fields| fields.get(VERSION));
+            version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern))
+        }
+
+        pub(in crate::server) fn require_version_header(&self) -> Result<(), Refusal> {
+            match self.fields().map(|fields| fields.single(VERSION)) {
+                None | Some(SingleValue::Value(_)) => Ok(()),
+                Some(SingleValue::Absent) => Err(Refusal::VERSION_HEADER_MISSING),
+                Some(SingleValue::Repeated | SingleValue::NotUtf8) => {
+                    Err(Refusal::VERSION_HEADER_INVALID)
+                }
+            }
+        }
+
+        pub(in crate::server) fn check_version_header(
+            &self,
+            version: JsonStr<'f>,
+        ) -> Result<(), Refusal> {
+            match self.fields().and_then(|fields| fields.get(VERSION)) {
+                Some(repeated) if version != *repeated => Err(Refusal::VERSION_HEADER),
+                _ => Ok(()),
+            }
+        }
+
+        /// Checks `Mcp-Method`, and `Mcp-Name` for methods with a name or URI.
+        /// `Mcp-Param-*` needs the tool's schema:
+        /// [`check_param_headers`](Request::check_param_headers).
+        pub(in crate::server) fn check_headers(
+            &self,
+            method: Method<'f>,
+            envelope: &Envelope<'f>,
+        ) -> Result<(), Refusal> {
+            let Some(fields) = self.fields() else { return Ok(()) };
+            let is_method = |repeated: &str| {
+                envelope
+                    .value(Member::Method)
+                    .and_then(|m| m.as_string())
+                    .is_some_and(|m| m == *repeated)
+            };
+            match fields.single("mcp-method") {
+                SingleValue::Value(repeated) if is_method(repeated) => {}
+                SingleValue::Absent => {
+                    return Err(Refusal::METHOD_HEADER_MISSING);
+                }
+                _ => return Err(Refusal::METHOD_HEADER),
+            }
+            let name = match method {
+                Method::ToolsCall | Method::PromptsGet => "name",
+                Method::ResourcesRead => "uri",
+                #[cfg(feature = "tasks")]
+                Method::TasksGet | Method::TasksUpdate | Method::TasksCancel => "taskId",
+                _ => return Ok(()),
+            };
+            // A name of another type is reported by the check of the parameters.
+            let Some(name) = envelope.params().get(name).and_then(|name| name.as_string()) else {
+                return Ok(());
+            };
+            match fields.single("mcp-name") {
+                SingleValue::Value(repeated)
+                    if FieldValue::text(name).matches(repeated.as_bytes()) =>
+                {
+                    Ok(())
+                }
+                SingleValue::Absent => Err(Refusal::NAME_HEADER_MISSING),
+                _ => Err(Refusal::NAME_HEADER),
+            }
+        }
+    }
+
+    impl Request<'_> {
+        /// Checks that the head of a `tools/call` request repeats the arguments that the tool's
+        /// input schema annotates (2026-07-28, basic/transports/streamable-http).
+        pub(crate) fn check_param_headers(
+            &self,
+            input_schema: RawJson<'_>,
+        ) -> Result<(), RpcError<'static>> {
+            let Some(fields) = self.http_fields().filter(|_| self.revision.is_modern()) else {
+                return Ok(());
+            };
+            let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
+            for param in header_params(input_schema, self.arguments().raw()) {
+                // The catalog's own check has reported invalid annotations.
+                let Some(name) = param.name() else { continue };
+                let value = match param.value.map(FieldValue::argument) {
+                    None => None,
+                    Some(Ok(value)) => value,
+                    Some(Err(_)) => {
+                        return mismatch(
+                            "An argument annotated with x-mcp-header is not a string, boolean, or integer within 2^53",
+                        );
+                    }
+                };
+                match (fields.single(name.as_str()), value) {
+                    (SingleValue::Absent, None) => {}
+                    (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {
+                    }
+                    (SingleValue::Absent, Some(_)) => {
+                        return mismatch(
+                            "A Mcp-Param field is missing for an argument annotated with x-mcp-header",
+                        );
+                    }
+                    (_, None) => {
+                        return mismatch("A Mcp-Param field repeats an argument that is missing");
+                    }
+                    _ => {
+                        return mismatch(
+                            "A Mcp-Param field differs from the argument annotated with x-mcp-header",
+                        );
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    const VERSION: &str = "mcp-protocol-version";
+}
+
+// HTTP exchanges: where the output of a server belongs.
+//
+// Each exchange has a [`TxBuffer`](crate::TxBuffer::for_http_response) of its own. What
+// [`Server::next_event`] writes belongs to the exchange whose body it reads; these functions say
+// which exchange other output belongs to. [`ExchangeId::SESSION`] is the standalone GET stream of
+// the session, for output that belongs to no request.
+
+#[cfg(feature = "http")]
+impl Server<'_> {
+    /// Returns the exchange of a request, for its response, its progress and log notifications, and
+    /// its calls. [`ExchangeId::SESSION`] if the request is no longer open.
+    #[must_use]
+    pub fn exchange(&self, request: RequestHandle) -> ExchangeId {
+        self.exchange_of(request.0)
+    }
+
+    /// Returns the exchange for the cancellation of a call: that of the request it belongs to, if
+    /// that is still open.
+    #[must_use]
+    pub fn exchange_of_call(&self, call: Call) -> ExchangeId {
+        self.parent_exchange(call.0)
+    }
+
+    /// Returns the exchange that the next [`handle_timeout`](Self::handle_timeout) writes to; each
+    /// call of it writes to one exchange. `None` if no timeout is due.
+    pub fn due_exchange(&mut self, now: Instant) -> Option<ExchangeId> {
+        if let Some(slot) = self.calls.expired(now) {
+            return Some(self.parent_exchange(slot));
+        }
+        if let Some(slot) = self.requests.expired(now) {
+            return Some(self.exchange_of(slot));
+        }
+        self.next_ping().filter(|due| *due <= now).map(|_| ExchangeId::SESSION)
+    }
+
+    /// Returns the number of open requests of an exchange. An exchange without any has no more
+    /// output.
+    #[must_use]
+    pub fn open_requests_of(&self, exchange: ExchangeId) -> usize {
+        self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
+    }
+
+    /// Serves one exchange of a legacy client without a session, as if `initialize` had negotiated
+    /// this revision, with no capabilities.
+    pub fn start_legacy(&mut self, revision: Revision) {
+        if !revision.is_modern() {
+            let log_level = self.config.log_level;
+            self.peer.session = Some(Session {
+                revision,
+                capabilities: ClientFeatures::NONE,
+                extensions: 0,
+                log_level,
+                phase: Phase::Ready,
+            });
+        }
+    }
+
+    fn exchange_of(&self, slot: Slot) -> ExchangeId {
+        self.requests.get(slot).map_or(ExchangeId::SESSION, |pending| pending.exchange)
+    }
+
+    fn parent_exchange(&self, call: Slot) -> ExchangeId {
+        let call = self.calls.get(call).filter(|call| call.kind != CallKind::KeepAlive);
+        call.and_then(|call| call.parent)
+            .map_or(ExchangeId::SESSION, |parent| self.exchange_of(parent))
     }
 }

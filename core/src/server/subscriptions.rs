@@ -1,21 +1,43 @@
 //! Subscriptions: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
 
-use super::Server;
+#[cfg(feature = "alloc")]
+use alloc::collections::VecDeque;
+#[cfg(feature = "alloc")]
+use alloc::string::String;
+
+#[cfg(feature = "tasks")]
+use super::Request;
 use super::event::ServerEvent;
-use super::inflight::RequestKind;
-use super::refusal::{refuse, respond_empty, write_result};
+#[cfg(feature = "alloc")]
+use super::respond::Change;
 use super::respond::{key, subscription_key};
+use super::rules::{refuse, respond_empty, write_result};
+#[cfg(feature = "alloc")]
+use super::{GrowingServerState, ServerConfig};
+use super::{RequestKind, Server};
+use crate::buffers::tx::Tx;
 use crate::encode::{Encode, Encoder, With, object};
-use crate::error::{NotAllowed, SendError};
-use crate::handle::{ExchangeId, Remaining, RequestHandle};
-use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{Revision, ServerFeatures};
+#[cfg(feature = "tasks")]
+use crate::message::{Envelope, hash_str};
 use crate::message::{Id, Params, hash_text};
+#[cfg(feature = "tasks")]
+use crate::progress::Progress;
+#[cfg(feature = "tasks")]
+use crate::protocol::ClientFeatures;
+use crate::protocol::error::{NotAllowed, SendError, Violation};
+use crate::protocol::{Revision, ServerFeatures};
+#[cfg(feature = "tasks")]
+use crate::rpc::RpcError;
+#[cfg(feature = "tasks")]
+use crate::rpc::inflight::Delivery;
+use crate::rpc::inflight::{ExchangeId, Remaining, RequestHandle, Slot};
 use crate::rpc::{write_notification, write_response_head};
-use crate::tx::Tx;
+#[cfg(feature = "tasks")]
+use crate::tasks::{MAX_LISTENED, TaskId};
 use crate::types::SUBSCRIPTION_ID;
-use crate::violation::Violation;
+#[cfg(feature = "tasks")]
+use crate::types::meta::RELATED_TASK;
 
 impl Server<'_> {
     /// Returns an open `subscriptions/listen` that has been acknowledged.
@@ -364,7 +386,7 @@ pub(super) const GRANTS: Grants = Grants {
         }
         #[cfg(feature = "tasks")]
         if granted.kinds.contains(Kinds::TASKS) {
-            super::tasks::write_granted(granted.filter, granted.owner, granted.subscribed, to);
+            write_granted(granted.filter, granted.owner, granted.subscribed, to);
         }
     },
 };
@@ -402,5 +424,330 @@ impl Encode for SubscriptionMeta<'_> {
         to.begin_object();
         to.member(SUBSCRIPTION_ID, &self.0);
         to.end_object();
+    }
+}
+
+// Changes that wait for room.
+
+/// The changes of which not all subscribers have been notified, each once: as many as there are
+/// subscribed URIs and lists.
+#[cfg(feature = "alloc")]
+pub(super) type Changes = VecDeque<KeptChange>;
+
+#[cfg(feature = "alloc")]
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct KeptChange {
+    change: Change<'static>,
+    /// The URI, or the id of a task.
+    name: String,
+    /// The parameters of a task.
+    task: String,
+}
+
+#[cfg(feature = "alloc")]
+impl KeptChange {
+    fn as_change(&self) -> Change<'_> {
+        self.change.with_texts(&self.name, &self.task)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl GrowingServerState {
+    /// Keeps a change until it is sent. Returns `false` if it has no subscriber, or waits already.
+    pub(crate) fn keep_change(&mut self, config: &ServerConfig<'_>, change: &Change<'_>) -> bool {
+        let (name, task) = change.texts();
+        let kept = KeptChange {
+            change: change.resume(0).with_texts("", ""),
+            name: name.into(),
+            task: task.into(),
+        };
+        let mut changes = core::mem::take(&mut self.changes);
+        let server = self.server(config);
+        let is_new = server.is_subscribed(change) && !changes.contains(&kept);
+        if is_new {
+            // Changes whose subscription has ended since are dropped, to make room.
+            if changes.len() >= server.subscriptions.0.len() + LISTS {
+                changes.retain(|kept| server.is_subscribed(&kept.as_change()));
+            }
+            // A newer state of a task replaces one that waits. The first may be partly written.
+            let replaced = changes.iter_mut().skip(1).find(|other| {
+                change.is_task() && other.change == kept.change && other.name == kept.name
+            });
+            match replaced {
+                Some(other) => *other = kept,
+                None => changes.push_back(kept),
+            }
+        }
+        self.changes = changes;
+        is_new
+    }
+
+    #[inline]
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    pub(crate) const fn is_blocked(&self) -> bool {
+        self.notices.is_blocked()
+    }
+
+    /// Notifies subscribers of all changes, and ends subscriptions if the server shuts down.
+    /// Returns whether some of that waits for room.
+    #[inline]
+    pub(crate) fn notify(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
+        // This is called before each step.
+        (self.has_changes() || self.is_closing) && self.notify_now(config, tx)
+    }
+
+    #[cold]
+    fn notify_now(&mut self, config: &ServerConfig<'_>, tx: &mut Tx<'_>) -> bool {
+        if !self.notices.is_worth_it(tx) {
+            return true;
+        }
+        let sent = self.send_changes(config, tx).and_then(|()| {
+            while self.is_closing
+                && let Some(listen) = self.server(config).next_listen()
+            {
+                let _ = self.server(config).end_listen(listen, tx)?;
+            }
+            Ok(())
+        });
+        match sent {
+            Ok(()) => self.notices.done(),
+            Err(_) => self.notices.found_no_room(tx),
+        }
+        sent.is_err()
+    }
+
+    /// Notifies subscribers of all changes. If there is no room for all of it, call again.
+    pub(crate) fn send_changes(
+        &mut self,
+        config: &ServerConfig<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        while let Some(mut kept) = self.changes.pop_front() {
+            let mut change = kept.as_change();
+            let sent = self.server(config).publish(&mut change, tx);
+            kept.change = change.with_texts("", "");
+            if matches!(sent, Ok(Remaining::More) | Err(SendError::Full)) {
+                self.changes.push_front(kept);
+            }
+            if sent == Err(SendError::Full) {
+                return Err(SendError::Full);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Number of lists that can change: tools, prompts, resources.
+#[cfg(feature = "alloc")]
+const LISTS: usize = 3;
+
+// Messages about tasks that belong to no request, and `subscriptions/listen` for tasks.
+
+#[cfg(feature = "tasks")]
+impl Server<'_> {
+    /// Whether a `subscriptions/listen` names tasks.
+    pub(super) fn listens_to_tasks(&self, envelope: &Envelope<'_>) -> bool {
+        let ids = || envelope.params().get("notifications")?.get(TASK_IDS);
+        self.config.capabilities().contains(ServerFeatures::TASKS) && ids().is_some()
+    }
+
+    /// Opens a `subscriptions/listen` that names tasks: the one that is reported as a request,
+    /// because only the program knows who may see which task. `may_see` is asked for each id, of
+    /// which there are at most [`MAX_LISTENED`]; what it refuses, and what the table has no room
+    /// for, is left out of the acknowledgement.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] for any other request.
+    pub fn listen_to_tasks(
+        &mut self,
+        request: &Request<'_>,
+        may_see: &mut dyn FnMut(JsonStr<'_>) -> bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let handle = request.handle;
+        let filter = request.params.get("notifications").unwrap_or(RawJson::EMPTY);
+        let Some(ids) = filter.get(TASK_IDS) else {
+            return Err(SendError::NotAllowed(NotAllowed::RequestKind));
+        };
+        let Some(pending) = self.requests.get(handle.0) else { return Ok(()) };
+        let mut kinds = match pending.kind {
+            RequestKind::Granting(kinds) => kinds,
+            RequestKind::Listen(_) | RequestKind::Ending => return Ok(()),
+            RequestKind::Request => Kinds::read(filter, self.config.capabilities()),
+        };
+        let mut id = [0; crate::message::MAX_ID];
+        let text = pending.id.as_str().as_bytes();
+        let Some(place) = id.get_mut(..text.len()) else { return Ok(()) };
+        place.copy_from_slice(text);
+        let id = core::str::from_utf8(place).unwrap_or_default();
+        let is_new = pending.kind == RequestKind::Request;
+        if is_new {
+            if !request.capabilities.contains(ClientFeatures::TASKS) {
+                let error = RpcError::missing_capability(ClientFeatures::TASKS);
+                return self.respond_error(handle, &error, tx);
+            }
+            if !ids.is_array() || ids.elements().any(|id| id.as_string().is_none()) {
+                let error = RpcError::invalid_params(
+                    "params.notifications.taskIds must be an array of strings",
+                );
+                return self.respond_error(handle, &error, tx);
+            }
+            if ids.elements().nth(MAX_LISTENED).is_some() {
+                let error = RpcError::invalid_params(
+                    "params.notifications.taskIds has too many ids: listen more than once",
+                );
+                return self.respond_error(handle, &error, tx);
+            }
+            if !self.can_listen() {
+                let error = RpcError::internal(Violation::TooManyRequests.message());
+                return self.respond_error(handle, &error, tx);
+            }
+            kinds.0 |= Kinds::TASKS.0;
+            let owner = Owner::listen(handle.0);
+            for id in task_ids(filter).filter(|id| may_see(*id)) {
+                self.subscriptions.insert(owner, hash_of(hash_text(id)));
+            }
+            self.subscribe_to(handle.0, kinds, filter);
+            if let Some(pending) = self.requests.get_mut(handle.0) {
+                pending.kind = RequestKind::Granting(kinds);
+            }
+        }
+        let sent = self.acknowledge(handle.0, id, kinds, filter, tx);
+        let is_open = tx.is_open(subscription_key(handle.0));
+        if let Some(pending) = self.requests.get_mut(handle.0) {
+            match sent {
+                Ok(()) => pending.kind = RequestKind::Listen(kinds),
+                Err(_) if is_open => {}
+                Err(_) => {
+                    pending.kind = RequestKind::Request;
+                    self.subscriptions.drop_owner(Owner::listen(handle.0));
+                }
+            }
+        }
+        sent
+    }
+
+    /// Sends a progress notification of a task, with the token of the original request, to the
+    /// session (2025-11-25, basic/utilities/tasks). Values must increase. In 2026-07-28 tasks have
+    /// no progress.
+    ///
+    /// # Errors
+    /// As [`progress`](Self::progress).
+    pub fn task_progress(
+        &mut self,
+        task: TaskId,
+        token: RawJson<'_>,
+        progress: &Progress<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Delivery, SendError> {
+        let session = self.peer.session.filter(|session| session.is_ready());
+        if session.is_none_or(|session| session.revision != Revision::V2025_11_25) {
+            return Ok(Delivery::Gone);
+        }
+        if Id::parse(token.as_str()).is_none() {
+            return Ok(Delivery::NotRequested);
+        }
+        progress.send(token.as_str(), Revision::V2025_11_25, tx, &|to| {
+            to.put(b",\"_meta\":{");
+            to.string(RELATED_TASK);
+            to.put(b":");
+            related_task(task).encode(to);
+            to.put(b"}");
+        })?;
+        Ok(Delivery::Sent)
+    }
+}
+
+#[cfg(feature = "tasks")]
+const TASK_IDS: &str = "taskIds";
+
+#[cfg(feature = "tasks")]
+fn task_ids(filter: RawJson<'_>) -> impl Iterator<Item = JsonStr<'_>> + Clone {
+    filter.get(TASK_IDS).unwrap_or(RawJson::EMPTY).elements().filter_map(RawJson::as_string)
+}
+
+/// Writes the ids of the tasks that a subscription reports.
+#[cfg(feature = "tasks")]
+pub(super) fn write_granted(
+    filter: RawJson<'_>,
+    owner: Owner,
+    subscribed: &Subscriptions<'_>,
+    to: &mut Encoder<'_>,
+) {
+    let ids = With(|to: &mut Encoder<'_>| {
+        let mut granted = subscribed.in_order(owner);
+        to.array(task_ids(filter).filter(|id| granted(hash_of(hash_text(*id)))));
+    });
+    to.member(TASK_IDS, &ids);
+}
+
+/// Returns the hash of a task among those of URIs.
+#[cfg(feature = "tasks")]
+const fn hash_of(id: u64) -> u64 {
+    !id
+}
+
+#[cfg(feature = "tasks")]
+pub(super) fn hash_of_task(id: &str) -> u64 {
+    hash_of(hash_str(id))
+}
+
+/// The value of the key [`RELATED_TASK`] in `_meta`.
+#[cfg(feature = "tasks")]
+pub(crate) fn related_task(task: TaskId) -> impl Encode {
+    With(move |to: &mut Encoder<'_>| {
+        let id = task.json();
+        let id = RawJson::scanned(core::str::from_utf8(&id).unwrap_or("\"\""));
+        object!(to, { "taskId": id });
+    })
+}
+
+#[cfg(feature = "alloc")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffers::rx::Frame;
+    use crate::buffers::tx::TxBuffer;
+    use crate::message::Messages;
+    use crate::protocol::ServerFeatures;
+    use crate::time::Instant;
+    use crate::types::Implementation;
+
+    #[test]
+    fn m1_changes_that_are_no_longer_subscribed_to_give_way() {
+        let config = ServerConfig::new(
+            Implementation::new("t", "1"),
+            ServerFeatures::TOOLS_LIST_CHANGED.with(ServerFeatures::RESOURCES_SUBSCRIBE),
+        );
+        let mut state = GrowingServerState::new(4, 4);
+        let hear = |state: &mut GrowingServerState, text: &str| {
+            let mut tx = TxBuffer::new([0; 1024]);
+            let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
+            let mut server = state.server(&config);
+            while let Ok(Some(_)) =
+                server.next_event(Instant::from_millis(0), &mut messages, &mut tx)
+            {}
+        };
+        hear(
+            &mut state,
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        );
+        hear(&mut state, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        for number in 0..1000 {
+            let uri = alloc::format!("test://{number}");
+            let subscription = |method: &str| {
+                alloc::format!(
+                    r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
+                )
+            };
+            hear(&mut state, &subscription("subscribe"));
+            assert!(state.keep_change(&config, &Change::resource(&uri)));
+            assert_eq!(state.keep_change(&config, &Change::tools()), number == 0);
+            assert!(state.changes.len() <= 4 + LISTS, "{number}");
+            hear(&mut state, &subscription("unsubscribe"));
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-use super::time::Stamp;
+use super::Stamp;
 use crate::encode::{Encode, Encoder};
-use crate::inflight::Keyed;
 use crate::json::JsonStr;
-use crate::lifecycle::Revision;
 use crate::message::Id;
+use crate::protocol::Revision;
+use crate::rpc::inflight::Keyed;
 use crate::types::{Task, TaskStatus, Text};
 
 /// Id of a task: 128 random bits, written as 32 hexadecimal digits. Whoever knows it may have the

@@ -17,28 +17,23 @@
 
 mod entry;
 mod handle;
-mod reply;
-mod state;
-mod time;
 
 pub use entry::{
     MAX_INPUTS, MAX_LISTENED, MAX_STATUS_MESSAGE, TaskEnd, TaskId, TaskInfo, TaskOwner,
 };
 pub(crate) use handle::wanted_ttl;
-pub use handle::{TaskMode, TaskResponses, TaskStep};
-pub use reply::{TaskContent, TaskList, TaskReply};
-#[cfg(feature = "alloc")]
-pub use state::GrowingTasksState;
-pub use state::TasksState;
-pub use time::TaskTime;
+pub use handle::{TaskContent, TaskList, TaskMode, TaskReply, TaskResponses, TaskStep};
 
+#[cfg(feature = "alloc")]
+use alloc::collections::BTreeMap;
 use core::fmt;
 use core::time::Duration;
 
-use crate::inflight::Slot;
+#[cfg(feature = "alloc")]
+use crate::rpc::inflight::GrowingTable;
+use crate::rpc::inflight::{Slot, Table, TableState};
 use crate::time::Instant;
 use entry::{Entry, State};
-use state::Index;
 
 /// Limits of tasks. Shared by all connections; usually a `const` or `static`.
 #[derive(Clone, Copy, Debug)]
@@ -405,3 +400,287 @@ impl<'a> StoredTask<'a> {
 
 /// Time that clients are told of a task that expired before its work was done.
 const TOLD: Duration = Duration::from_secs(60);
+
+// The memory of tasks, of which [`Tasks`] is a view.
+
+/// The memory of up to `T` tasks: 144 bytes each on a 32-bit target, and 16 more. It is all zeros
+/// at first, so that a `static` takes no flash.
+///
+/// ```
+/// use mcp_sansio::tasks::{TasksConfig, TasksState};
+/// const CONFIG: TasksConfig = TasksConfig::new();
+/// let mut state: TasksState<4> = TasksState::new();
+/// assert_eq!(state.tasks(&CONFIG).len(), 0);
+/// ```
+#[derive(Debug)]
+pub struct TasksState<const T: usize> {
+    table: TableState<Entry, T>,
+    latest_timeout: u16,
+}
+
+impl<const T: usize> TasksState<T> {
+    /// Creates the memory of no tasks.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { table: TableState::new(), latest_timeout: 0 }
+    }
+
+    /// Returns the tasks. Each view of a state must have the same configuration.
+    pub fn tasks<'s>(&'s mut self, config: &'s TasksConfig) -> Tasks<'s> {
+        let index = Index {
+            table: self.table.table(),
+            latest_timeout: &mut self.latest_timeout,
+            #[cfg(feature = "alloc")]
+            by_key: None,
+        };
+        Tasks { config, index }
+    }
+}
+
+impl<const T: usize> Default for TasksState<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The memory of tasks on the heap, which grows up to a limit. Tasks are found in logarithmic time.
+#[cfg(feature = "alloc")]
+#[derive(Debug)]
+pub struct GrowingTasksState {
+    table: GrowingTable<Entry>,
+    latest_timeout: u16,
+    by_key: ByKey,
+}
+
+#[cfg(feature = "alloc")]
+#[derive(Debug, Default)]
+struct ByKey {
+    ids: BTreeMap<TaskId, Slot>,
+    owned: BTreeMap<TaskOwner, u16>,
+}
+
+#[cfg(feature = "alloc")]
+impl GrowingTasksState {
+    /// Creates the memory of up to `limit` tasks, at most 65,534.
+    #[must_use]
+    pub const fn new(limit: u16) -> Self {
+        let by_key = ByKey { ids: BTreeMap::new(), owned: BTreeMap::new() };
+        Self { table: GrowingTable::new(limit), latest_timeout: 0, by_key }
+    }
+
+    /// Returns the tasks, with room for one more if the limit allows. Each view of a state must
+    /// have the same configuration.
+    pub fn tasks<'s>(&'s mut self, config: &'s TasksConfig) -> Tasks<'s> {
+        let index = Index {
+            table: self.table.table(1),
+            latest_timeout: &mut self.latest_timeout,
+            by_key: Some(&mut self.by_key),
+        };
+        Tasks { config, index }
+    }
+}
+
+/// The table, and where it grows, maps beside it: a table of constant size is searched.
+#[derive(Debug)]
+struct Index<'s> {
+    table: Table<'s, Entry>,
+    /// The place of the latest task whose time was over. Many may follow it at once: searching from
+    /// the first place would be quadratic.
+    latest_timeout: &'s mut u16,
+    #[cfg(feature = "alloc")]
+    by_key: Option<&'s mut ByKey>,
+}
+
+impl Index<'_> {
+    fn find(&self, id: TaskId) -> Option<Slot> {
+        #[cfg(feature = "alloc")]
+        if let Some(by_key) = &self.by_key {
+            return by_key.ids.get(&id).copied();
+        }
+        let has_id = |slot: &Slot| self.table.get(*slot).is_some_and(|entry| entry.id == id);
+        self.table.slots().find(has_id)
+    }
+
+    fn owned_by(&self, owner: TaskOwner) -> usize {
+        #[cfg(feature = "alloc")]
+        if let Some(by_key) = &self.by_key {
+            return by_key.owned.get(&owner).copied().unwrap_or_default().into();
+        }
+        let is_owned = |slot: &Slot| self.table.get(*slot).is_some_and(|it| it.owner == owner);
+        self.table.slots().filter(is_owned).count()
+    }
+
+    /// Adds an entry that is in the table already.
+    #[cfg_attr(
+        not(feature = "alloc"),
+        expect(clippy::unused_self, clippy::needless_pass_by_ref_mut)
+    )]
+    fn added(&mut self, slot: Slot, id: TaskId, owner: TaskOwner) {
+        #[cfg(feature = "alloc")]
+        if let Some(by_key) = &mut self.by_key {
+            by_key.ids.insert(id, slot);
+            *by_key.owned.entry(owner).or_default() += 1;
+        }
+        #[cfg(not(feature = "alloc"))]
+        let _ = (slot, id, owner);
+    }
+
+    /// Returns a task whose time is over.
+    fn expired(&mut self, now: Instant) -> Option<Slot> {
+        self.table.earliest().filter(|earliest| *earliest <= now)?;
+        let from = usize::from(*self.latest_timeout);
+        let slot = self.table.expired_from(from, now).or_else(|| self.table.expired(now))?;
+        *self.latest_timeout = slot.index;
+        Some(slot)
+    }
+
+    fn remove(&mut self, slot: Slot) -> bool {
+        let Some(Entry { id, owner, .. }) = self.table.remove(slot) else { return false };
+        #[cfg(feature = "alloc")]
+        if let Some(by_key) = &mut self.by_key {
+            by_key.ids.remove(id);
+            if let Some(count) = by_key.owned.get_mut(owner) {
+                *count -= 1;
+                if *count == 0 {
+                    by_key.owned.remove(owner);
+                }
+            }
+        }
+        #[cfg(not(feature = "alloc"))]
+        let _ = (id, owner);
+        true
+    }
+}
+
+// Time stamps as RFC 3339 writes them.
+
+/// The current time: of the caller's clock, by which tasks expire, and of the calendar, which their
+/// stamps show.
+///
+/// A device without a calendar may count from 1970-01-01 on: its stamps then show how long it has
+/// run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaskTime {
+    /// Time since an arbitrary zero. It never goes back.
+    pub now: Instant,
+    /// Milliseconds since 1970-01-01 00:00 UTC.
+    pub unix_ms: u64,
+}
+
+impl TaskTime {
+    /// Creates a time.
+    #[must_use]
+    pub const fn new(now: Instant, unix_ms: u64) -> Self {
+        Self { now, unix_ms }
+    }
+
+    /// Creates the time of a device without a calendar.
+    #[must_use]
+    pub const fn without_calendar(now: Instant) -> Self {
+        Self { now, unix_ms: now.as_millis() }
+    }
+}
+
+/// A time stamp as text, for example `2026-07-28T12:00:00.000Z`.
+struct Stamp([u8; 24]);
+
+impl Stamp {
+    fn new(unix_ms: u64) -> Self {
+        let (seconds, millis) = divide(unix_ms.min(LATEST), 1000);
+        let (days, second) = divide(seconds, 86_400);
+        let (year, month, day) = date(days as u32);
+        let (minute, second) = divide(second.into(), 60);
+        let (hour, minute) = divide(minute, 60);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        for (end, value) in [
+            (4, year),
+            (7, month),
+            (10, day),
+            (13, hour as u32),
+            (16, minute),
+            (19, second),
+            (23, millis),
+        ] {
+            let mut rest = u64::from(value);
+            let digits = text.get_mut(..end).unwrap_or_default().iter_mut().rev();
+            for byte in digits.take_while(|byte| byte.is_ascii_digit()) {
+                let digit;
+                (rest, digit) = divide(rest, 10);
+                *byte = b'0' + digit as u8;
+            }
+        }
+        Self(text)
+    }
+
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Returns the quotient and the rest.
+fn divide(value: u64, by: u32) -> (u64, u32) {
+    let by = u64::from(by.max(1));
+    if cfg!(not(small)) {
+        return (value / by, (value % by) as u32);
+    }
+    // A Cortex-M0 cannot divide.
+    let (mut quotient, mut rest) = (0, 0);
+    for bit in (0..u64::BITS).rev() {
+        rest = rest << 1 | (value >> bit & 1);
+        if rest >= by {
+            rest -= by;
+            quotient |= 1 << bit;
+        }
+    }
+    (quotient, rest as u32)
+}
+
+/// The last millisecond of the year 9999.
+const LATEST: u64 = 253_402_300_799_999;
+
+/// Returns year, month and day of a number of days since 1970-01-01, by the algorithm
+/// `civil_from_days` of Howard Hinnant: a year begins in March, so that its last day is the leap
+/// day.
+fn date(days: u32) -> (u32, u32, u32) {
+    let split = |value: u32, by: u32| {
+        let (quotient, rest) = divide(value.into(), by);
+        (quotient as u32, rest)
+    };
+    // Days since 0000-03-01.
+    let (era, of_era) = split(days + 719_468, 146_097);
+    let leaps = split(of_era, 1460).0 + split(of_era, 146_096).0 - split(of_era, 36_524).0;
+    let year = split(of_era - leaps, 365).0;
+    let of_year = of_era - (365 * year + split(year, 4).0 - split(year, 100).0);
+    let month = split(5 * of_year + 2, 153).0;
+    let day = of_year - split(153 * month + 2, 5).0 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_rfc_3339() {
+        for (unix_ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (86_399_999, "1970-01-01T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+            (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
+            (1_785_240_000_123, "2026-07-28T12:00:00.123Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (LATEST, "9999-12-31T23:59:59.999Z"),
+            (u64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Stamp::new(unix_ms).as_str(), text);
+        }
+    }
+}

@@ -129,42 +129,512 @@
 //! );
 //! ```
 
-mod call;
-mod check;
-mod docs;
-mod faults;
-mod form;
-mod format;
-mod handler;
-mod input;
-mod output;
-mod prompts;
-mod rule;
+mod rules;
+mod schema;
 mod tools;
 
 pub use mcp_sansio_derive::{Input, Output, Prompts, ToolCall, Tools};
-
-pub use call::{OutputError, ToolCall};
-pub use docs::{Default, Docs};
-pub use faults::{Faults, MAX_FAULTS};
-pub use format::Format;
-pub use handler::{AsyncToolHandler, CallOf, SyncTools, ToolHandler, ToolSet};
-pub use input::{Array, Input, InputObject};
-pub use output::{Output, OutputObject};
-pub use prompts::Prompts;
-pub use rule::{MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf, Rule};
-pub use tools::{Called, Tools};
-
+pub use rules::{
+    Faults, Format, MAX_FAULTS, MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf,
+    Rule,
+};
+pub use schema::{Default, Docs};
+pub use tools::{
+    AsyncToolHandler, CallOf, Called, OutputError, Prompts, SyncTools, ToolCall, ToolHandler,
+    ToolSet, Tools,
+};
 #[doc(hidden)]
-pub use handler::checked;
+pub use tools::{assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments};
 // For the code that the macros write.
 #[doc(hidden)]
-pub use docs::{form_bytes, form_len, schema, schema_bytes, schema_len};
-#[doc(hidden)]
-pub use input::{CheckMembers, check_members, find_members, find_name, find_variant};
-#[doc(hidden)]
-pub use output::write_member;
-#[doc(hidden)]
-pub use prompts::{count_members, prompt, prompt_arguments};
-#[doc(hidden)]
-pub use tools::{assert_distinct, hash, join};
+pub use schema::{form_bytes, form_len, schema, schema_bytes, schema_len};
+
+use core::fmt;
+use core::iter::Map;
+use core::marker::PhantomData;
+use core::ops::ControlFlow;
+
+use crate::encode::{Encode, Encoder, Json};
+use crate::json::{Elements, JsonStr, RawJson};
+use crate::types::{Number, Text};
+use rules::{Check, Cursor, First, Path, Report};
+
+// Types that are read from JSON.
+
+/// A type of an argument, or of a member or element in one. Derive it.
+///
+/// A type of your own that is written as another one can implement it: with the rule of that type,
+/// whose value it reads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from JSON",
+    label = "does not implement `Input`",
+    note = "a string is a `Text<'a>`, or with the feature `alloc` a `String` or `Cow<'a, str>`: \
+            JSON may escape any character, so a `&str` could not always borrow it",
+    note = "an array is an `Array<'a, T>`, or with `alloc` a `Vec<T>`; any JSON is a `RawJson<'a>`",
+    note = "a struct or an enum of your own derives it: `#[derive(Input)]`"
+)]
+pub trait Input<'a>: Sized {
+    /// The values that the type accepts.
+    const RULE: Rule;
+    /// The words of the schema beside the rule.
+    const DOCS: Docs = Docs::NONE;
+    /// Whether a member of this type may be missing or null.
+    const OPTIONAL: bool = false;
+
+    /// Reads a value that [`RULE`](Self::RULE) accepts, or `null` for an optional member. Any other
+    /// value yields any value of the type.
+    fn read(value: RawJson<'a>) -> Self;
+}
+
+/// The arguments of a tool or a prompt: a struct that derives [`Input`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a tool or a prompt",
+    note = "a struct with named fields can, if it derives `Input`; several kinds of arguments are a \
+            member of it: an enum that derives `Input`, with a tag"
+)]
+pub trait InputObject<'a>: Input<'a> {
+    /// JSON Schema 2020-12 of the type, without `$schema` and `$ref`.
+    const SCHEMA: RawJson<'static>;
+
+    /// Checks a value against the schema, and reads it in the same pass.
+    ///
+    /// Two values are treated differently from the schema: `null` is accepted for an optional
+    /// member, since many clients send it, and an integer that does not fit in an `i64` is refused.
+    ///
+    /// # Errors
+    /// All that the schema does not allow.
+    fn parse(value: RawJson<'a>) -> Result<Self, Faults<'a>> {
+        Self::parse_by(check_members, value)
+    }
+
+    /// Reads the result of an `elicitation/create` whose form is
+    /// [`RequestedSchema::of`](crate::types::RequestedSchema::of) this type, or the input response
+    /// to one. Returns `None` if the user declined or dismissed the form.
+    ///
+    /// # Errors
+    /// All that the form does not allow; a result that is none of an elicitation.
+    fn from_elicit_result(result: RawJson<'a>) -> Result<Option<Self>, Faults<'a>> {
+        tools::read(result)
+    }
+
+    /// The schema of the type as a form.
+    #[doc(hidden)]
+    const FORM: RawJson<'static>;
+
+    /// Reads the value after the check, which finds its members.
+    #[doc(hidden)]
+    fn parse_by(check: CheckMembers, value: RawJson<'a>) -> Result<Self, Faults<'a>>;
+}
+
+/// Checks a value, and finds the members of an object.
+pub type CheckMembers =
+    for<'a> fn(&'static Rule, RawJson<'a>, &mut [RawJson<'a>]) -> Result<(), Faults<'a>>;
+
+/// Checks a value, and finds the members of an object.
+#[cfg_attr(small, inline(never))]
+pub fn check_members<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> Result<(), Faults<'a>> {
+    check_by(&mut First, rule, value, members)
+}
+
+fn check_by<'a>(
+    report: &mut dyn Report,
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> Result<(), Faults<'a>> {
+    match (Check { cursor: Cursor::new(value), report, members }).value(rule, &Path::ROOT) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Faults { rule, value, is_form: false }),
+    }
+}
+
+/// Finds the members of an object that has been checked.
+pub fn find_members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
+    rules::members(object, value, members);
+}
+
+/// Returns which of several strings or objects a value is, or 0.
+#[must_use]
+pub fn find_name(names: &[&str], value: RawJson<'_>) -> usize {
+    value.as_string().and_then(|text| rules::position(names, text)).unwrap_or(0)
+}
+
+/// Returns which of several objects a value is, or 0, and finds its members.
+pub fn find_variant<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> usize {
+    if let Rule::OneOf(one_of) = rule { rules::variant(one_of, value, members) } else { 0 }
+}
+
+impl<'a> Input<'a> for bool {
+    const RULE: Rule = Rule::Boolean;
+    fn read(value: RawJson<'a>) -> Self {
+        value.as_bool().unwrap_or_default()
+    }
+}
+
+macro_rules! integers {
+    ($($type:ident)*) => {$(
+        impl<'a> Input<'a> for $type {
+            const RULE: Rule = Rule::Integer(
+                &const {
+                    let min = if $type::MIN == 0 { 0 } else { $type::MIN as i64 };
+                    let too_large = $type::MAX as u128 > i64::MAX as u128;
+                    [min, if too_large { i64::MAX } else { $type::MAX as i64 }]
+                },
+            );
+            fn read(value: RawJson<'a>) -> Self {
+                value.as_i64().unwrap_or_default() as Self
+            }
+        }
+    )*};
+}
+
+integers! { u8 u16 u32 u64 usize i8 i16 i32 i64 isize }
+
+/// Reads the nearest finite value: a number beyond the largest is read as the largest.
+impl<'a> Input<'a> for f64 {
+    const RULE: Rule = Rule::Number(None);
+    fn read(value: RawJson<'a>) -> Self {
+        value.as_str().parse().unwrap_or(0.0f64).clamp(Self::MIN, Self::MAX)
+    }
+}
+
+/// Reads the nearest finite value: a number beyond the largest is read as the largest.
+impl<'a> Input<'a> for f32 {
+    const RULE: Rule = Rule::Number(None);
+    fn read(value: RawJson<'a>) -> Self {
+        value.as_str().parse().unwrap_or(0.0f32).clamp(Self::MIN, Self::MAX)
+    }
+}
+
+impl<'a> Input<'a> for Number<'a> {
+    const RULE: Rule = Rule::Number(None);
+    fn read(value: RawJson<'a>) -> Self {
+        Self::from_json(value).unwrap_or(Number::new(0))
+    }
+}
+
+/// Borrows a string; [`Text::as_plain`] is its `&str` where nothing is escaped.
+impl<'a> Input<'a> for Text<'a> {
+    const RULE: Rule = Rule::STRING;
+    fn read(value: RawJson<'a>) -> Self {
+        value.as_string().map_or(Self::new(""), Self::from_json)
+    }
+}
+
+impl<'a> Input<'a> for JsonStr<'a> {
+    const RULE: Rule = Rule::STRING;
+    fn read(value: RawJson<'a>) -> Self {
+        value.as_string().unwrap_or(const { JsonStr::from_static("\"\"") })
+    }
+}
+
+/// Accepts any value, and checks nothing in it.
+impl<'a> Input<'a> for RawJson<'a> {
+    const RULE: Rule = Rule::Any;
+    fn read(value: RawJson<'a>) -> Self {
+        value
+    }
+}
+
+/// An optional member; `null` is `None`.
+impl<'a, T: Input<'a>> Input<'a> for Option<T> {
+    const RULE: Rule = T::RULE;
+    const DOCS: Docs = T::DOCS;
+    const OPTIONAL: bool = true;
+    fn read(value: RawJson<'a>) -> Self {
+        (!value.is_null()).then(|| T::read(value))
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'a> Input<'a> for alloc::string::String {
+    const RULE: Rule = Rule::STRING;
+    fn read(value: RawJson<'a>) -> Self {
+        alloc::borrow::Cow::read(value).into_owned()
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'a> Input<'a> for alloc::borrow::Cow<'a, str> {
+    const RULE: Rule = Rule::STRING;
+    fn read(value: RawJson<'a>) -> Self {
+        let text = JsonStr::read(value);
+        match text.as_plain() {
+            Some(plain) => Self::Borrowed(plain),
+            None => Self::Owned(text.chars().collect()),
+        }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'a, T: Input<'a>> Input<'a> for alloc::vec::Vec<T> {
+    const RULE: Rule = <Array<'a, T> as Input<'a>>::RULE;
+    const DOCS: Docs = <Array<'a, T> as Input<'a>>::DOCS;
+    fn read(value: RawJson<'a>) -> Self {
+        Array::read(value).iter().collect()
+    }
+}
+
+/// An array that stays JSON: each element is read when the iterator comes to it.
+pub struct Array<'a, T>(RawJson<'a>, PhantomData<fn() -> T>);
+
+impl<'a, T: Input<'a>> Array<'a, T> {
+    /// Reads the elements in order.
+    pub fn iter(&self) -> Map<Elements<'a>, fn(RawJson<'a>) -> T> {
+        self.0.elements_or_self().map(T::read)
+    }
+
+    /// Returns the array as JSON.
+    #[must_use]
+    pub const fn as_json(&self) -> RawJson<'a> {
+        self.0
+    }
+}
+
+impl<'a, T: Input<'a>> Input<'a> for Array<'a, T> {
+    const RULE: Rule = Rule::array(&T::RULE);
+    const DOCS: Docs = Docs { inner: &[T::DOCS], ..Docs::NONE };
+    fn read(value: RawJson<'a>) -> Self {
+        Self(value, PhantomData)
+    }
+}
+
+impl<'a, T: Input<'a>> IntoIterator for Array<'a, T> {
+    type Item = T;
+    type IntoIter = Map<Elements<'a>, fn(RawJson<'a>) -> T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T> Clone for Array<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Array<'_, T> {}
+
+impl<T> fmt::Debug for Array<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+// Types that are written as JSON and have a schema.
+
+/// A type of a result, or of a member or element in one. Derive it, which implements [`Encode`],
+/// too.
+///
+/// ```
+/// use mcp_sansio::typed::{Output, OutputObject};
+/// use mcp_sansio::{Revision, to_slice};
+///
+/// /// The rows that a query found.
+/// #[derive(Output)]
+/// struct Rows<'a> {
+///     /// Number of rows
+///     count: u32,
+///     columns: &'a [&'a str],
+///     order: Option<Order>,
+/// }
+///
+/// #[derive(Output)]
+/// enum Order {
+///     Ascending,
+///     Descending,
+/// }
+///
+/// assert_eq!(
+///     Rows::SCHEMA.as_str(),
+///     concat!(
+///         r#"{"type":"object","properties":{"count":{"type":"integer","minimum":0,"#,
+///         r#""maximum":4294967295,"description":"Number of rows"},"columns":{"type":"#,
+///         r#""array","items":{"type":"string"}},"order":{"type":"string","enum":["#,
+///         r#""ascending","descending"]}},"required":["count","columns"],"#,
+///         r#""additionalProperties":false}"#,
+///     )
+/// );
+/// let rows = Rows { count: 2, columns: &["a", "b"], order: None };
+/// let mut buffer = [0; 64];
+/// let json = to_slice(&rows, Revision::LATEST, &mut buffer).unwrap();
+/// assert_eq!(json.as_str(), r#"{"count":2,"columns":["a","b"]}"#);
+/// ```
+///
+/// Types and options are [those of `Input`](super), and a type may derive both. Strings are also
+/// `&str`, arrays also slices and arrays of Rust; `None` is left out. `range`, `length` and
+/// `format` are written into the schema, not checked.
+///
+/// Tools of several result types return an enum of them, each variant with one type, which is
+/// written as the object in it. It has no schema of its own: `returns` of each tool names the type.
+///
+/// ```
+/// # use mcp_sansio::typed::{Output, Tools};
+/// # use mcp_sansio::{Revision, ToolOutput, ToolResult, to_slice};
+/// #[derive(Tools)]
+/// enum Call {
+///     /// Reads the sensor.
+///     #[tool(returns = Light)]
+///     Light,
+///     /// Time since the start.
+///     #[tool(returns = Uptime)]
+///     Uptime,
+/// }
+///
+/// #[derive(Output)]
+/// struct Light {
+///     lux: u16,
+/// }
+///
+/// #[derive(Output)]
+/// struct Uptime {
+///     seconds: u32,
+/// }
+///
+/// #[derive(Output)]
+/// #[output(untagged)]
+/// enum Data {
+///     Light(Light),
+///     Uptime(Uptime),
+/// }
+///
+/// fn call<'a>(call: Call) -> ToolResult<'a, Data> {
+///     Ok(ToolOutput::Structured(match call {
+///         Call::Light => Light { lux: 412 }.into(),
+///         Call::Uptime => Uptime { seconds: 7 }.into(),
+///     }))
+/// }
+/// let mut buffer = [0; 64];
+/// let json = to_slice(&Data::from(Uptime { seconds: 7 }), Revision::LATEST, &mut buffer).unwrap();
+/// assert_eq!(json.as_str(), r#"{"seconds":7}"#);
+/// # assert!(call(Call::Light).is_ok() && call(Call::Uptime).is_ok());
+/// ```
+///
+/// A type of your own that is written as another one can implement it, with the rule of that type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written with a schema",
+    label = "does not implement `Output`",
+    note = "a struct or an enum of your own derives it: `#[derive(Output)]`"
+)]
+pub trait Output: Encode {
+    /// The values that are written.
+    const RULE: Rule;
+    /// The words of the schema beside the rule.
+    const DOCS: Docs = Docs::NONE;
+    /// Whether a member of this type may be left out.
+    const OPTIONAL: bool = false;
+
+    /// Whether a member with this value is left out.
+    fn is_omitted(&self) -> bool {
+        false
+    }
+}
+
+/// The structured content of a tool's result: a struct, or an enum with a tag, that derives
+/// [`Output`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the structured content of a tool's result",
+    note = "a struct with named fields can, if it derives `Output`"
+)]
+pub trait OutputObject: Output {
+    /// JSON Schema 2020-12 of the type, without `$schema` and `$ref`: the
+    /// [`output_schema`](crate::types::Tool::output_schema) of a tool.
+    const SCHEMA: RawJson<'static>;
+
+    /// Writes the members of the object.
+    #[doc(hidden)]
+    fn encode_members(&self, to: &mut Encoder<'_>);
+}
+
+/// Writes a member, unless it is left out.
+pub fn write_member<T: Output + ?Sized>(to: &mut Encoder<'_>, name: &str, value: &T) {
+    if !value.is_omitted() {
+        to.member(name, value);
+    }
+}
+
+/// Returns the rule of an array.
+const fn elements<T: Output>() -> Rule {
+    assert!(!T::OPTIONAL, "an element of an array cannot be left out: it is no Option");
+    Rule::array(&T::RULE)
+}
+
+macro_rules! as_input {
+    ($($(#[$attribute:meta])* $type:ty)*) => {$(
+        $(#[$attribute])*
+        impl Output for $type {
+            const RULE: Rule = <$type as Input<'_>>::RULE;
+        }
+    )*};
+}
+
+as_input! {
+    bool u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64
+    Number<'_> Text<'_> JsonStr<'_> RawJson<'_>
+    #[cfg(feature = "alloc")] alloc::string::String
+    #[cfg(feature = "alloc")] alloc::borrow::Cow<'_, str>
+}
+
+impl Output for str {
+    const RULE: Rule = Rule::STRING;
+}
+
+impl<T: Output + ?Sized> Output for &T {
+    const RULE: Rule = T::RULE;
+    const DOCS: Docs = T::DOCS;
+    const OPTIONAL: bool = T::OPTIONAL;
+    fn is_omitted(&self) -> bool {
+        (**self).is_omitted()
+    }
+}
+
+impl<T: Output> Output for [T] {
+    const RULE: Rule = elements::<T>();
+    const DOCS: Docs = Docs { inner: &[T::DOCS], ..Docs::NONE };
+}
+
+impl<T: Output, const N: usize> Output for [T; N] {
+    const RULE: Rule = elements::<T>().length(N as u32, N as u32);
+    const DOCS: Docs = <[T]>::DOCS;
+}
+
+#[cfg(feature = "alloc")]
+impl<T: Output> Output for alloc::vec::Vec<T> {
+    const RULE: Rule = elements::<T>();
+    const DOCS: Docs = <[T]>::DOCS;
+}
+
+/// Any JSON: what serde writes has no schema.
+impl<T: serde::Serialize> Output for Json<T> {
+    const RULE: Rule = Rule::Any;
+}
+
+/// Written as it was read.
+impl<'a, T: Input<'a>> Output for Array<'a, T> {
+    const RULE: Rule = <Self as Input<'a>>::RULE;
+    const DOCS: Docs = <Self as Input<'a>>::DOCS;
+}
+
+impl<'a, T: Input<'a>> Encode for Array<'a, T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.raw(self.as_json());
+    }
+}
+
+/// A member that may be left out.
+impl<T: Output> Output for Option<T> {
+    const RULE: Rule = T::RULE;
+    const DOCS: Docs = T::DOCS;
+    const OPTIONAL: bool = true;
+    fn is_omitted(&self) -> bool {
+        self.as_ref().is_none_or(T::is_omitted)
+    }
+}

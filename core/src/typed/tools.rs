@@ -1,15 +1,31 @@
 //! The tools of a server as one type.
 
-use super::faults::Faults;
-use super::input::check_members;
-use super::rule::Rule;
-use crate::catalog::{Catalog, Entry, Target};
-use crate::error::SendError;
-use crate::json::RawJson;
-use crate::lifecycle::Method;
+use core::cell::RefCell;
+use core::fmt;
+use core::future::Future;
+use core::pin::pin;
+use core::task::{self, Poll, Waker};
+
+use super::rules::{self, Faults, FirstOfForm, Member, Object, Rule};
+use super::schema::{Docs, assert_form};
+use super::{InputObject, OutputObject, check_by, check_members};
+use crate::buffers::rx::Spare;
+use crate::buffers::tx::Tx;
+use crate::catalog::{Catalog, Entry, Target, TypedPrompts};
+use crate::client::{CallOptions, Client};
+use crate::connection::{Outcome, Turn};
+use crate::encode::{Encode, Encoder, With, object};
+use crate::json::{JsonStr, RawJson, ReadError};
+use crate::protocol::Method;
+use crate::protocol::error::SendError;
+use crate::rpc::inflight::Call;
 use crate::server::{Request, Server};
-use crate::tx::Tx;
-use crate::types::Text;
+use crate::time::Instant;
+use crate::tools::context::{ToolContext, TurnLink};
+use crate::tools::{ToolError, ToolResult};
+use crate::types::{
+    CallToolResult, ElicitParams, InputRequest, Prompt, PromptArgument, RequestedSchema, Text,
+};
 
 /// Calls of tools: an enum with a variant for each. Derive it.
 ///
@@ -268,3 +284,679 @@ pub const fn assert_distinct(hashes: &[u32]) {
         at += 1;
     }
 }
+
+// The prompts of a server as one type.
+
+/// Prompts with their arguments: an enum with a variant for each. Derive it.
+///
+/// ```
+/// use mcp_sansio::typed::{Input, Prompts};
+/// use mcp_sansio::types::Text;
+/// use mcp_sansio::{Catalog, RawJson};
+///
+/// #[derive(Prompts)]
+/// enum Ask<'a> {
+///     /// Asks for a review of code.
+///     #[prompt(title = "Review")]
+///     Review {
+///         /// The code
+///         code: Text<'a>,
+///         #[arg(default = Language::Rust)]
+///         language: Language,
+///     },
+///     /// Asks for a summary of what has changed.
+///     Summary,
+/// }
+///
+/// #[derive(Input, Debug, PartialEq)]
+/// enum Language {
+///     Rust,
+///     Python,
+/// }
+///
+/// static CATALOG: Catalog = Catalog::new().prompts_of::<Ask>();
+/// CATALOG.check().unwrap();
+///
+/// let arguments = RawJson::from_static(r#"{"code":"fn main() {}"}"#);
+/// match Ask::parse("review", arguments) {
+///     Some(Ok(Ask::Review { code, language })) => {
+///         assert_eq!((code.as_plain(), language), (Some("fn main() {}"), Language::Rust));
+///     }
+///     Some(Ok(Ask::Summary)) => {}
+///     Some(Err(faults)) => println!("{faults}"),
+///     None => {}
+/// }
+/// ```
+///
+/// A variant has no fields, named fields, or a struct that derives [`Input`](super::Input). The
+/// arguments of a prompt are strings, so a field is a text or an enum without fields, or an
+/// `Option` of one. The documentation of a variant is the description of the prompt. Options,
+/// `#[prompt(..)]`:
+///
+/// | option | meaning |
+/// | --- | --- |
+/// | `name = ".."` | name of the prompt; otherwise that of the variant in `snake_case` |
+/// | `title = ".."` | name for people |
+/// | `scopes("prompts:read")` | over HTTP, the token must have these scopes: [`Prompt::scopes`](crate::types::Prompt::scopes) |
+/// | `flatten` | the variant holds prompts of another module: another enum that derives `Prompts`. They are listed behind the others |
+///
+/// # Completion
+///
+/// A field that is an enum is completed without code: the catalog answers `completion/complete`
+/// with the names that begin with what was typed, at most 100. The server declares
+/// [`ServerFeatures::COMPLETIONS`](crate::ServerFeatures::COMPLETIONS). For a field that is a text
+/// the application gets [`Target::CompletePrompt`](crate::Target::CompletePrompt).
+pub trait Prompts<'a>: Sized {
+    /// The prompts, which [`Catalog::prompts_of`](crate::Catalog::prompts_of) lists.
+    const PROMPTS: &'static [Entry<'static>];
+
+    /// The rules of their arguments, in the same order.
+    #[doc(hidden)]
+    const RULES: &'static [&'static Rule];
+
+    /// Hashes of the names, so that a name is compared with one of them only.
+    #[doc(hidden)]
+    const HASHES: &'static [u32];
+
+    /// Reads the arguments of the prompt at this place of the list.
+    #[doc(hidden)]
+    fn read(place: usize, arguments: RawJson<'a>) -> Result<Self, Faults<'a>>;
+
+    /// Checks and reads the arguments of a prompt. Returns `None` if there is no prompt with this
+    /// name.
+    ///
+    /// # Errors
+    /// As [`InputObject::parse`](super::InputObject::parse). Respond with
+    /// [`Server::respond_invalid_params`](crate::Server::respond_invalid_params).
+    fn parse<'n>(
+        name: impl Into<Text<'n>>,
+        arguments: RawJson<'a>,
+    ) -> Option<Result<Self, Faults<'a>>> {
+        find(Self::PROMPTS, Self::HASHES, name.into()).map(|place| Self::read(place, arguments))
+    }
+
+    /// Checks and reads the `prompts/get` that a request is. Returns `None` if it is none, or if
+    /// there is no prompt with this name. A catalog with
+    /// [`prompts_of`](crate::Catalog::prompts_of) has responded in the latter case, and to invalid
+    /// arguments.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    fn from_request(request: &Request<'a>) -> Option<Result<Self, Faults<'a>>> {
+        let name = request.name().filter(|_| request.method == Method::PromptsGet)?;
+        Self::parse(name, request.arguments().raw())
+    }
+}
+
+impl Catalog<'_> {
+    /// Sets the prompts of an enum. Their arguments are checked as its types are: invalid ones are
+    /// refused with -32602, whose message names all faults. Arguments that are enums are
+    /// [completed](Prompts#completion).
+    ///
+    /// # Panics
+    /// If there is an enum already (one may hold others: `flatten` of [`Prompts`]); in a constant
+    /// it then does not compile.
+    #[must_use]
+    pub const fn prompts_of<P: Prompts<'static>>(self) -> Self {
+        self.typed_prompts(
+            P::PROMPTS,
+            TypedPrompts {
+                is_valid: |prompt, arguments| {
+                    let rule = rule_of::<P>(prompt);
+                    rule.is_none_or(|rule| check_members(rule, arguments, &mut []).is_ok())
+                },
+                respond: |prompt, server, request, tx| match rule_of::<P>(prompt) {
+                    Some(rule) => respond(rule, server, request, tx),
+                    None => Ok(false),
+                },
+            },
+        )
+    }
+}
+
+fn rule_of<P: Prompts<'static>>(prompt: &Entry<'_>) -> Option<&'static Rule> {
+    find(P::PROMPTS, P::HASHES, prompt.key()).and_then(|place| P::RULES.get(place)).copied()
+}
+
+/// Responds to invalid arguments of a prompt, or with the completion of one that is an enum.
+fn respond(
+    rule: &'static Rule,
+    server: &mut Server<'_>,
+    request: &Request<'_>,
+    tx: &mut Tx<'_>,
+) -> Result<bool, SendError> {
+    if request.method == Method::PromptsGet {
+        let checked = check_members(rule, request.arguments().raw(), &mut []);
+        let Err(faults) = checked else { return Ok(false) };
+        return server.refuse_params(request.handle, &faults, tx).map(|()| true);
+    }
+    let argument = request.params.get("argument").unwrap_or(RawJson::NULL);
+    let member = |name| argument.get(name).and_then(RawJson::as_string);
+    if let (Some(name), Some(typed), Rule::Object(object)) = (member("name"), member("value"), rule)
+        && let Some(place) = object.find(name, 0)
+        && let Some(Member { rule: Rule::Enum(names), .. }) = object.members.get(place)
+    {
+        let result = Completion { names, typed };
+        server.respond_with::<dyn Encode>(request.handle, "complete", &result, tx)?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// The result of `completion/complete`: the names that begin with what was typed.
+struct Completion<'t> {
+    names: &'static [&'static str],
+    typed: JsonStr<'t>,
+}
+
+/// Maximum number of values in a result (server/utilities/completion).
+const MAX_VALUES: usize = 100;
+
+impl Encode for Completion<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        let matching = || self.names.iter().filter(|name| rules::begins_with(name, self.typed));
+        let total = matching().count();
+        let values = With(|to: &mut Encoder<'_>| to.array(matching().take(MAX_VALUES)));
+        let completion = object!({
+            "values": values,
+            "total": total as u64,
+            "hasMore": total > MAX_VALUES,
+        });
+        object!(to, { "completion": completion });
+    }
+}
+
+/// Returns the number of members of an object.
+#[must_use]
+pub const fn count_members(rule: &Rule) -> usize {
+    rule.object().members.len()
+}
+
+/// Returns the arguments of a prompt as its list shows them; `N` is the number of members.
+#[must_use]
+pub const fn prompt_arguments<const N: usize>(
+    rule: &Rule,
+    docs: &Docs,
+) -> [PromptArgument<'static>; N] {
+    let members = rule.object().members;
+    let mut arguments = [PromptArgument::new(""); N];
+    let mut at = 0;
+    while at < N {
+        let Member { name, rule, optional } = members[at];
+        assert!(
+            matches!(rule, Rule::String { .. } | Rule::Enum(_)),
+            "an argument of a prompt is a string: a text, or an enum without fields"
+        );
+        let docs = docs.of_inner(at);
+        assert!(docs.header.is_empty(), "`header` is for arguments of tools");
+        let mut argument = PromptArgument::new(name);
+        if !docs.title.is_empty() {
+            argument = argument.title(docs.title);
+        }
+        if !docs.description.is_empty() {
+            argument = argument.description(docs.description);
+        }
+        arguments[at] = if optional { argument } else { argument.required(true) };
+        at += 1;
+    }
+    arguments
+}
+
+/// Returns a prompt with these arguments, if there are any.
+#[must_use]
+pub const fn prompt(
+    prompt: Prompt<'static>,
+    arguments: &'static [PromptArgument<'static>],
+) -> Prompt<'static> {
+    if arguments.is_empty() { prompt } else { prompt.arguments(arguments) }
+}
+
+// Calls of tools by a client, with types.
+
+/// A tool as its client sees it: the value is the arguments. Derive it.
+///
+/// ```
+/// use mcp_sansio::RawJson;
+/// use mcp_sansio::typed::{Input, Output, OutputError, ToolCall};
+///
+/// #[derive(Output, ToolCall)]
+/// #[tool(name = "divide", returns = Quotient)]
+/// struct Divide {
+///     dividend: i64,
+///     divisor: i64,
+/// }
+///
+/// #[derive(Input, Debug)]
+/// #[input(open)]
+/// struct Quotient {
+///     quotient: i64,
+/// }
+///
+/// // What a server sends.
+/// let result = RawJson::from_static(
+///     r#"{"content":[{"type":"text","text":"3"}],"structuredContent":{"quotient":3}}"#,
+/// );
+/// assert_eq!(Divide::output(result)?.quotient, 3);
+///
+/// let failed = RawJson::from_static(
+///     r#"{"content":[{"type":"text","text":"a number cannot be divided by 0"}],"isError":true}"#,
+/// );
+/// let error = Divide::output(failed).unwrap_err();
+/// assert_eq!(error.to_string(), "the tool failed: a number cannot be divided by 0");
+/// # Ok::<(), OutputError<'_>>(())
+/// ```
+///
+/// `#[tool(name = "..")]` is the name of the tool; otherwise it is that of the struct in
+/// `snake_case`. `returns` is the type of the structured content: one that derives
+/// [`Input`](super::Input), with the lifetime `'static` if it has one.
+pub trait ToolCall: OutputObject {
+    /// The name of the tool.
+    const NAME: &'static str;
+
+    /// The structured content of its result.
+    type Output<'a>: InputObject<'a>;
+
+    /// Checks the result of a call and reads its structured content.
+    ///
+    /// # Errors
+    /// If the tool failed, or the structured content is missing or invalid. Servers before
+    /// 2025-06-18 send none.
+    fn output(result: RawJson<'_>) -> Result<Self::Output<'_>, OutputError<'_>> {
+        let result: CallToolResult<'_> = result.to().map_err(OutputError::Invalid)?;
+        if result.is_error == Some(true) {
+            let texts = result.content.iter().filter_map(|block| block.ok()?.as_text());
+            return Err(OutputError::Failed(texts.into_iter().next().unwrap_or_default()));
+        }
+        let content = result.structured_content.ok_or(OutputError::Missing)?;
+        InputObject::parse(content).map_err(OutputError::Faults)
+    }
+}
+
+/// Reason why a call has no output.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum OutputError<'a> {
+    /// The tool failed (`isError`), with this text.
+    Failed(Text<'a>),
+    /// The result has no structured content.
+    Missing,
+    /// The structured content is not of its type.
+    Faults(Faults<'a>),
+    /// The result is no [`CallToolResult`].
+    Invalid(ReadError),
+}
+
+impl fmt::Display for OutputError<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(text) => write!(f, "the tool failed: {text}"),
+            Self::Missing => f.write_str("the result of the tool has no structured content"),
+            Self::Faults(faults) => write!(f, "the structured content is invalid: {faults}"),
+            Self::Invalid(error) => write!(f, "the result of the tool is invalid: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for OutputError<'_> {}
+
+/// The parameters of a call.
+struct Params<'x, T>(&'x T);
+
+impl<T: ToolCall> Encode for Params<'_, T> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        to.member("name", T::NAME);
+        to.member("arguments", self.0);
+        to.end_object();
+    }
+}
+
+impl Client<'_> {
+    /// Calls a tool with typed arguments: [`request`](Self::request) with `tools/call`. Read the
+    /// result with [`ToolCall::output`].
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn call_tool<T: ToolCall>(
+        &mut self,
+        now: Instant,
+        arguments: &T,
+        options: CallOptions,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        self.request(now, "tools/call", &Params(arguments), options, tx)
+    }
+}
+
+// The functions behind the tools of a program.
+
+/// The calls of a server's tools, without the lifetime of a message. [`Tools`] derives it: for
+/// `enum Call<'a>` it is implemented by `Call<'static>`.
+pub trait ToolSet: Tools<'static> {
+    /// The enum.
+    type Call<'a>: Tools<'a>;
+}
+
+/// A call of the tools of a handler.
+pub type CallOf<'a, T> = <T as ToolSet>::Call<'a>;
+
+/// Tools that return their result at once. Every adapter serves it, without a change.
+///
+/// ```
+/// use mcp_sansio::typed::{Output, ToolHandler, Tools};
+/// use mcp_sansio::types::Text;
+/// use mcp_sansio::{Catalog, ToolContext, ToolOutput, ToolResult};
+///
+/// #[derive(Tools)]
+/// enum Call<'a> {
+///     /// Counts the characters of a text.
+///     #[tool(read_only, returns = Count)]
+///     Count { text: Text<'a> },
+///     /// Switches the lamp.
+///     SetLamp { on: bool },
+/// }
+///
+/// #[derive(Output)]
+/// struct Count {
+///     characters: u32,
+/// }
+///
+/// static CATALOG: Catalog = Catalog::new().calls::<Call>();
+///
+/// struct Desk {
+///     lamp: bool,
+/// }
+///
+/// impl ToolHandler for Desk {
+///     type Tools = Call<'static>;
+///     type Output<'a> = Count;
+///
+///     fn call<'a>(&mut self, call: Call<'a>, _: ToolContext<'a>) -> ToolResult<'a, Count> {
+///         match call {
+///             Call::Count { text } => {
+///                 let characters = text.chars().count().try_into().map_err(|_| "too long")?;
+///                 Ok(ToolOutput::Structured(Count { characters }))
+///             }
+///             Call::SetLamp { on } => {
+///                 self.lamp = on;
+///                 Ok(if on { "The lamp is on" } else { "The lamp is off" }.into())
+///             }
+///         }
+///     }
+/// }
+/// ```
+pub trait ToolHandler {
+    /// The enum that derives [`Tools`]; its lifetime, if it has one, is `'static` here.
+    type Tools: ToolSet;
+
+    /// The structured content of the results: a type that derives [`Output`](super::Output), an
+    /// untagged enum of several, or [`NoOutput`](crate::NoOutput) if there is none.
+    type Output<'a>: Encode;
+
+    /// Calls a tool. The arguments are valid. Other messages wait meanwhile.
+    /// [`ToolContext::at_once`] completes the futures of the context.
+    fn call<'a>(
+        &mut self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, Self::Output<'a>>;
+}
+
+impl<H: ToolHandler + ?Sized> ToolHandler for &mut H {
+    type Tools = H::Tools;
+    type Output<'a> = H::Output<'a>;
+
+    fn call<'a>(
+        &mut self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, Self::Output<'a>> {
+        (**self).call(call, ctx)
+    }
+}
+
+/// Tools that take time: as [`ToolHandler`], with an `async fn`.
+///
+/// ```
+/// # use mcp_sansio::typed::{AsyncToolHandler, Tools};
+/// # use mcp_sansio::{NoOutput, Progress, ToolContext, ToolResult};
+/// # #[derive(Tools)]
+/// # enum Call {
+/// #     /// Erases the flash.
+/// #     Erase { sectors: u32 },
+/// # }
+/// # struct Board;
+/// # impl Board { async fn erase(&self, _: u32) {} }
+/// impl AsyncToolHandler for Board {
+///     type Tools = Call;
+///     type Output<'a> = NoOutput;
+///
+///     async fn call<'a>(&'a self, call: Call, ctx: ToolContext<'a>) -> ToolResult<'a> {
+///         match call {
+///             Call::Erase { sectors } => {
+///                 for sector in 0..sectors {
+///                     ctx.progress(&Progress::of(sector).total(sectors)).await?;
+///                     self.erase(sector).await;
+///                 }
+///                 Ok("The flash is erased".into())
+///             }
+///         }
+///     }
+/// }
+/// ```
+///
+/// A future that is dropped ends where it waits: its request was cancelled or has timed out, or its
+/// connection has ended.
+pub trait AsyncToolHandler {
+    /// As [`ToolHandler::Tools`].
+    type Tools: ToolSet;
+
+    /// As [`ToolHandler::Output`].
+    type Output<'a>: Encode
+    where
+        Self: 'a;
+
+    /// Calls a tool. The arguments are valid. The call and the result may borrow from the request,
+    /// and several calls may run at once.
+    fn call<'a>(
+        &'a self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> impl Future<Output = ToolResult<'a, Self::Output<'a>>>;
+}
+
+/// Serves a [`ToolHandler`] where an [`AsyncToolHandler`] is expected.
+#[derive(Debug, Default)]
+pub struct SyncTools<H>(RefCell<H>);
+
+impl<H> SyncTools<H> {
+    /// Takes the handler.
+    #[must_use]
+    pub const fn new(handler: H) -> Self {
+        Self(RefCell::new(handler))
+    }
+}
+
+impl<H: ToolHandler> AsyncToolHandler for SyncTools<H> {
+    type Tools = H::Tools;
+    type Output<'a>
+        = H::Output<'a>
+    where
+        Self: 'a;
+
+    async fn call<'a>(
+        &'a self,
+        call: CallOf<'a, Self::Tools>,
+        ctx: ToolContext<'a>,
+    ) -> ToolResult<'a, H::Output<'a>> {
+        // A call does not wait, so no other one is running.
+        let Ok(mut handler) = self.0.try_borrow_mut() else {
+            return Err(ToolError::internal("The tools are in use"));
+        };
+        handler.call(call, ctx)
+    }
+}
+
+/// Returns a result, or in debug builds with an allocator the error that it breaks the output
+/// schema of its tool: [`Entry::check_result`](crate::Entry::check_result). For adapters.
+#[inline]
+pub fn checked<'a, T: ToolSet, O: Encode>(
+    request: &Request<'_>,
+    result: ToolResult<'a, O>,
+) -> ToolResult<'a, O> {
+    #[cfg(all(debug_assertions, feature = "alloc"))]
+    if let Ok(output) = &result {
+        let tool =
+            T::TOOLS.iter().find(|tool| request.name().is_some_and(|name| tool.key() == name));
+        tool.map_or(Ok(()), |tool| tool.check_result(output, request.revision))?;
+    }
+    #[cfg(not(all(debug_assertions, feature = "alloc")))]
+    let _ = request;
+    result
+}
+
+impl<'p, 'm, O: Outcome<Server<'m>>> Turn<'p, Server<'m>, O> {
+    /// Calls a tool if the request is a valid call of one, and sends the result; for any other
+    /// request it does what [`Catalog::respond`] does. `pump` writes as in [`send`](Self::send),
+    /// and `now` reads the clock.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn call_tool<'c, H: ToolHandler, E: From<SendError>>(
+        &mut self,
+        catalog: &Catalog<'c>,
+        request: &Request<'_>,
+        handler: &mut H,
+        mut pump: impl FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
+        now: impl Fn() -> Instant,
+    ) -> Result<Target<'c>, E> {
+        let call = match self.send(&mut pump, |server, tx| catalog.call(server, request, tx))? {
+            Called::Call(call) => call,
+            Called::Other(target) => return Ok(target),
+        };
+        let link = TurnLink::new(self, pump, now);
+        let result = handler.call(call, ToolContext::new(request, &link));
+        let result = checked::<H::Tools, _>(request, result);
+        link.respond(request.handle, &result).map(|()| Target::Responded)
+    }
+
+    /// As [`call_tool`](Self::call_tool), for tools that take time. Other messages wait meanwhile.
+    /// The future is polled with the waker; whenever it is not ready, the function is called, which
+    /// may return at any time.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn call_async_tool<'c, H: AsyncToolHandler, E: From<SendError>>(
+        &mut self,
+        catalog: &Catalog<'c>,
+        request: &Request<'_>,
+        handler: &H,
+        mut pump: impl FnMut(&[u8], &mut Spare<'p>) -> Result<usize, E>,
+        now: impl Fn() -> Instant,
+        (waker, mut wait): (&Waker, impl FnMut()),
+    ) -> Result<Target<'c>, E> {
+        let call = match self.send(&mut pump, |server, tx| catalog.call(server, request, tx))? {
+            Called::Call(call) => call,
+            Called::Other(target) => return Ok(target),
+        };
+        let link = TurnLink::new(self, pump, now);
+        let mut future = pin!(handler.call(call, ToolContext::new(request, &link)));
+        let result = loop {
+            match future.as_mut().poll(&mut task::Context::from_waker(waker)) {
+                Poll::Ready(result) => break result,
+                Poll::Pending => wait(),
+            }
+        };
+        let result = checked::<H::Tools, _>(request, result);
+        link.respond(request.handle, &result).map(|()| Target::Responded)
+    }
+}
+
+// Forms of elicitation as types.
+
+impl RequestedSchema<'static> {
+    /// Creates the form of a type. Its members are texts, numbers, booleans, enums without fields,
+    /// and arrays of these enums; any other does not compile. For 2025-06-18 a default is left out,
+    /// except that of a boolean, and an array is written as a choice of one.
+    ///
+    /// ```
+    /// use mcp_sansio::RawJson;
+    /// use mcp_sansio::typed::{Input, InputObject};
+    /// use mcp_sansio::types::{ElicitParams, RequestedSchema, Text};
+    ///
+    /// #[derive(Input)]
+    /// struct Contact<'a> {
+    ///     #[arg(format = "email")]
+    ///     email: Text<'a>,
+    ///     /// Your age in years
+    ///     #[arg(range = 0..=150)]
+    ///     age: Option<u8>,
+    /// }
+    ///
+    /// const FORM: ElicitParams =
+    ///     ElicitParams::form("Your contact data", RequestedSchema::of::<Contact>());
+    ///
+    /// let result = r#"{"action":"accept","content":{"email":"a@example.com"}}"#;
+    /// let contact = Contact::from_elicit_result(RawJson::from_static(result)).unwrap().unwrap();
+    /// assert_eq!(contact.email, "a@example.com");
+    /// assert_eq!(contact.age, None);
+    ///
+    /// let result = r#"{"action":"accept","content":{"email":"a","age":151}}"#;
+    /// let faults = Contact::from_elicit_result(RawJson::from_static(result)).err().unwrap();
+    /// assert_eq!(
+    ///     faults.to_string(),
+    ///     "email: must be a string in the format email, is \"a\"\n\
+    ///      age: must be an integer from 0 to 150, is 151"
+    /// );
+    /// ```
+    #[must_use]
+    pub const fn of<'t, T: InputObject<'t>>() -> Self {
+        const { assert_form(&T::RULE) };
+        Self::typed(T::FORM)
+    }
+}
+
+impl<'a> InputRequest<'a> {
+    /// Requests the [form of a type](RequestedSchema::of).
+    #[must_use]
+    pub const fn form<'t, T: InputObject<'t>>(message: &'a str) -> Self {
+        Self::Elicit(ElicitParams::form(message, RequestedSchema::of::<T>()))
+    }
+}
+
+/// Reads the result of an elicitation.
+pub(super) fn read<'a, T: InputObject<'a>>(result: RawJson<'a>) -> Result<Option<T>, Faults<'a>> {
+    let mut members = [RawJson::NULL; 2];
+    check_members(&RESULT, result, &mut members)?;
+    let [action, content] = members;
+    if action.as_string().is_none_or(|action| action != "accept") {
+        return Ok(None);
+    }
+    T::parse_by(check, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
+}
+
+fn check<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> Result<(), Faults<'a>> {
+    check_by(&mut FirstOfForm, rule, value, members)
+        .map_err(|faults| Faults { is_form: true, ..faults })
+}
+
+/// Schema type `ElicitResult`.
+const RESULT: Rule = Rule::Object(
+    &const {
+        Object::new(
+            &[
+                Member {
+                    name: "action",
+                    rule: Rule::Enum(&["accept", "decline", "cancel"]),
+                    optional: false,
+                },
+                Member { name: "content", rule: Rule::Any, optional: true },
+            ],
+            true,
+        )
+    },
+);

@@ -2,13 +2,12 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, de};
-
 use super::macros::{encode_one_of, names, payload};
 use super::{Blob, Number, ResourceContents, Text};
 use crate::encode::{DisplayText, Encode, Encoder, object};
 use crate::json::RawJson;
-use crate::lifecycle::Revision;
+use crate::protocol::Revision;
+use serde::{Deserialize, Deserializer, de};
 
 /// A block of content. Schema type `ContentBlock`.
 ///
@@ -316,9 +315,9 @@ names! {
 }
 
 /// A text block that replaces content that a revision does not define.
-pub(in crate::types) struct FallbackText<'x, 'a> {
-    pub(in crate::types) text: &'x dyn fmt::Display,
-    pub(in crate::types) annotations: Option<Annotations<'a>>,
+pub(super) struct FallbackText<'x, 'a> {
+    pub(super) text: &'x dyn fmt::Display,
+    pub(super) annotations: Option<Annotations<'a>>,
 }
 
 impl Encode for FallbackText<'_, '_> {

@@ -32,9 +32,8 @@
 
 use core::fmt;
 
-use serde::de::{self, Deserialize, MapAccess, Unexpected};
-
 use crate::json::{JsonStr, RawJson};
+use serde::de::{self, Deserialize, MapAccess, Unexpected};
 
 macro_rules! payload {
     (#![rendered] $($declaration:tt)*) => {
@@ -170,8 +169,8 @@ macro_rules! payload {
     };
 
     (@argument text) => { &'a str };
-    (@argument version) => { crate::lifecycle::Revision };
-    (@argument versions) => { crate::lifecycle::Revisions };
+    (@argument version) => { crate::protocol::Revision };
+    (@argument versions) => { crate::protocol::Revisions };
     (@argument list ($ty:ty)) => { &'a [$ty] };
     (@argument icons) => { &'a [crate::types::Icon<'a>] };
     (@argument $kind:ident $(($ty:ty))?) => { payload!(@type $kind $(($ty))?) };
@@ -254,7 +253,7 @@ macro_rules! render {
                 )*
                 $(if let Some(value) = &this.$oname {
                     let gate = Gate::ALL$(.and($when(value)))?$(
-                        .and(Gate::$gate(crate::lifecycle::Revision::$revision))
+                        .and(Gate::$gate(crate::protocol::Revision::$revision))
                     )?;
                     let gate = to.begin_member($okey, gate);
                     crate::types::macros::render!(@value $okind (value) to);
@@ -347,11 +346,11 @@ macro_rules! names {
     };
 }
 
-pub(in crate::types) use {encode_one_of, names, payload, render};
+pub(super) use {encode_one_of, names, payload, render};
 
 /// The function that writes a value.
 #[derive(Clone, Copy)]
-pub(in crate::types) struct Writer<F>(pub(in crate::types) F);
+pub(super) struct Writer<F>(pub(super) F);
 
 impl<F> fmt::Debug for Writer<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -359,7 +358,7 @@ impl<F> fmt::Debug for Writer<F> {
     }
 }
 
-pub(in crate::types) fn required<'de, T, A>(
+pub(super) fn required<'de, T, A>(
     slot: &mut Option<T>,
     map: &mut A,
     key: &'static str,
@@ -375,7 +374,7 @@ where
     Ok(())
 }
 
-pub(in crate::types) fn optional<'de, T, A>(
+pub(super) fn optional<'de, T, A>(
     slot: &mut Option<T>,
     map: &mut A,
     key: &'static str,
@@ -391,7 +390,7 @@ where
     Ok(())
 }
 
-pub(in crate::types) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
+pub(super) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
     slot: &mut Option<RawJson<'a>>,
     map: &mut A,
     key: &'static str,
@@ -400,7 +399,7 @@ pub(in crate::types) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
     if slot.is_some_and(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
 }
 
-pub(in crate::types) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
+pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
     slot: &mut Option<RawJson<'a>>,
     map: &mut A,
     key: &'static str,
@@ -410,7 +409,7 @@ pub(in crate::types) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
 }
 
 /// Reads milliseconds. A negative number or a fraction is 0.
-pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
+pub(super) fn millis<'de, A: MapAccess<'de>>(
     slot: &mut Option<u64>,
     map: &mut A,
     key: &'static str,
@@ -430,13 +429,13 @@ pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
 }
 
 /// Checks the value of the member that discriminates types.
-pub(in crate::types) fn expect<'de, A: MapAccess<'de>>(
+pub(super) fn expect<'de, A: MapAccess<'de>>(
     map: &mut A,
     tag: &'static str,
 ) -> Result<(), A::Error> {
     if map.next_value::<JsonStr<'de>>()? == tag { Ok(()) } else { Err(wrong(&tag)) }
 }
 
-pub(in crate::types) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
+pub(super) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
     E::invalid_type(Unexpected::Other("another value"), expected)
 }

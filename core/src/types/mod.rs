@@ -51,28 +51,25 @@
 //! [`RawJson`]: crate::RawJson
 
 mod common;
-mod completion;
 mod content;
 mod elicitation;
+mod initialize;
 mod input;
-mod lifecycle;
-mod logging;
+pub(crate) mod list;
 pub(crate) mod macros;
-mod progress;
+pub mod meta;
 mod prompt;
 pub(crate) mod rendered;
 mod resource;
-mod roots;
 mod sampling;
 #[cfg(feature = "skills")]
 mod skill;
-mod subscription;
 mod task;
 mod tool;
 pub mod ui;
+mod utilities;
 
 // Common types.
-pub use common::meta::{self, SERVER_INFO, SUBSCRIPTION_ID};
 pub use common::{
     Blob, BlobError, CacheHint, CacheScope, Icon, IconTheme, Icons, List, ListIter, Map, MapIter,
     Number, PaginatedParams, Text,
@@ -81,41 +78,42 @@ pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role,
     TextContent,
 };
+pub use meta::{SERVER_INFO, SUBSCRIPTION_ID};
 // Errors.
 pub use common::{
     ErrorObject, MissingRequiredClientCapabilityData, ResourceErrorData,
     UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 // `initialize` and `server/discover`.
-pub(crate) use lifecycle::Info;
-pub use lifecycle::{
+pub(crate) use initialize::Info;
+pub use initialize::{
     ClientCapabilities, DeclaredExtensions, DiscoverResult, Implementation, InitializeParams,
     InitializeResult, ServerCapabilities, SupportedVersions,
 };
 // Server features.
-pub use completion::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
-    CompletionReference, PromptReference, ResourceTemplateReference,
-};
-pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
 pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
-    Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate,
+    Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate, SubscriptionFilter,
+    SubscriptionsListenParams,
 };
 #[cfg(feature = "skills")]
 pub use skill::{
     DIRECTORY, GetSkillResult, ListSkillsResult, ReadDirectoryParams, ReadDirectoryResult, Skill,
     SkillResource, SkillResources,
 };
-pub use subscription::{SubscriptionFilter, SubscriptionsListenParams};
 pub(crate) use tool::knows_structured_content;
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool,
     ToolAnnotations, ToolExecution,
 };
+pub use utilities::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
+    CompletionReference, PromptReference, ResourceTemplateReference,
+};
+pub use utilities::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 // Client features.
 pub use elicitation::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
@@ -123,13 +121,15 @@ pub use elicitation::{
     FormErrorKind, FormMode, MAX_FORM_FIELDS, MultiSelectEnumSchema, MultiSelectItems, NumberKind,
     NumberSchema, PrimitiveSchema, RequestedSchema, SingleSelectEnumSchema, StringSchema,
 };
-pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
-pub use roots::{ListRootsResult, Root};
+pub use input::{
+    InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses,
+    ListRootsResult, Root,
+};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
     SamplingError, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock,
     SamplingMessageContentIter, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 // Messages of both sides.
-pub use progress::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};
+pub use utilities::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};

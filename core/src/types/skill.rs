@@ -1,12 +1,11 @@
 //! Skills: directories of instructions and files for an agent. Extension
 //! `io.modelcontextprotocol/skills` (SEP-2640), feature `skills`.
 
-use serde::{Deserialize, Deserializer};
-
 use super::macros::{payload, wrong};
 use super::{CacheScope, List, Resource};
 use crate::encode::{Encode, Encoder};
 use crate::json::{JsonStr, RawJson};
+use serde::{Deserialize, Deserializer};
 
 payload! {
     /// The entry of a skill: what a client needs to show it, to have it approved, and to verify

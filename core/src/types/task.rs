@@ -1,12 +1,11 @@
 //! Tasks: the experiment of 2025-11-25, and the extension `io.modelcontextprotocol/tasks` of
 //! 2026-07-28. Both have the same data, under other names and in another shape.
 
-use serde::{Deserialize, Deserializer, de};
-
 use super::Text;
 use super::macros::{names, payload, wrong};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
+use serde::{Deserialize, Deserializer, de};
 
 payload! {
     /// Request for execution as a task. 2025-11-25 only, schema type `TaskMetadata`.

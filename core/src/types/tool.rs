@@ -4,7 +4,7 @@ use super::macros::{names, payload};
 use super::{CacheScope, ContentBlock, InputResponses, List, TaskMetadata, Text};
 use crate::encode::{Encode, Encoder, Gate, object};
 use crate::json::RawJson;
-use crate::lifecycle::Revision;
+use crate::protocol::Revision;
 
 payload! {
     #![rendered]

@@ -154,7 +154,7 @@ impl ClientCapabilities<'_> {
 }
 
 /// Makes a constant `_meta` with the member `ui` of a constant
-/// [`ToolMeta`](crate::types::ui::ToolMeta) or [`ResourceMeta`](crate::types::ui::ResourceMeta).
+/// [`ToolMeta`](ToolMeta) or [`ResourceMeta`](ResourceMeta).
 /// The JSON is written while compiling. A page that does not begin with `ui://` does not compile.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! `WWW-Authenticate` challenges (RFC 9110, 11.6.1).
 
-use crate::bytes::split_once;
 use crate::http::ResponseHead;
+use crate::text::split_once;
 
 /// A challenge with its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,13 +2,10 @@
 
 use core::mem::MaybeUninit;
 
-use super::Part;
-use super::body::{Body, Step};
-use super::error::HttpError;
-use super::head::{self, Framing, HeadFields, MAX_FIELDS};
-use super::window::{Taken, Window};
+use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
+use super::{Body, HttpError, Part, Step};
+use crate::buffers::Storage;
 use crate::http::RequestHead;
-use crate::storage::Storage;
 
 /// Reads the requests of a connection, one at a time.
 ///

@@ -1,12 +1,9 @@
 //! Incremental parser of responses.
 
-use super::Part;
-use super::body::{Body, Step};
-use super::error::HttpError;
-use super::head::{self, Framing, HeadFields, MAX_FIELDS};
-use super::window::{Taken, Window};
+use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
+use super::{Body, HttpError, Part, Step};
+use crate::buffers::Storage;
 use crate::http::ResponseHead;
-use crate::storage::Storage;
 
 /// Reads the responses of a connection, each announced with
 /// [`expect_response`](Self::expect_response).

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::body::is_token;
-use crate::bytes::copy;
-use crate::error::{InvalidPayload, SendError};
+use super::is_token;
 use crate::json::Decimal;
+use crate::protocol::error::{InvalidPayload, SendError};
+use crate::text::copy;
 
 /// Writes the head of a request or response into the caller's buffer.
 ///

@@ -1,10 +1,9 @@
 //! `Host` and `Origin` checks: protection against cross-origin requests and DNS rebinding.
 
-use super::response::Rejection;
-use crate::bytes::split;
-use crate::http::client::origin::host_and_port;
+use super::Rejection;
+use crate::http::origin::{self, host_and_port};
 use crate::http::{RequestHead, SingleValue};
-use crate::ip;
+use crate::text::split;
 
 /// The accepted values of `Host` and `Origin`.
 ///
@@ -136,8 +135,8 @@ fn without_port(host: &str) -> &str {
 fn is_loopback(host: &str) -> bool {
     let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     host.eq_ignore_ascii_case("localhost")
-        || ip::v4(host).is_some_and(|address| address.is_loopback())
-        || v6.and_then(ip::v6).is_some_and(|address| address.is_loopback())
+        || origin::v4(host).is_some_and(|address| address.is_loopback())
+        || v6.and_then(origin::v6).is_some_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Replay of sent events to clients that lost their connection (2025-03-26 to 2025-11-25,
 //! basic/transports).
 
-use crate::framing::EventId;
-use crate::storage::{self, Storage};
+use crate::buffers::framing::EventId;
+use crate::buffers::{self, Storage};
 
 /// A ring buffer of sent events. It records the bytes that leave the buffers of a session, up to
 /// the size of its storage; the oldest are overwritten.
@@ -204,9 +204,9 @@ impl<S: Storage> ReplayBuffer<S> {
         if used <= self.storage.bytes().len() {
             let whole = used.saturating_add(needed);
             if whole > self.storage.bytes().len()
-                && !storage::grow(&mut self.storage, whole, self.limit)
+                && !buffers::grow(&mut self.storage, whole, self.limit)
             {
-                storage::grow(&mut self.storage, self.limit, self.limit);
+                buffers::grow(&mut self.storage, self.limit, self.limit);
             }
         }
         self.storage.bytes().len()

@@ -109,44 +109,34 @@
 //! size of a table are [`Site::publish`] and opening a session (all servers), and finding out that
 //! a response is complete (the open requests of its session).
 
-mod admission;
-mod bodies;
 mod exchange;
 mod instance;
-mod operation;
-mod options;
-mod output;
 mod principal;
-mod route;
-mod slab;
 mod step;
-mod stream;
-mod turn;
 
 pub use exchange::{OwnedHead, SiteBody, SiteResponse};
-pub use operation::{Operation, Operations, Unpermitted};
-pub use options::SiteOptions;
-pub use principal::{Denied, Holder, Principal, bearer_token};
-pub use turn::SiteTurn;
+pub use principal::{Denied, Holder, Operation, Operations, Principal, Unpermitted, bearer_token};
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::fmt;
+use core::time::Duration;
 
-use crate::Places;
+use super::RequestHead;
+use super::server::{Endpoint, HostPolicy, OutgoingResponse};
+use crate::buffers::tx::TxBuffer;
 use crate::connection::Outcome;
-use crate::handle::RequestHandle;
-use crate::http::RequestHead;
-use crate::http::server::Endpoint;
+use crate::protocol::Revision;
+use crate::rpc::inflight::{Call, ExchangeId, RequestHandle};
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
-use bodies::Bodies;
-use exchange::Exchange;
-use instance::Instance;
-use slab::{Key, Slab};
+use crate::{PlaceLimit, Places};
+use exchange::{Bodies, Exchange};
+use instance::{Instance, Key, Kind, Slab};
 
 /// All sessions, exchanges and streams of one MCP endpoint.
 ///
@@ -443,5 +433,265 @@ impl<O> fmt::Debug for Site<'_, O> {
             .field("exchanges", &self.exchanges())
             .field("sessions", &self.sessions())
             .finish_non_exhaustive()
+    }
+}
+
+// The limits of a site.
+
+/// Access rules and limits of a [`Site`](Site). Fields can be changed after
+/// [`new`](Self::new).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SiteOptions<'c> {
+    /// The accepted hosts and origins. Default: [`HostPolicy::LOOPBACK`].
+    pub host_policy: HostPolicy<'c>,
+    /// The path; 404 for others. Default: none, every path is served.
+    pub path: Option<&'c str>,
+    /// The path on which HTTP+SSE is served for clients that know only 2024-11-05. Default: none.
+    pub sse_path: Option<&'c str>,
+    /// Whether legacy clients get sessions. Without, no state is kept between their requests, so
+    /// nothing can be requested from them. Default: true.
+    pub has_sessions: bool,
+    /// Whether each request is reported as [`SiteStep::Authorize`](SiteStep::Authorize).
+    /// Default: false.
+    pub authorizes: bool,
+    /// Whether each POST is reported as [`SiteStep::Permit`](SiteStep::Permit) before any of
+    /// its messages is handled. They are read twice then. Default: false.
+    pub checks_operations: bool,
+    /// Maximum number of exchanges at a time; further requests get 503. Each takes about 1 KiB
+    /// beside its head, its body and its output. Default: 10,000.
+    pub max_exchanges: usize,
+    /// Maximum number of event streams that have no end of their own: `subscriptions/listen`, GET
+    /// of a session, and HTTP+SSE; further ones get 503. The rest of
+    /// [`max_exchanges`](Self::max_exchanges) is left to calls. Default: 7,500.
+    pub max_streams: usize,
+    /// The part of exchanges, of event streams and of the budget of bodies that the requests of one
+    /// principal may have, in percent; further ones get 503. Default: 25.
+    pub principal_share: u8,
+    /// The same for all requests without a principal from one [address][`OwnedHead::peer`], and
+    /// their part of [`max_sessions`](Self::max_sessions). Behind a proxy all have one address:
+    /// then set 100. Default: 75.
+    ///
+    /// [`OwnedHead::peer`]: OwnedHead::peer
+    pub address_share: u8,
+    /// Maximum number of sessions and of streams of HTTP+SSE together. At the limit, a new one
+    /// replaces the oldest whose client has not sent `notifications/initialized`; if there is none,
+    /// the request gets 503. Each takes about 1 KiB, and up to [`replay`](Self::replay). Opening a
+    /// session looks at all of them. Default: 1,000.
+    pub max_sessions: usize,
+    /// The same for the sessions of one principal. Default: 100.
+    pub max_sessions_per_principal: usize,
+    /// Maximum number of open requests of one session, and of one request body (a batch). Each
+    /// takes about 300 bytes. Default: 1,024.
+    pub in_flight: u16,
+    /// Time that a request waits while [`in_flight`](Self::in_flight) is reached; then it is
+    /// refused with -32603. While the server itself waits for the response to a call, requests
+    /// beyond the limit are refused at once, since the response may be behind them. Default: 30
+    /// seconds.
+    pub full_timeout: Duration,
+    /// Maximum number of URIs to which one session, or one `subscriptions/listen`, subscribes; 8
+    /// bytes each. Default: 64.
+    pub subscriptions: usize,
+    /// Maximum number of bytes of a request body; 413 for longer ones. Default: 4 MiB.
+    pub max_body: usize,
+    /// Maximum number of bytes of all bodies longer than 4 KiB together, from their first byte
+    /// until their messages are handled. Without room, a body is not read further. Default: 64 MiB.
+    pub body_budget: usize,
+    /// Maximum number of bytes that wait to be sent in one response; longer messages are written in
+    /// parts. Default: 64 KiB.
+    pub max_pending: usize,
+    /// Maximum number of bytes of sent events that a session keeps for
+    /// [replay](crate::http::server::ReplayBuffer). Default: 64 KiB.
+    pub replay: usize,
+    /// Time after which an unused session ends. Default: 30 minutes.
+    pub idle_timeout: Duration,
+    /// Time after which a body that is not complete gets 408, or 503 if it waits for room. Default:
+    /// 30 seconds.
+    pub read_timeout: Duration,
+    /// Time after which a response is cut off, and its memory freed, if its connection takes
+    /// neither 4 KiB in this time nor all there is. [`Duration::MAX`]: no limit, for a program that
+    /// closes such connections itself. Default: 30 seconds.
+    pub write_timeout: Duration,
+    /// Time without output after which an event stream gets a comment, so that proxies keep it
+    /// open. Default: 15 seconds.
+    pub keep_alive: Duration,
+    /// The time that clients of 2025-11-25 wait before they resume a stream. Default: 1 second.
+    pub retry: Duration,
+}
+
+impl SiteOptions<'_> {
+    /// Returns a limit with the share of a client: all of it if nothing is known of the client.
+    #[must_use]
+    pub const fn limit(&self, total: usize, holder: Option<&Holder>) -> PlaceLimit {
+        let percent = match holder {
+            Some(Holder::Principal(_)) => self.principal_share,
+            Some(Holder::Address(_)) => self.address_share,
+            None => 100,
+        };
+        PlaceLimit::percent(total, percent)
+    }
+
+    /// Creates options with the defaults.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            host_policy: HostPolicy::LOOPBACK,
+            path: None,
+            sse_path: None,
+            has_sessions: true,
+            authorizes: false,
+            checks_operations: false,
+            max_exchanges: 10_000,
+            max_streams: 7500,
+            principal_share: 25,
+            address_share: 75,
+            max_sessions: 1000,
+            max_sessions_per_principal: 100,
+            in_flight: 1024,
+            full_timeout: Duration::from_secs(30),
+            subscriptions: 64,
+            max_body: 4 << 20,
+            body_budget: 64 << 20,
+            max_pending: 64 << 10,
+            replay: 64 << 10,
+            idle_timeout: Duration::from_secs(30 * 60),
+            read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(15),
+            retry: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Default for SiteOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// The operations that a handler has on the server of its request.
+
+/// A server of a [`Site`](Site) with the output of its exchanges.
+///
+/// Comes with an event, and later from [`Site::turn`](Site::turn). Each message goes to the
+/// exchange that it belongs to. A call that is [`Full`](crate::SendError::Full) is repeated in a
+/// later turn: [`await_room`](Self::await_room). Results of any length are handed in with
+/// [`answer`](Self::answer).
+pub struct SiteTurn<'p, O> {
+    config: &'p ServerConfig<'p>,
+    instance: &'p mut Instance<O>,
+    key: Key,
+    now: Instant,
+    head: Option<OwnedHead>,
+    /// That of the request, unless the instance has it.
+    principal: Option<Arc<Principal>>,
+}
+
+impl<O> SiteTurn<'_, O> {
+    /// Returns the time of the step.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns the key of the server.
+    #[must_use]
+    pub const fn server_key(&self) -> ServerKey {
+        ServerKey(self.key)
+    }
+
+    /// Returns the key of a request of this server, to answer it later.
+    #[must_use]
+    pub const fn request_key(&self, request: RequestHandle) -> SiteRequest {
+        SiteRequest { server: ServerKey(self.key), request }
+    }
+
+    /// Returns who made the request; in a turn without an event, who opened the session. The scopes
+    /// of a session's requests may differ.
+    #[must_use]
+    pub const fn principal(&self) -> Option<&Arc<Principal>> {
+        match &self.principal {
+            Some(principal) => Some(principal),
+            None => self.instance.principal.as_ref(),
+        }
+    }
+
+    /// Returns the head of the HTTP request that has the message of the event. `None` for timeouts,
+    /// and in a turn without an event.
+    #[must_use]
+    pub const fn head(&self) -> Option<&OwnedHead> {
+        self.head.as_ref()
+    }
+
+    /// Returns whose share the request of the event counts in.
+    #[must_use]
+    pub fn holder(&self) -> Option<Holder> {
+        let peer = self.head.as_ref().map_or(self.instance.peer, OwnedHead::peer_address);
+        Holder::of(self.principal(), peer)
+    }
+
+    /// Returns whether the server is that of a session, or of a stream of HTTP+SSE.
+    #[must_use]
+    pub const fn is_session(&self) -> bool {
+        !matches!(self.instance.kind, Kind::Alone)
+    }
+
+    /// Asks for [`SiteStep::Room`](SiteStep::Room) once the client has taken at least half
+    /// of what waits for it in the output of a request.
+    pub fn await_room(&mut self, request: RequestHandle) {
+        let (_, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        stream.is_awaited = true;
+    }
+
+    /// As [`await_room`](Self::await_room), for the output of a call.
+    pub fn await_room_of_call(&mut self, call: Call) {
+        let (_, stream) = self.instance.parts(self.config, |server| server.exchange_of_call(call));
+        stream.is_awaited = true;
+    }
+
+    /// Returns the server, and the output that belongs to a request: its response, progress, log
+    /// messages and calls.
+    pub fn parts(&mut self, request: RequestHandle) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
+        let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        (server, &mut stream.tx)
+    }
+
+    /// Returns the server, and the output for the cancellation of a call.
+    pub fn parts_of_call(&mut self, call: Call) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
+        let (server, stream) =
+            self.instance.parts(self.config, |server| server.exchange_of_call(call));
+        (server, &mut stream.tx)
+    }
+
+    /// Returns the server, and the output for messages that belong to no request: the GET stream of
+    /// a session.
+    pub fn unrelated_parts(&mut self) -> (Server<'_>, &mut TxBuffer<Vec<u8>>) {
+        let (server, stream) = self.instance.parts(self.config, |_| ExchangeId::SESSION);
+        (server, &mut stream.tx)
+    }
+
+    /// Hands in the outcome of a request, which is sent as its client takes it. If it is not valid,
+    /// the request gets an internal error (-32603). Nothing happens if the request has ended.
+    pub fn answer(&mut self, request: RequestHandle, outcome: O) {
+        self.instance.answer(self.config, request, outcome);
+    }
+
+    /// Closes the connection of a request while the request goes on; its client resumes the stream
+    /// after [`SiteOptions::retry`](SiteOptions::retry). Returns `false` where that is not
+    /// possible: it needs a session of 2025-11-25.
+    pub fn release(&mut self, request: RequestHandle) -> bool {
+        let is_session = matches!(self.instance.kind, Kind::Session(_));
+        let (server, stream) = self.instance.parts(self.config, |server| server.exchange(request));
+        let can_resume = is_session && server.legacy_revision() == Some(Revision::V2025_11_25);
+        stream.is_released = can_resume
+            && (stream.tx.http_response() == Some(OutgoingResponse::EVENT_STREAM)
+                || stream.tx.send_priming_event().unwrap_or(false));
+        stream.is_released
+    }
+}
+
+impl<O> fmt::Debug for SiteTurn<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SiteTurn").field("server", &self.key).finish_non_exhaustive()
     }
 }

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use super::form::{FieldKind, Form, MAX_FORM_FIELDS};
+use super::{FieldKind, Form, MAX_FORM_FIELDS};
+use crate::encode::{Encode, Encoder};
 use crate::json::RawJson;
-use crate::lifecycle::Revision;
-use crate::printable::Printable;
+use crate::protocol::Revision;
+use crate::text::Printable;
 use crate::types::{
     EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
 };
@@ -318,3 +319,41 @@ impl fmt::Display for FormError<'_> {
 }
 
 impl core::error::Error for FormError<'_> {}
+
+// Default values of a form.
+
+/// Default values of a form, serialized as the `content` of an
+/// [`ElicitResult`](super::ElicitResult). Created by [`RequestedSchema::defaults`].
+#[derive(Clone, Copy, Debug)]
+pub struct FormDefaults<'a>(RequestedSchema<'a>);
+
+impl<'a> RequestedSchema<'a> {
+    /// Returns the default values, with which a client should pre-populate the form
+    /// (client/elicitation). Fields without a default are omitted.
+    #[must_use]
+    pub const fn defaults(self) -> FormDefaults<'a> {
+        FormDefaults(self)
+    }
+}
+
+impl Encode for FormDefaults<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.begin_object();
+        for field in self.0.fields().flatten() {
+            let default: Option<&dyn Encode> = match &field.schema {
+                PrimitiveSchema::String(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Number(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Boolean(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::SingleSelect(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::MultiSelect(schema) => schema.default.as_ref().map(|d| d as _),
+                PrimitiveSchema::Other(_) => None,
+            };
+            if let Some(default) = default
+                && field.name.encode_key(to)
+            {
+                default.encode(to);
+            }
+        }
+        to.end_object();
+    }
+}

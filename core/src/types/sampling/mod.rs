@@ -1,22 +1,24 @@
 //! Sampling: a server requests a message of the client's model. Deprecated in 2026-07-28, where the
 //! request is an [`InputRequest`](crate::types::InputRequest).
 
-mod content;
-mod downgrade;
-mod hints;
 mod validation;
 
-pub use content::{
-    SamplingMessageContent, SamplingMessageContentBlock, SamplingMessageContentIter,
-    ToolResultContent, ToolUseContent,
-};
 pub use validation::SamplingError;
 
+use core::fmt;
+
+use super::content::FallbackText;
+use super::macros::{encode_one_of, names, payload};
+use super::tool::knows_structured_content;
+use super::{
+    AudioContent, ContentBlock, ImageContent, List, ListIter, Number, Role, TaskMetadata, Text,
+    TextContent, Tool,
+};
 use crate::encode::{Encode, Encoder};
-use crate::lifecycle::{ClientFeatures, Revision};
-use crate::types::macros::{names, payload};
-use crate::types::{List, Number, Role, TaskMetadata, Text, Tool};
-use downgrade::{AsOneBlock, OneBlockEach};
+use crate::json::{RawJson, ReadError};
+use crate::protocol::{ClientFeatures, Revision};
+use serde::{Deserialize, Deserializer, de};
+use validation::{AsOneBlock, OneBlockEach};
 
 payload! {
     /// Parameters of `sampling/createMessage`. Schema type `CreateMessageRequestParams`.
@@ -233,4 +235,316 @@ payload! {
             "_meta" meta: object;
         }
     }
+}
+
+// Content of sampling messages.
+
+/// A content block of a sampling message. Schema type `SamplingMessageContentBlock`.
+///
+/// A block that the peer's revision does not define is written as a text block that describes it:
+/// audio in 2024-11-05, tool use and tool results before 2025-11-25. A block of an unknown `type`
+/// is written unchanged.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum SamplingMessageContentBlock<'a> {
+    /// Type `text`.
+    Text(TextContent<'a>),
+    /// Type `image`.
+    Image(ImageContent<'a>),
+    /// Type `audio`. Since 2025-03-26.
+    Audio(AudioContent<'a>),
+    /// Type `tool_use`: the model calls a tool. Since 2025-11-25.
+    ToolUse(ToolUseContent<'a>),
+    /// Type `tool_result`: the result of a tool call. Since 2025-11-25.
+    ToolResult(ToolResultContent<'a>),
+    /// Unknown type, as JSON.
+    Other(RawJson<'a>),
+}
+
+encode_one_of! {
+    SamplingMessageContentBlock<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content,
+        Self::ToolUse(content) => content,
+        Self::ToolResult(content) => content,
+        Self::Other(content) => content,
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContentBlock<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl<'a> SamplingMessageContentBlock<'a> {
+    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
+            return Err(de::Error::missing_field("type"));
+        };
+        if kind == "text" {
+            raw.to().map(Self::Text)
+        } else if kind == "image" {
+            raw.to().map(Self::Image)
+        } else if kind == "audio" {
+            raw.to().map(Self::Audio)
+        } else if kind == "tool_use" {
+            raw.to().map(Self::ToolUse)
+        } else if kind == "tool_result" {
+            raw.to().map(Self::ToolResult)
+        } else {
+            Ok(Self::Other(raw))
+        }
+    }
+
+    /// Returns the text of a text block.
+    #[must_use]
+    pub fn as_text(&self) -> Option<Text<'a>> {
+        match self {
+            Self::Text(content) => Some(content.text),
+            _ => None,
+        }
+    }
+}
+
+/// The text, or a description of any other block.
+impl fmt::Display for SamplingMessageContentBlock<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(content) => fmt::Display::fmt(&content.text, f),
+            Self::Image(content) => show_file(content.mime_type, "image", f),
+            Self::Audio(content) => show_file(content.mime_type, "audio", f),
+            Self::ToolUse(content) => fmt::Display::fmt(content, f),
+            Self::ToolResult(content) => fmt::Display::fmt(content, f),
+            Self::Other(_) => f.write_str(UNKNOWN),
+        }
+    }
+}
+
+payload! {
+    /// A tool call of the model. Since 2025-11-25, schema type `ToolUseContent`.
+    pub struct ToolUseContent<'a> {
+        tag "type" = "tool_use";
+        writer write_or_describe;
+        new {
+            /// Id of the tool call, to which the result refers.
+            "id" id: text;
+            /// Name of the tool.
+            "name" name: text;
+            /// Arguments of the tool, by name.
+            "input" input: object;
+        }
+        with {
+            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+            /// send the message again.
+            "_meta" meta: object;
+        }
+    }
+}
+
+impl ToolUseContent<'_> {
+    /// Writes the block; before 2025-11-25 a text block that describes it.
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            FallbackText { text: self, annotations: None }.encode(to);
+        } else {
+            self.write_members(to);
+        }
+    }
+}
+
+/// The text that replaces the block for revisions before 2025-11-25.
+impl fmt::Display for ToolUseContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[use of tool ")?;
+        fmt::Display::fmt(&self.name, f)?;
+        f.write_str(": ")?;
+        fmt::Display::fmt(&self.input, f)?;
+        f.write_str("]")
+    }
+}
+
+payload! {
+    /// Result of a tool call. Since 2025-11-25, schema type `ToolResultContent`.
+    pub struct ToolResultContent<'a> {
+        tag "type" = "tool_result";
+        writer write_or_describe;
+        new {
+            /// Id of the tool call: `id` of its [`ToolUseContent`].
+            "toolUseId" tool_use_id: text;
+            /// Content for the model; empty if missing.
+            "content" content: list(ContentBlock<'a>) = List::EMPTY;
+        }
+        with {
+            /// JSON value that conforms to the output schema of the tool; an object in 2025-11-25.
+            /// `null` is a value.
+            "structuredContent" structured_content: any => when knows_structured_content;
+            /// Whether the tool failed. Default: false.
+            "isError" is_error: of(bool);
+            /// Metadata by key: see [`meta`](crate::types::meta). Clients should keep it when they
+            /// send the message again.
+            "_meta" meta: object;
+        }
+    }
+}
+
+impl ToolResultContent<'_> {
+    /// Writes the block; before 2025-11-25 a text block that describes it.
+    fn write_or_describe(&self, to: &mut Encoder<'_>) {
+        if to.revision() < Revision::V2025_11_25 {
+            FallbackText { text: self, annotations: None }.encode(to);
+        } else {
+            self.write_members(to);
+        }
+    }
+}
+
+/// The text that replaces the block for revisions before 2025-11-25.
+impl fmt::Display for ToolResultContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[tool result:")?;
+        for block in self.content.as_slice().unwrap_or_default() {
+            f.write_str(" ")?;
+            match block {
+                ContentBlock::Text(content) => fmt::Display::fmt(&content.text, f)?,
+                ContentBlock::ResourceLink(link) => fmt::Display::fmt(&link, f)?,
+                ContentBlock::Image(content) => show_file(content.mime_type, "image", f)?,
+                ContentBlock::Audio(content) => show_file(content.mime_type, "audio", f)?,
+                ContentBlock::Resource(content) => fmt::Display::fmt(&content.resource.uri, f)?,
+                ContentBlock::Other(_) => f.write_str(UNKNOWN)?,
+            }
+        }
+        for block in self.content.as_json().unwrap_or(RawJson::NULL).elements() {
+            f.write_str(" ")?;
+            validation::show(block, f)?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// Writes the description of an image or audio file.
+fn show_file(mime_type: Text<'_>, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    fmt::Display::fmt(&mime_type, f)?;
+    f.write_str(" ")?;
+    f.write_str(kind)?;
+    f.write_str("]")
+}
+
+/// Description of a block of an unknown type.
+const UNKNOWN: &str = "[content of an unknown type]";
+
+/// Content of a sampling message: one block or, since 2025-11-25, several. The member `content` of
+/// schema type `SamplingMessage`.
+#[derive(Clone, Copy, Debug)]
+pub enum SamplingMessageContent<'a> {
+    /// One block: an object.
+    One(SamplingMessageContentBlock<'a>),
+    /// Several blocks: an array. Since 2025-11-25.
+    Many(List<'a, SamplingMessageContentBlock<'a>>),
+}
+
+impl<'a> SamplingMessageContent<'a> {
+    /// Creates content of one text block.
+    #[must_use]
+    pub const fn text(text: &'a str) -> Self {
+        Self::One(SamplingMessageContentBlock::Text(TextContent::new(text)))
+    }
+
+    /// Creates content of several blocks. Since 2025-11-25.
+    #[must_use]
+    pub const fn many(blocks: &'a [SamplingMessageContentBlock<'a>]) -> Self {
+        Self::Many(List::new(blocks))
+    }
+
+    /// Iterates over the blocks. An invalid block is an `Err` item.
+    #[must_use]
+    pub fn iter(&self) -> SamplingMessageContentIter<'a> {
+        match self {
+            Self::One(block) => {
+                SamplingMessageContentIter { one: Some(*block), many: List::EMPTY.iter() }
+            }
+            Self::Many(blocks) => SamplingMessageContentIter { one: None, many: blocks.iter() },
+        }
+    }
+}
+
+impl<'a> IntoIterator for SamplingMessageContent<'a> {
+    type Item = Result<SamplingMessageContentBlock<'a>, ReadError>;
+    type IntoIter = SamplingMessageContentIter<'a>;
+
+    fn into_iter(self) -> SamplingMessageContentIter<'a> {
+        self.iter()
+    }
+}
+
+/// Iterator over the blocks of a message, created by [`SamplingMessageContent::iter`].
+#[derive(Clone, Debug)]
+pub struct SamplingMessageContentIter<'a> {
+    one: Option<SamplingMessageContentBlock<'a>>,
+    many: ListIter<'a, SamplingMessageContentBlock<'a>>,
+}
+
+impl<'a> Iterator for SamplingMessageContentIter<'a> {
+    type Item = Result<SamplingMessageContentBlock<'a>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.one.take() {
+            Some(one) => Some(Ok(one)),
+            None => self.many.next(),
+        }
+    }
+}
+
+encode_one_of! {
+    SamplingMessageContent<'_> {
+        Self::One(block) => block,
+        Self::Many(blocks) => blocks,
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContent<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        match List::from_json(raw) {
+            Some(blocks) => Ok(Self::Many(blocks)),
+            None => {
+                SamplingMessageContentBlock::read(raw).map(Self::One).map_err(de::Error::custom)
+            }
+        }
+    }
+}
+
+// Selection of a model by hints.
+
+impl ModelPreferences<'_> {
+    /// Returns the index of the model that the hints select: the first model whose name contains
+    /// the first matching hint, ASCII case ignored (client/sampling, "Model Preferences"). List the
+    /// preferred models first. Returns `None` if no hint matches; the client may then decide by the
+    /// priorities.
+    ///
+    /// ```
+    /// use mcp_sansio::types::{ModelHint, ModelPreferences};
+    /// let hints = [ModelHint::new().name("sonnet"), ModelHint::new().name("claude")];
+    /// let preferences = ModelPreferences::new().hints(&hints);
+    /// assert_eq!(preferences.select_model(&["claude-opus", "claude-sonnet"]), Some(1));
+    /// ```
+    #[must_use]
+    pub fn select_model(&self, models: &[&str]) -> Option<usize> {
+        let hints = self.hints.iter().flat_map(|hints| hints.iter()).flatten();
+        hints
+            .filter_map(|hint| hint.name)
+            .find_map(|hint| models.iter().position(|model| contains(model, hint)))
+    }
+}
+
+/// Returns whether `model` contains `hint`, ASCII case ignored. An empty hint matches nothing.
+fn contains(model: &str, hint: Text<'_>) -> bool {
+    let starts_with_hint = |rest: &str| {
+        let mut rest = rest.chars();
+        hint.chars().all(|wanted| rest.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
+    };
+    !hint.is_empty()
+        && model.char_indices().any(|(at, _)| model.get(at..).is_some_and(starts_with_hint))
 }

@@ -1,0 +1,533 @@
+//! The authorization request that a person answers in a browser.
+
+use super::arena::{Entries, Tag, Writer, put_base64url, write_to};
+use super::dpop::{Proof, put_proof, put_thumbprint};
+use super::flow::{Authorization, Client, FlowResult, Phase, decode, is_token};
+use super::flow_start::ServerFlags;
+use super::form::{self, Form};
+use super::jws;
+use super::metadata::{RedirectAnswer, RedirectOutcome};
+use super::pkce::put_challenge;
+use super::scope::{self, MAX_SCOPE};
+use super::setup::{Grant, IdentityProvider, Reason, Setup, TokenEndpointAuth};
+use super::token::{OAuthError, TokenResponse, TokenType, UnixTime};
+use crate::http::ResponseHead;
+use crate::json::JsonStr;
+
+impl Authorization<'_> {
+    /// Writes the URL for the person, with a verifier and a state of its own.
+    pub(super) fn write_shown(&mut self, random: &mut dyn FnMut(&mut [u8])) -> FlowResult<()> {
+        self.check_url(Tag::AuthorizationEndpoint.of(self.flow.issuer))?;
+        for tag in [Tag::Verifier, Tag::State] {
+            let mut bytes = zeroize::Zeroizing::new([0; 32]);
+            random(&mut *bytes);
+            self.arena.write(tag, |_, out| {
+                put_base64url(&*bytes, out);
+                Ok::<_, Reason>(())
+            })?;
+        }
+        self.write_asked_scope()?;
+        let (setup, issuer) = (self.setup, self.flow.issuer);
+        let offline = self.server_flags().offers_offline_access();
+        self.arena.write(Tag::Shown, |entries, out| {
+            let client = Client::find(setup, entries, issuer).ok_or(Reason::NoClient)?;
+            let text = |tag| entries.get(tag).unwrap_or_default();
+            let endpoint = entries.get(Tag::AuthorizationEndpoint.of(issuer)).unwrap_or_default();
+            let mut challenge = [0; 43];
+            let mut challenge = Writer::new(&mut challenge);
+            put_challenge(text(Tag::Verifier), &mut challenge);
+            Form::query_of(out, endpoint)
+                .pair("response_type", "code")
+                .pair("client_id", client.id)
+                .pair("redirect_uri", text(Tag::Redirect))
+                .pair("code_challenge", challenge.as_str())
+                .pair("code_challenge_method", "S256")
+                .pair("state", text(Tag::State))
+                .pair("resource", text(Tag::Resource))
+                .pair_if("scope", entries.get(Tag::AskedScope.of(issuer)))
+                // Without it servers of OpenID Connect ignore `offline_access` (Core 1.0, 11).
+                .pair_if("prompt", offline.then_some("consent"));
+            Ok(())
+        })
+    }
+
+    /// Writes the scope to ask for (2025-11-25 and later, basic/authorization, scope selection):
+    /// that of the challenge, else that of an earlier request, else that of the resource's
+    /// metadata, narrowed by the setup; after a 403, united with what was asked before.
+    pub(super) fn write_asked_scope(&mut self) -> FlowResult<()> {
+        let (issuer, narrow) = (self.flow.issuer, self.setup.scope);
+        let is_step_up = self.flow.tried.step_up;
+        let is_code = matches!(self.setup.grant, Grant::AuthorizationCode);
+        let offline = is_code && self.server_flags().offers_offline_access();
+        self.arena.write(Tag::Decoded, |entries, out| {
+            let before = entries.get(Tag::AskedScope.of(issuer));
+            let challenge = entries.get(Tag::ChallengeScope);
+            let wanted = challenge.or(before).or(entries.get(Tag::ResourceScope));
+            let wanted = wanted.unwrap_or_default();
+            let may = |token: &&str| narrow.is_none_or(|narrow| scope::contains(narrow, token));
+            let first = before.filter(|_| is_step_up).unwrap_or_default();
+            let all = scope::tokens(first)
+                .chain(scope::tokens(wanted).filter(|token| !scope::contains(first, token)))
+                .filter(may);
+            let is_own = |token: &&str| *token != scope::OFFLINE_ACCESS;
+            let has_none = all.clone().find(is_own).is_none();
+            let narrow = narrow.filter(|_| has_none).unwrap_or_default();
+            let all = all.chain(scope::tokens(narrow)).filter(is_own);
+            for (at, token) in all.chain(offline.then_some(scope::OFFLINE_ACCESS)).enumerate() {
+                out.put(if at > 0 { " " } else { "" });
+                out.put(token);
+            }
+            Ok::<_, Reason>(())
+        })?;
+        let asked = Tag::AskedScope.of(issuer);
+        if self.arena.get(Tag::Decoded) == Some("") {
+            self.arena.remove(asked);
+        } else {
+            self.arena.copy(Tag::Decoded, asked)?;
+        }
+        self.arena.remove(Tag::Decoded);
+        Ok(())
+    }
+
+    /// Answers [`Step::Show`](super::Step::Show) with the query with which the browser came back,
+    /// without its `?`. Ignored when none is due. An answer to another login ends this one, so a
+    /// listener that others can reach asks [`is_answer`](Self::is_answer) first.
+    pub fn redirected(&mut self, query: &str) {
+        if self.flow.phase != Phase::Show || !self.arena.has(Tag::Shown) {
+            return;
+        }
+        if let Err(reason) = self.take_redirect(query) {
+            self.fail(reason);
+        }
+    }
+
+    /// Whether the query has the state of the URL that is [shown](super::Step::Show).
+    #[must_use]
+    pub fn is_answer(&self, query: &str) -> bool {
+        self.arena.get(Tag::State).is_some_and(|state| {
+            RedirectAnswer::parse(query).is_ok_and(|answer| answer.has_state(state))
+        })
+    }
+
+    fn take_redirect(&mut self, query: &str) -> FlowResult<()> {
+        let answer = RedirectAnswer::parse(query).map_err(Reason::Redirect)?;
+        let state = self.arena.get(Tag::State).unwrap_or_default();
+        let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
+        let outcome = answer.check(state, issuer, self.server_flags().sends_issuer());
+        match outcome.map_err(Reason::Redirect)? {
+            RedirectOutcome::Code(code) => {
+                self.arena.write(Tag::Code, |_, out| {
+                    write_to(out, code);
+                    Ok::<_, Reason>(())
+                })?;
+                self.arena.remove(Tag::Shown);
+                self.arena.remove(Tag::State);
+                self.flow.phase = Phase::Token;
+                Ok(())
+            }
+            RedirectOutcome::Error { error, description } => {
+                match description {
+                    Some(text) => self.explain(&format_args!("{error}: {text}")),
+                    None => self.explain(&error),
+                }
+                let is_denied = error == *"access_denied";
+                Err(if is_denied { Reason::AccessDenied } else { Reason::Refused })
+            }
+        }
+    }
+}
+
+// Token requests, and their answers.
+
+impl Authorization<'_> {
+    /// Writes the token request of this phase.
+    pub(super) fn write_token_request(
+        &mut self,
+        now: Option<UnixTime>,
+        random: &mut dyn FnMut(&mut [u8]),
+    ) -> FlowResult<()> {
+        let (setup, phase, issuer) = (self.setup, self.flow.phase, self.flow.issuer);
+        let provider = match &setup.grant {
+            Grant::Enterprise(provider) if phase == Phase::Provider => Some(provider),
+            _ => None,
+        };
+        let flags = if provider.is_some() { ServerFlags(0) } else { self.server_flags() };
+        match provider {
+            Some(provider) => self.arena.set(Tag::Url, provider.token_endpoint)?,
+            None => self.arena.copy(Tag::TokenEndpoint.of(issuer), Tag::Url)?,
+        }
+        let asks_here = match setup.grant {
+            Grant::ClientCredentials | Grant::WorkloadIdentity => phase == Phase::Token,
+            Grant::Enterprise(_) => phase == Phase::Provider,
+            Grant::AuthorizationCode => false,
+        };
+        if asks_here {
+            self.write_asked_scope()?;
+        }
+        let mut fresh = || -> FlowResult<(UnixTime, [u8; 16])> {
+            let mut bytes = [0; 16];
+            random(&mut bytes);
+            Ok((now.ok_or(Reason::NoClock)?, bytes))
+        };
+        let method = client_of(setup, provider, self.arena.entries(), issuer)?.method(flags);
+        match method {
+            TokenEndpointAuth::Basic => self.arena.write(Tag::Credentials, |entries, out| {
+                let client = client_of(setup, provider, entries, issuer)?;
+                form::put_basic(client.id, client.secret.unwrap_or_default(), out);
+                Ok::<_, Reason>(())
+            })?,
+            TokenEndpointAuth::PrivateKeyJwt => {
+                let (now, bytes) = fresh()?;
+                self.arena.write(Tag::ClientAssertion, |entries, out| {
+                    let client = client_of(setup, provider, entries, issuer)?;
+                    let audience = match provider {
+                        Some(provider) => provider.issuer,
+                        None => entries.get(Tag::Issuer.of(issuer)).unwrap_or_default(),
+                    };
+                    let key = client.key.ok_or(Reason::NoClient)?;
+                    jws::put_assertion(client.id, audience, now, &bytes, key, out)
+                        .map_err(|_| Reason::Signature)
+                })?;
+            }
+            TokenEndpointAuth::None | TokenEndpointAuth::Post => {}
+        }
+        if let Some(key) = setup.dpop.filter(|_| provider.is_none() && self.uses_proofs(flags)) {
+            let (now, random) = fresh()?;
+            self.arena.write(Tag::Proof, |entries, out| {
+                let proof = Proof {
+                    method: "POST",
+                    url: entries.get(Tag::Url).unwrap_or_default(),
+                    now,
+                    random,
+                    access_token: None,
+                    nonce: entries.get(Tag::ServerNonce.of(issuer)),
+                };
+                put_proof(&proof, key, out).map_err(|_| Reason::Signature)
+            })?;
+        }
+        self.arena.write(Tag::Body, |entries, out| {
+            let client = client_of(setup, provider, entries, issuer)?;
+            let text = |tag| entries.get(tag).unwrap_or_default();
+            let of_issuer = |tag: Tag| entries.get(tag.of(issuer));
+            let mut form = Form::new(out);
+            match (phase, &setup.grant) {
+                (Phase::Refresh, _) => {
+                    form.pair("grant_type", "refresh_token")
+                        .pair_if("refresh_token", of_issuer(Tag::RefreshToken));
+                }
+                (Phase::Provider, _) => {
+                    form.pair("grant_type", TOKEN_EXCHANGE)
+                        .pair("requested_token_type", ID_JAG)
+                        .pair("subject_token", text(Tag::Assertion))
+                        .pair("subject_token_type", ID_TOKEN)
+                        .pair_if("audience", of_issuer(Tag::Issuer))
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                }
+                (_, Grant::AuthorizationCode) => {
+                    form.pair("grant_type", "authorization_code")
+                        .pair("code", text(Tag::Code))
+                        .pair("redirect_uri", text(Tag::Redirect))
+                        .pair("code_verifier", text(Tag::Verifier));
+                }
+                (_, Grant::ClientCredentials) => {
+                    form.pair("grant_type", "client_credentials")
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                }
+                (_, Grant::Enterprise(_)) => {
+                    form.pair("grant_type", JWT_BEARER).pair("assertion", text(Tag::Grant));
+                }
+                (_, Grant::WorkloadIdentity) => {
+                    form.pair("grant_type", JWT_BEARER)
+                        .pair("assertion", text(Tag::Assertion))
+                        .pair_if("scope", of_issuer(Tag::AskedScope));
+                }
+            }
+            form.pair("resource", text(Tag::Resource));
+            match method {
+                TokenEndpointAuth::Basic => {}
+                TokenEndpointAuth::Post => {
+                    form.pair("client_id", client.id).pair_if("client_secret", client.secret);
+                }
+                TokenEndpointAuth::None => {
+                    form.pair("client_id", client.id);
+                }
+                TokenEndpointAuth::PrivateKeyJwt => {
+                    form.pair("client_id", client.id)
+                        .pair("client_assertion_type", CLIENT_ASSERTION)
+                        .pair("client_assertion", text(Tag::ClientAssertion));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether token requests carry a proof: the server takes them or has asked for one, or the
+    /// tokens are bound.
+    fn uses_proofs(&self, flags: ServerFlags) -> bool {
+        flags.takes_proofs() || self.flow.wants_proof || self.of_issuer(Tag::TokenKey).is_some()
+    }
+
+    /// Whether the server wants the request again with the nonce that it has sent (RFC 9449, 8).
+    pub(super) fn takes_nonce(&mut self, body: &[u8]) -> bool {
+        let is_asked = OAuthError::parse(body).is_some_and(|e| e.code() == *"use_dpop_nonce");
+        let has_nonce = self.arena.has(Tag::Proof) && self.of_issuer(Tag::ServerNonce).is_some();
+        is_asked && has_nonce && !core::mem::replace(&mut self.flow.tried.nonce, true)
+    }
+
+    /// Takes the response to the last token request of a flow.
+    pub(super) fn token(
+        &mut self,
+        now: Option<UnixTime>,
+        head: &ResponseHead<'_>,
+        body: &[u8],
+    ) -> FlowResult<()> {
+        if head.status != 200 {
+            if self.takes_nonce(body) {
+                return Ok(());
+            }
+            let error = OAuthError::parse(body);
+            let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
+            if is("invalid_client") && self.can_register_again() {
+                self.flow.tried.another_client = true;
+                self.drop_client();
+                self.flow.keep_due = true;
+                self.flow.phase = Phase::Client;
+                return Ok(());
+            }
+            return Err(Reason::Token(head.status));
+        }
+        self.keep_tokens(now, body)
+    }
+
+    /// Whether the client was registered or asked for by this flow or an earlier one, and can be
+    /// once more.
+    pub(super) fn can_register_again(&self) -> bool {
+        let issuer = self.of_issuer(Tag::Issuer).unwrap_or_default();
+        !self.flow.tried.another_client
+            && self.of_issuer(Tag::ClientId).is_some()
+            && self.configured(issuer).is_none()
+    }
+
+    /// Keeps the tokens of an answer. All others are dropped: they are for the same server.
+    pub(super) fn keep_tokens(&mut self, now: Option<UnixTime>, body: &[u8]) -> FlowResult<()> {
+        let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
+        let token_type = answer.token_type().ok_or(Reason::TokenType)?;
+        if token_type == TokenType::Dpop && !self.arena.has(Tag::Proof) {
+            return Err(Reason::TokenType);
+        }
+        let issuer = self.flow.issuer;
+        let is_refresh = self.flow.phase == Phase::Refresh;
+        // The new tokens stand beside the old ones until all of them are there.
+        self.write_new(Tag::NewAccessToken, answer.access_token())?;
+        match answer.refresh_token() {
+            Some(token) => self.write_new(Tag::NewRefreshToken, token)?,
+            None if is_refresh => {
+                self.arena.copy(Tag::RefreshToken.of(issuer), Tag::NewRefreshToken)?;
+            }
+            None => self.arena.remove(Tag::NewRefreshToken),
+        }
+        let setup = self.setup;
+        self.arena.write(Tag::NewClient, |entries, out| {
+            let client = Client::find(setup, entries, issuer);
+            out.put(client.ok_or(Reason::NoClient)?.id);
+            Ok::<_, Reason>(())
+        })?;
+        if let Some(key) = setup.dpop.filter(|_| token_type == TokenType::Dpop) {
+            self.arena.write(Tag::NewKey, |_, out| {
+                put_thumbprint(key, out);
+                Ok::<_, Reason>(())
+            })?;
+        }
+        self.write_granted_scope(answer.scope());
+        if let Some((now, expires_in)) = now.zip(answer.expires_in().filter(|secs| *secs > 0)) {
+            let due = expires_in - EARLY.min(expires_in / 2);
+            self.arena.set_number(Tag::NewDue, now.as_secs().saturating_add(due))?;
+        }
+        self.arena.retain(|key| !is_token(key));
+        for (new, tag) in [
+            (Tag::NewClient, Tag::TokenClient),
+            (Tag::NewAccessToken, Tag::AccessToken),
+            (Tag::NewRefreshToken, Tag::RefreshToken),
+            (Tag::NewKey, Tag::TokenKey),
+            (Tag::NewDue, Tag::TokenDue),
+            (Tag::NewScope, Tag::GrantedScope),
+        ] {
+            self.arena.rename(new.into(), tag.of(issuer));
+        }
+        self.drop_flow();
+        self.flow.is_unused = true;
+        self.flow.tokens = issuer;
+        self.flow.generation = self.flow.generation.wrapping_add(1).max(1);
+        self.flow.keep_due = true;
+        self.flow.phase = Phase::Idle;
+        Ok(())
+    }
+
+    /// Keeps the scope of an answer. Without one it is what was asked for (RFC 6749, 5.1), in a
+    /// refresh that of the old tokens (6).
+    fn write_granted_scope(&mut self, scope: Option<JsonStr<'_>>) {
+        let (issuer, is_refresh) = (self.flow.issuer, self.flow.phase == Phase::Refresh);
+        // Without room, or if it is too long, it counts as what was asked for.
+        let _ = match scope.filter(|scope| scope.inner().len() <= MAX_SCOPE) {
+            Some(scope) => self.write_new(Tag::NewScope, scope),
+            None if is_refresh => {
+                self.arena.copy(Tag::GrantedScope.of(issuer), Tag::NewScope).map_err(Reason::from)
+            }
+            None => Ok(()),
+        };
+    }
+
+    fn write_new(&mut self, tag: Tag, text: JsonStr<'_>) -> FlowResult<()> {
+        self.arena.write(tag, |_, out| {
+            decode(text, out);
+            Ok(())
+        })
+    }
+
+    /// Takes the response of the identity provider (RFC 8693, 2.2).
+    pub(super) fn provided(&mut self, head: &ResponseHead<'_>, body: &[u8]) -> FlowResult<()> {
+        if head.status != 200 {
+            return Err(Reason::Provider(head.status));
+        }
+        // Its token type is `N_A`.
+        let answer = TokenResponse::parse(body).map_err(Reason::Document)?;
+        if answer.issued_token_type().is_none_or(|issued| issued != *ID_JAG) {
+            return Err(Reason::TokenType);
+        }
+        self.write_new(Tag::Grant, answer.access_token())?;
+        self.arena.remove(Tag::Assertion);
+        self.flow.phase = Phase::Token;
+        Ok(())
+    }
+}
+
+/// Returns the client at the identity provider, or at an authorization server.
+fn client_of<'m>(
+    setup: &Setup<'m>,
+    provider: Option<&IdentityProvider<'m>>,
+    entries: Entries<'m>,
+    issuer: u8,
+) -> FlowResult<Client<'m>> {
+    match provider {
+        Some(provider) => Ok(Client::registered(&provider.client)),
+        None => Client::find(setup, entries, issuer).ok_or(Reason::NoClient),
+    }
+}
+
+pub(super) const DPOP: &str = "DPoP";
+/// A token is renewed this many seconds before its end, or after half of a shorter life.
+const EARLY: u64 = 30;
+const CLIENT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+
+// Renewal of tokens without a person.
+
+impl Authorization<'_> {
+    /// Whether the access token ends within 30 seconds and can be renewed without a person: then
+    /// [`step`](Self::step) renews it. If that fails, the token is used to its end.
+    #[must_use]
+    pub fn is_due(&self, now: Option<UnixTime>) -> bool {
+        let flow = &self.flow;
+        let due = self.arena.number(Tag::TokenDue.of(flow.tokens));
+        let is_renewable = match self.setup.grant {
+            Grant::AuthorizationCode => self.arena.has(Tag::RefreshToken.of(flow.tokens)),
+            _ => true,
+        };
+        flow.tokens > 0
+            && is_renewable
+            && flow.refresh_failed != flow.generation
+            && !flow.is_unused
+            && now.zip(due).is_some_and(|(now, due)| now.as_secs() >= due)
+    }
+
+    /// Begins a renewal that the server did not ask for.
+    pub(super) fn renew(&mut self) {
+        self.restart(Phase::Idle);
+        self.flow.issuer = self.flow.tokens;
+        self.flow.tried.early = true;
+        self.flow.phase = if self.arena.has(Tag::RefreshToken.of(self.flow.tokens)) {
+            Phase::Lock
+        } else {
+            Phase::Server
+        };
+    }
+
+    /// Ends a renewal that the server did not ask for: the access token is used on.
+    pub(super) fn end_early_renewal(&mut self) {
+        self.flow.refresh_failed = self.flow.generation;
+        self.drop_flow();
+        self.flow.phase = Phase::Idle;
+    }
+
+    /// Answers [`Step::Lock`](super::Step::Lock) with the record that the store has now: another
+    /// program may have renewed the tokens, or found that they cannot be renewed. `None` says that
+    /// no other program has the store. A store without a record gives an empty one: another program
+    /// has logged out, and the tokens are forgotten. Ignored when none is due.
+    pub fn locked(&mut self, record: Option<&[u8]>) {
+        if self.flow.phase != Phase::Lock {
+            return;
+        }
+        if let Some(record) = record {
+            if self.load_newer(record) {
+                return;
+            }
+            self.drop_removed(record);
+        }
+        let issuer = self.flow.issuer;
+        let client = Client::find(self.setup, self.arena.entries(), issuer).map(|client| client.id);
+        let is_same = client.is_some() && client == self.of_issuer(Tag::TokenClient);
+        let has = |tag| self.of_issuer(tag).is_some();
+        let can_refresh = is_same && has(Tag::RefreshToken) && has(Tag::TokenEndpoint);
+        self.flow.tried.refresh = true;
+        if can_refresh {
+            self.flow.phase = Phase::Refresh;
+        } else {
+            self.after_refresh();
+        }
+    }
+
+    /// Goes on without a refresh.
+    fn after_refresh(&mut self) {
+        if self.flow.tried.early {
+            self.end_early_renewal();
+        } else {
+            self.flow.phase = Phase::ServerMetadata(0);
+        }
+    }
+
+    /// Takes the response to a refresh (RFC 6749, 6).
+    pub(super) fn refreshed(
+        &mut self,
+        now: Option<UnixTime>,
+        head: &ResponseHead<'_>,
+        body: &[u8],
+    ) -> FlowResult<()> {
+        match head.status {
+            200 => self.keep_tokens(now, body),
+            400..=499 if self.takes_nonce(body) => Ok(()),
+            400..=499 if !matches!(head.status, 408 | 429) => {
+                let error = OAuthError::parse(body);
+                let is = |code: &str| error.as_ref().is_some_and(|error| error.code() == *code);
+                let issuer = self.flow.issuer;
+                if is("invalid_client") && self.can_register_again() {
+                    self.flow.tried.another_client = true;
+                    self.drop_client();
+                    self.flow.keep_due = true;
+                }
+                if is("invalid_grant") {
+                    self.arena.remove(Tag::RefreshToken.of(issuer));
+                    if !self.flow.tried.early {
+                        self.drop_tokens(issuer);
+                    }
+                    self.flow.keep_due = true;
+                }
+                self.after_refresh();
+                Ok(())
+            }
+            status => Err(Reason::Token(status)),
+        }
+    }
+}

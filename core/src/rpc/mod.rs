@@ -1,0 +1,361 @@
+//! JSON-RPC errors and message envelopes.
+
+pub(crate) mod inflight;
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+
+#[cfg(feature = "alloc")]
+use crate::encode::OwnedJson;
+use crate::encode::{Encode, Encoder, With, object};
+#[cfg(all(feature = "alloc", feature = "tasks"))]
+use crate::json::ReadError;
+use crate::json::{JsonStr, RawJson};
+use crate::protocol::{ClientFeatures, Revision, Revisions};
+#[cfg(all(feature = "alloc", feature = "tasks"))]
+use crate::types::ErrorObject;
+use crate::types::{ClientCapabilities, SupportedVersions};
+
+/// Error of an error response.
+///
+/// `code` is symbolic: the number on the wire depends on the revision of the request.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcError<'e> {
+    /// The code.
+    pub code: ErrorCode,
+    /// One short sentence.
+    pub message: &'e str,
+    data: Data<'e>,
+}
+
+/// Error code: JSON-RPC 2.0 section 5.1, and the codes that MCP revisions add.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// -32700
+    ParseError,
+    /// -32600
+    InvalidRequest,
+    /// -32601
+    MethodNotFound,
+    /// -32602
+    InvalidParams,
+    /// -32603
+    InternalError,
+    /// -32002 up to 2025-11-25, -32602 from 2026-07-28 on.
+    ResourceNotFound,
+    /// -32042, in 2025-11-25 only; -32602 elsewhere.
+    UrlElicitationRequired,
+    /// -32021 in 2026-07-28, -32602 before.
+    MissingClientCapability,
+    /// -32022 in 2026-07-28, -32602 before.
+    UnsupportedProtocolVersion,
+    /// -32020 in 2026-07-28, -32602 before.
+    HeaderMismatch,
+    /// Code of the application. It should be outside of -32768..=-32000: 2026-07-28 reserves that
+    /// range, so a code inside is sent as -32603 there.
+    Application(i32),
+}
+
+impl ErrorCode {
+    /// Returns the number that is sent to a peer of `revision`.
+    #[must_use]
+    pub const fn number(self, revision: Revision) -> i32 {
+        let modern = revision.is_modern();
+        match self {
+            Self::ParseError => -32700,
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::ResourceNotFound if !modern => -32002,
+            Self::UrlElicitationRequired if matches!(revision, Revision::V2025_11_25) => -32042,
+            Self::MissingClientCapability if modern => -32021,
+            Self::UnsupportedProtocolVersion if modern => -32022,
+            Self::HeaderMismatch if modern => -32020,
+            Self::Application(code) if !(modern && code >= -32768 && code <= -32000) => code,
+            Self::InternalError | Self::Application(_) => -32603,
+            _ => -32602,
+        }
+    }
+
+    /// Returns the code for a number of the latest revision, which is also -32042 and -32002 of
+    /// older ones.
+    #[must_use]
+    pub const fn from_number(number: i32) -> Self {
+        match number {
+            -32700 => Self::ParseError,
+            -32600 => Self::InvalidRequest,
+            -32601 => Self::MethodNotFound,
+            -32602 => Self::InvalidParams,
+            -32603 => Self::InternalError,
+            -32002 => Self::ResourceNotFound,
+            -32042 => Self::UrlElicitationRequired,
+            -32021 => Self::MissingClientCapability,
+            -32022 => Self::UnsupportedProtocolVersion,
+            -32020 => Self::HeaderMismatch,
+            other => Self::Application(other),
+        }
+    }
+
+    /// Returns the status of an HTTP response that begins with this error. 2026-07-28 requires 400
+    /// or 404 for some codes; all others are sent with 200.
+    #[must_use]
+    pub const fn http_status(self, revision: Revision) -> u16 {
+        match self {
+            Self::MethodNotFound if revision.is_modern() => 404,
+            Self::MissingClientCapability
+            | Self::UnsupportedProtocolVersion
+            | Self::HeaderMismatch
+                if revision.is_modern() =>
+            {
+                400
+            }
+            _ => 200,
+        }
+    }
+}
+
+impl<'e> RpcError<'e> {
+    /// Creates an error with a message.
+    #[must_use]
+    pub const fn new(code: ErrorCode, message: &'e str) -> Self {
+        Self { code, message, data: Data::None }
+    }
+
+    /// Creates an error -32602: invalid parameters.
+    #[must_use]
+    pub const fn invalid_params(message: &'e str) -> Self {
+        Self::new(ErrorCode::InvalidParams, message)
+    }
+
+    /// Creates an error -32603: internal error.
+    #[must_use]
+    pub const fn internal(message: &'e str) -> Self {
+        Self::new(ErrorCode::InternalError, message)
+    }
+
+    /// Creates an error for an unknown resource; `data` contains the URI.
+    #[must_use]
+    pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
+        Self {
+            code: ErrorCode::ResourceNotFound,
+            message: "Resource not found",
+            data: Data::Uri(uri),
+        }
+    }
+
+    /// Creates an error for a request that needs a capability which the client did not declare
+    /// (-32021 from 2026-07-28 on).
+    #[must_use]
+    pub const fn missing_capability(required: ClientFeatures) -> Self {
+        Self {
+            code: ErrorCode::MissingClientCapability,
+            message: "The request needs a client capability that was not declared",
+            data: Data::Required(required, |required, to| {
+                ClientCapabilities::new(required).encode(to)
+            }),
+        }
+    }
+
+    pub(crate) const fn unsupported_version(supported: Revisions, requested: RawJson<'e>) -> Self {
+        Self {
+            code: ErrorCode::UnsupportedProtocolVersion,
+            message: "Unsupported protocol version",
+            data: Data::Supported { supported, requested },
+        }
+    }
+
+    /// Returns the error with another message.
+    #[must_use]
+    pub const fn with_message(self, message: &'e str) -> Self {
+        Self { message, ..self }
+    }
+
+    /// Returns the error with `data`.
+    #[must_use]
+    pub const fn with_data(self, data: RawJson<'e>) -> Self {
+        Self { data: Data::Raw(data), ..self }
+    }
+
+    fn write(&self, writer: &mut Encoder<'_>) {
+        let code = i64::from(self.code.number(writer.revision()));
+        let data = (!matches!(self.data, Data::None)).then_some(self.data);
+        object!(writer, { "code": code, "message": self.message, "data"?: data });
+    }
+}
+
+/// Writes the error object.
+#[cfg(feature = "tasks")]
+impl Encode for RpcError<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        self.write(to);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Data<'e> {
+    None,
+    Raw(RawJson<'e>),
+    Uri(JsonStr<'e>),
+    /// With its writer as a function pointer, so that programs that do not use it do not link it.
+    Required(ClientFeatures, fn(ClientFeatures, &mut Encoder<'_>)),
+    Supported {
+        supported: Revisions,
+        requested: RawJson<'e>,
+    },
+}
+
+impl Encode for Data<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match *self {
+            Self::None => to.null(),
+            Self::Raw(raw) => to.raw(raw),
+            Self::Uri(uri) => object!(to, { "uri": uri }),
+            Self::Required(required, write) => {
+                object!(to, { "requiredCapabilities": With(|to: &mut Encoder<'_>| write(required, to)) });
+            }
+            Self::Supported { supported, requested } => object!(to, {
+                "supported": SupportedVersions::new(supported),
+                "requested": requested,
+            }),
+        }
+    }
+}
+
+/// An [`RpcError`] with texts of its own.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug)]
+pub struct OwnedRpcError {
+    code: ErrorCode,
+    message: Box<str>,
+    data: Option<OwnedJson>,
+}
+
+#[cfg(feature = "alloc")]
+impl OwnedRpcError {
+    /// Reads an error object: an [`ErrorObject`](crate::types::ErrorObject).
+    ///
+    /// # Errors
+    /// If it is none.
+    #[cfg(feature = "tasks")]
+    pub fn from_json(object: RawJson<'_>) -> Result<Self, ReadError> {
+        let error: ErrorObject<'_> = object.to()?;
+        let code = i32::try_from(error.code).unwrap_or(-32603);
+        let message: alloc::string::String = error.message.chars().collect();
+        let (code, message) = (ErrorCode::from_number(code), message.into());
+        Ok(Self { code, message, data: error.data.map(OwnedJson::from) })
+    }
+
+    /// Returns the error.
+    #[must_use]
+    pub fn as_error(&self) -> RpcError<'_> {
+        let data = self.data.as_ref().map_or(Data::None, |data| Data::Raw(data.as_raw()));
+        RpcError { code: self.code, message: &self.message, data }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl From<RpcError<'_>> for OwnedRpcError {
+    fn from(RpcError { code, message, data }: RpcError<'_>) -> Self {
+        let data = match data {
+            Data::None => None,
+            // No data depends on the revision.
+            data => OwnedJson::new(&data, Revision::LATEST).ok(),
+        };
+        Self { code, message: message.into(), data }
+    }
+}
+
+/// Error response of the peer to a call.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerError<'f>(RawJson<'f>);
+
+impl<'f> PeerError<'f> {
+    pub(crate) const fn new(error: RawJson<'f>) -> Self {
+        Self(error)
+    }
+
+    /// Takes an error object that was kept as JSON.
+    #[must_use]
+    pub const fn from_json(error: RawJson<'f>) -> Self {
+        Self(error)
+    }
+
+    /// Returns the code; zero when it is missing.
+    #[must_use]
+    pub fn code(&self) -> i64 {
+        self.0.get("code").and_then(RawJson::as_i64).unwrap_or(0)
+    }
+
+    /// Returns the message.
+    #[must_use]
+    pub fn message(&self) -> Option<JsonStr<'f>> {
+        self.0.get("message").and_then(RawJson::as_string)
+    }
+
+    /// Whether the resource is unknown: -32002, which clients of 2026-07-28 should accept too, or
+    /// -32602 with a URI in `data`.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let code = self.code();
+        code == -32002
+            || (code == -32602
+                && self
+                    .data()
+                    .and_then(|data| data.get("uri"))
+                    .is_some_and(|uri| uri.as_string().is_some()))
+    }
+
+    /// Returns the `data` member.
+    #[must_use]
+    pub fn data(&self) -> Option<RawJson<'f>> {
+        self.0.get("data")
+    }
+}
+
+/// Writes the beginning of a message with an id, up to the value of `member`.
+#[inline]
+pub(crate) fn write_response_head<const L: usize>(
+    writer: &mut Encoder<'_>,
+    id: &[u8],
+    member: &[u8; L],
+) {
+    writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member);
+}
+
+/// Writes an error response. Without an id: null up to 2025-06-18, where a response must have one;
+/// omitted later.
+pub(crate) fn write_error(writer: &mut Encoder<'_>, id: Option<&str>, error: &RpcError<'_>) {
+    #[cfg(feature = "http")]
+    writer.set_status(error.code.http_status(writer.revision()));
+    match id.filter(|id| id.len() <= MAX_ECHOED) {
+        Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":"),
+        None if writer.revision() < Revision::V2025_11_25 => {
+            write_response_head(writer, b"null", b",\"error\":");
+        }
+        None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":"),
+    }
+    error.write(writer);
+    writer.put(b"}");
+}
+
+/// Maximum length of received text that an error repeats, in bytes. A longer response would be
+/// written in pieces, and each piece reads the received message again.
+pub(crate) const MAX_ECHOED: usize = 1024;
+
+/// Writes the beginning of a notification, up to its params.
+pub(crate) fn write_notification_head(writer: &mut Encoder<'_>, method: &str) {
+    writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    writer.string(method);
+    writer.put(b",\"params\":");
+}
+
+/// Writes a notification.
+pub(crate) fn write_notification<P: Encode + ?Sized>(
+    writer: &mut Encoder<'_>,
+    method: &str,
+    params: &P,
+) {
+    write_notification_head(writer, method);
+    params.encode(writer);
+    writer.put(b"}");
+}
