@@ -56,7 +56,7 @@ fn root_07_samp_18_roots_and_sampling_are_never_requested_by_default() {
             assert_eq!(output.last().unwrap()["result"]["content"][0]["text"], "done");
         }
     }
-    let documented = include_str!("../../../../core/src/server/client_request.rs");
+    let documented = include_str!("../../../../core/src/server/event.rs");
     for what in [
         "/// `sampling/createMessage`. Deprecated since 2026-07-28.",
         "/// `roots/list`. Deprecated since 2026-07-28.",
@@ -90,7 +90,7 @@ fn log_09_logging_is_not_declared_by_default_and_deprecated() {
     let message = peer.request("server/discover", json!({}));
     assert_eq!(peer.say(&message, |_, _, _| {})[0]["result"]["capabilities"], json!({"tools": {}}));
     assert!(
-        include_str!("../../../../core/src/server/notify.rs")
+        include_str!("../../../../core/src/server/respond.rs")
             .contains("/// A log message. Deprecated since 2026-07-28")
     );
 }

@@ -121,7 +121,7 @@ fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
 
 #[test]
 fn sch_05_the_dialects_are_documented() {
-    let source = include_str!("../../../../core/src/catalog.rs");
+    let source = include_str!("../../../../core/src/catalog/mod.rs");
     let documentation = source.split("pub struct Catalog<'c>").next().expect("the beginning");
     assert!(
         ["/// Schemas are JSON Schema 2020-12", "draft-07"]
