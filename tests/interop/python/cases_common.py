@@ -359,15 +359,13 @@ async def calls_concurrently(env: Env) -> None:
     async with env.open() as session:
 
         async def one() -> None:
-            done.append(text_of(await session.call("slow", {"seconds": 0.3})))
+            # One after the other, they would take longer than a case may.
+            done.append(text_of(await session.call("slow", {"seconds": 1})))
 
-        started = anyio.current_time()
         async with anyio.create_task_group() as group:
             for _ in range(50):
                 group.start_soon(one)
-        took = anyio.current_time() - started
     check(len(done) == 50 and all(done), "50 texts", len(done))
-    check(took < 5, "50 calls of 0.3 s must overlap", took)
 
 
 @case("50 concurrent requests are answered each with its own answer")
@@ -415,9 +413,8 @@ async def overtakes(env: Env) -> None:
 @case("cancel a slow call: no late response, the session goes on")
 async def cancels(env: Env) -> None:
     async with env.open() as session:
-        started = anyio.current_time()
-        await session.abandon("slow", {"seconds": 1.5}, after=2)
-        check(anyio.current_time() - started < 1.2, "cancelling must not wait for the call")
+        # Longer than a case may take: cancelling does not wait for the call.
+        await session.abandon("slow", {"seconds": 600}, after=2)
         await still_works(session)
         await anyio.sleep(2)
         await still_works(session)
@@ -435,19 +432,16 @@ async def cancels_tool(env: Env) -> None:
     name = f"interop-{os.getpid()}-{env.mode}"
     async with env.open() as session:
         check(text_of(await session.call("slow_cancelled", {"name": name})) == "no", "before")
-        await session.abandon("slow", {"seconds": 20, "name": name}, after=2)
-        with anyio.move_on_after(2):
-            while text_of(await session.call("slow_cancelled", {"name": name})) != "yes":
-                await anyio.sleep(0.05)
-            return
-    raise Failure("the tool was not cancelled within 2 s")
+        await session.abandon("slow", {"seconds": 600, "name": name}, after=2)
+        while text_of(await session.call("slow_cancelled", {"name": name})) != "yes":
+            await anyio.sleep(0.05)
 
 
 @case("a call times out at the client: the session goes on")
 async def times_out(env: Env) -> None:
     async with env.open() as session:
         try:
-            answer = await session.call("slow", {"seconds": 1}, timeout=0.3)
+            answer = await session.call("slow", {"seconds": 600}, timeout=0.3)
         except TimedOut:
             await still_works(session)
             await anyio.sleep(1)
@@ -459,7 +453,7 @@ async def times_out(env: Env) -> None:
 @case("a timeout that is not reached")
 async def keeps_time(env: Env) -> None:
     async with env.open() as session:
-        check(text_of(await session.call("slow", {"seconds": 0.2}, timeout=5)), "text")
+        check(text_of(await session.call("slow", {"seconds": 0.2}, timeout=25)), "text")
 
 
 @case("closing with a call in flight")

@@ -307,11 +307,9 @@ const fifty = (run) => Promise.all(Array.from({ length: 50 }, (_, index) => run(
 
 test('50 concurrent slow calls', (env) =>
     env.open(async (session) => {
-        const started = Date.now();
-        const texts = await fifty(async () => textOf(await session.call('slow', { seconds: 0.3 })));
-        const took = Date.now() - started;
+        // One after the other, they would take longer than a case may.
+        const texts = await fifty(async () => textOf(await session.call('slow', { seconds: 1 })));
         check(texts.every(Boolean), '50 texts', texts);
-        check(took < 5000, '50 calls of 0.3 s must overlap', took);
     }));
 
 test('50 concurrent requests are answered each with its own answer', (env) =>
@@ -362,9 +360,8 @@ async function abandon(session, name, args) {
 
 test('cancel a slow call: no late response, the session goes on', async (env) => {
     await env.open(async (session) => {
-        const started = Date.now();
-        await abandon(session, 'slow', { seconds: 1.5 });
-        check(Date.now() - started < 1200, 'cancelling must not wait for the call');
+        // Longer than a case may take: cancelling does not wait for the call.
+        await abandon(session, 'slow', { seconds: 600 });
         await stillWorks(session);
         await sleep(2000);
         await stillWorks(session);
@@ -384,18 +381,14 @@ test('cancel a slow call: the tool is told', (env) =>
         const name = `interop-${process.pid}-${env.mode}`;
         const told = async () => textOf(await session.call('slow_cancelled', { name }));
         check(await told() === 'no', 'before');
-        await abandon(session, 'slow', { seconds: 20, name });
-        for (let tries = 0; tries < 40; tries += 1) {
-            if (await told() === 'yes') return;
-            await sleep(50);
-        }
-        throw new Failure('the tool was not cancelled within 2 s');
+        await abandon(session, 'slow', { seconds: 600, name });
+        while (await told() !== 'yes') await sleep(50);
     }));
 
 test('a call times out at the client: the session goes on', (env) =>
     env.open(async (session) => {
         try {
-            await session.call('slow', { seconds: 1 }, { timeout: 300 });
+            await session.call('slow', { seconds: 600 }, { timeout: 300 });
         } catch (error) {
             if (!(error instanceof TimedOut)) throw error;
             await stillWorks(session);
@@ -408,7 +401,7 @@ test('a call times out at the client: the session goes on', (env) =>
 
 test('a timeout that is not reached', (env) =>
     env.open(async (session) => {
-        check(textOf(await session.call('slow', { seconds: 0.2 }, { timeout: 5000 })), 'text');
+        check(textOf(await session.call('slow', { seconds: 0.2 }, { timeout: 25000 })), 'text');
     }));
 
 test('closing with a call in flight', async (env) => {
