@@ -13,15 +13,12 @@ mod encode;
 pub mod http;
 mod json;
 mod message;
-#[cfg(feature = "oauth")]
-pub mod oauth;
 #[cfg(feature = "alloc")]
 mod places;
 mod progress;
 mod protocol;
 mod rpc;
 mod server;
-#[cfg(any(feature = "oauth", feature = "skills"))]
 mod sha256;
 #[cfg(feature = "skills")]
 mod skills;
@@ -90,3 +87,15 @@ pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+
+/// Functions for the crates above this one, which depend on exactly this version. Not public API.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::buffers::rx::newline;
+    pub use crate::buffers::{grow, move_down};
+    #[cfg(feature = "http")]
+    pub use crate::http::origin::v6;
+    pub use crate::json::Decimal;
+    pub use crate::sha256::{Sha256, sha256};
+    pub use crate::text::{copy, split, split_once};
+}

@@ -1,7 +1,7 @@
 //! SHA-256 (FIPS 180-4), also while compiling.
 
 /// Returns the SHA-256 of the bytes.
-pub(crate) const fn sha256(bytes: &[u8]) -> [u8; 32] {
+pub const fn sha256(bytes: &[u8]) -> [u8; 32] {
     let mut state = INITIAL;
     let mut rest = bytes;
     while let Some((block, others)) = rest.split_first_chunk() {
@@ -87,27 +87,28 @@ const K: [u32; 64] = [
 ];
 
 /// A digest of bytes that come in pieces.
-#[cfg(feature = "oauth")]
-pub(crate) struct Sha256 {
+pub struct Sha256 {
     state: [u32; 8],
     block: [u8; 64],
     len: u64,
 }
 
-#[cfg(feature = "oauth")]
 impl Sha256 {
-    pub(crate) const fn new() -> Self {
+    /// Begins with no bytes.
+    pub const fn new() -> Self {
         Self { state: INITIAL, block: [0; 64], len: 0 }
     }
 
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
+    /// Adds a piece.
+    pub fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.push(*byte);
             self.len = self.len.wrapping_add(1);
         }
     }
 
-    pub(crate) fn finish(mut self) -> [u8; 32] {
+    /// Returns the digest of all pieces.
+    pub fn finish(mut self) -> [u8; 32] {
         let bits = self.len.wrapping_mul(8);
         self.push(0x80);
         self.len = self.len.wrapping_add(1);
@@ -135,7 +136,6 @@ impl Sha256 {
 }
 
 /// So that text is hashed as it is written.
-#[cfg(feature = "oauth")]
 impl core::fmt::Write for Sha256 {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         self.update(text.as_bytes());
@@ -143,7 +143,7 @@ impl core::fmt::Write for Sha256 {
     }
 }
 
-#[cfg(all(test, feature = "oauth"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

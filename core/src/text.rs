@@ -93,7 +93,7 @@ impl Words {
 
 /// Copies as many bytes as both slices have.
 #[inline]
-pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
+pub fn copy(from: &[u8], to: &mut [u8]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = *from;
     }
@@ -116,14 +116,12 @@ pub(crate) fn utf8(c: char, out: &mut [u8; 4]) -> &[u8] {
 
 /// Splits a text at the first `at`. Given as a character instead of an array, the standard library
 /// searches in another way, which has a panic path.
-#[cfg(feature = "http")]
-pub(crate) fn split_once(text: &str, at: char) -> Option<(&str, &str)> {
+pub fn split_once(text: &str, at: char) -> Option<(&str, &str)> {
     text.split_once([at])
 }
 
 /// Returns the parts of a text between all `at`.
-#[cfg(feature = "http")]
-pub(crate) fn split(text: &str, at: char) -> core::str::Split<'_, [char; 1]> {
+pub fn split(text: &str, at: char) -> core::str::Split<'_, [char; 1]> {
     text.split([at])
 }
 

@@ -65,3 +65,8 @@ mod shared_catalog;
 pub use shared_catalog::SharedCatalog;
 #[cfg(any(feature = "oauth", feature = "store"))]
 pub mod store;
+
+#[cfg(feature = "http")]
+pub use mcp_sansio_http1 as http1;
+#[cfg(any(feature = "oauth", feature = "jwt"))]
+pub use mcp_sansio_oauth as oauth;

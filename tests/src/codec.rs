@@ -1,8 +1,8 @@
 //! Records of how HTTP/1.1 and event streams are read, to compare two readings.
 
-use mcp_sansio::http::codec::{HttpError, Part, RequestReader, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::{Frame, Storage};
+use mcp_sansio_http1::{HttpError, Part, RequestReader, ResponseReader};
 
 /// A message, perhaps incomplete.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

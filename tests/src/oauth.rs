@@ -3,7 +3,7 @@
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::challenges;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     Form, OAuthError, Place, RedirectAnswer, RedirectOutcome, ResourceMetadata, ServerMetadata,
     TokenResponse, Url, UrlRules, Writer, form, resource_matches, scope,
 };

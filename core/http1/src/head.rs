@@ -6,9 +6,10 @@ use core::borrow::Borrow;
 use core::fmt;
 
 use super::{Body, HttpError};
-use crate::buffers::rx::newline;
-use crate::buffers::{self, Storage};
-use crate::http::Fields;
+use mcp_sansio::Storage;
+use mcp_sansio::http::Fields;
+use mcp_sansio::internal::newline;
+use mcp_sansio::internal::{grow, move_down};
 
 /// The fields of a validated head.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl fmt::Debug for HeadFields<'_> {
 }
 
 /// The fields of a head, copied out of the buffer of the reader: for a
-/// [`Site`](crate::http::site::Site). Their names are in lower case.
+/// [`Site`](mcp_sansio::http::site::Site). Their names are in lower case.
 #[cfg(feature = "alloc")]
 #[derive(Clone)]
 pub struct OwnedFields {
@@ -315,7 +316,7 @@ impl<S: Storage + ?Sized> Window<S> {
             self.move_to_front();
         }
         if self.end == self.storage.bytes().len()
-            && !buffers::grow(&mut self.storage, self.end + 1, self.limit)
+            && !grow(&mut self.storage, self.end + 1, self.limit)
         {
             self.move_to_front();
         }
@@ -326,13 +327,13 @@ impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn reserve(&mut self, bytes: usize) {
         let bytes = bytes.min(self.limit);
         if bytes > self.storage.bytes().len() {
-            buffers::grow(&mut self.storage, bytes, self.limit);
+            grow(&mut self.storage, bytes, self.limit);
         }
     }
 
     fn move_to_front(&mut self) {
         let (start, end) = (self.start, self.end);
-        buffers::move_down(self.storage.bytes_mut(), start, end, 0);
+        move_down(self.storage.bytes_mut(), start, end, 0);
         (self.start, self.end) = (0, end - start);
         (self.scanned, self.line_start) = (self.scanned - start, self.line_start - start);
     }

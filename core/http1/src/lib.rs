@@ -1,14 +1,14 @@
 //! HTTP/1.1 (RFC 9112) without I/O: parses requests and writes responses for servers, the reverse
 //! for clients.
 //!
-//! Reading works as with [`RxBuffer`](crate::RxBuffer): the transport reads into
+//! Reading works as with [`RxBuffer`](mcp_sansio::RxBuffer): the transport reads into
 //! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends the head,
 //! pieces of the body in place, and the end. The parts do not depend on how the bytes are chunked,
 //! except for the boundaries of body pieces. Writing takes a [`HeadWriter`] and, for bodies of
 //! unknown length, chunks.
 //!
 //! ```
-//! use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, RequestReader};
+//! use mcp_sansio_http1::{BodyLength, HeadWriter, Part, RequestReader};
 //!
 //! let mut reader = RequestReader::new([0; 512]);
 //! let bytes = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
@@ -42,6 +42,14 @@
 //! empty lines a request or response. [`max_body`](RequestReader::max_body) limits request bodies,
 //! and with [`MAX_CHUNK_OVERHEAD`] also the framing of their chunks.
 
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod head;
 mod request;
 mod response;
@@ -56,8 +64,8 @@ pub use write::{BodyLength, CONTINUE, ChunkHeader, HeadWriter, LAST_CHUNK};
 
 use core::fmt;
 
-use crate::buffers::Storage;
 use head::{Taken, Window};
+use mcp_sansio::Storage;
 use write::is_in_values;
 
 /// A part of a request or response.

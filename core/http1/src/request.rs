@@ -4,8 +4,8 @@ use core::mem::MaybeUninit;
 
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
 use super::{Body, HttpError, Part, Step};
-use crate::buffers::Storage;
-use crate::http::RequestHead;
+use mcp_sansio::Storage;
+use mcp_sansio::http::RequestHead;
 
 /// Reads the requests of a connection, one at a time.
 ///

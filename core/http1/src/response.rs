@@ -2,8 +2,8 @@
 
 use super::head::{self, Framing, HeadFields, MAX_FIELDS, Taken, Window};
 use super::{Body, HttpError, Part, Step};
-use crate::buffers::Storage;
-use crate::http::ResponseHead;
+use mcp_sansio::Storage;
+use mcp_sansio::http::ResponseHead;
 
 /// Reads the responses of a connection, each announced with
 /// [`expect_response`](Self::expect_response).

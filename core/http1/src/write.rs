@@ -3,14 +3,14 @@
 use core::fmt;
 
 use super::is_token;
-use crate::json::Decimal;
-use crate::protocol::error::{InvalidPayload, SendError};
-use crate::text::copy;
+use mcp_sansio::internal::Decimal;
+use mcp_sansio::internal::copy;
+use mcp_sansio::{InvalidPayload, SendError};
 
 /// Writes the head of a request or response into the caller's buffer.
 ///
 /// ```
-/// use mcp_sansio::http::codec::{BodyLength, HeadWriter};
+/// use mcp_sansio_http1::{BodyLength, HeadWriter};
 /// let mut out = [0; 128];
 /// let n = HeadWriter::request(&mut out, "POST", "/mcp")
 ///     .field("host", "localhost")

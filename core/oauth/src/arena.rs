@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Write};
 
-use crate::json::Decimal;
-use crate::text::copy;
+use mcp_sansio::internal::Decimal;
+use mcp_sansio::internal::copy;
 use zeroize::Zeroize;
 
 /// Kind of a text. The number is part of the [record](super::Authorization::record): it is never
@@ -393,7 +393,7 @@ const HEAD: usize = 4;
 ///
 /// ```
 /// # use std::fmt::Write as _;
-/// # use mcp_sansio::oauth::Writer;
+/// # use mcp_sansio_oauth::Writer;
 /// let mut memory = [0; 8];
 /// let mut out = Writer::new(&mut memory);
 /// write!(out, "id={}", 7).unwrap();

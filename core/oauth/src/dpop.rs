@@ -5,7 +5,7 @@ use super::arena::{Writer, put_base64url};
 use super::jws::{HeaderKey, id_of, put_jwk, put_signed};
 use super::setup::{SignError, Signer};
 use super::token::UnixTime;
-use crate::sha256::{Sha256, sha256};
+use mcp_sansio::internal::{Sha256, sha256};
 
 /// The parts of a proof.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ mod tests {
         fn sign(&self, message: &[&[u8]], out: &mut [u8]) -> Result<usize, SignError> {
             let mut hash = Sha256::new();
             message.iter().for_each(|part| hash.update(part));
-            crate::text::copy(&hash.finish(), out);
+            mcp_sansio::internal::copy(&hash.finish(), out);
             Ok(32)
         }
 
@@ -122,12 +122,12 @@ mod tests {
         let text = out.finish().unwrap();
         let (signed, signature) = text.rsplit_once('.').unwrap();
         let mut decoded = [0; 32];
-        let decoded = crate::oauth::decode_base64url(signature, &mut decoded).unwrap();
+        let decoded = crate::decode_base64url(signature, &mut decoded).unwrap();
         assert_eq!(decoded, sha256(signed.as_bytes()));
         let (header, claims) = signed.split_once('.').unwrap();
         [header, claims].map(|part| {
             let mut decoded = [0; 512];
-            let decoded = crate::oauth::decode_base64url(part, &mut decoded).unwrap();
+            let decoded = crate::decode_base64url(part, &mut decoded).unwrap();
             core::str::from_utf8(decoded).unwrap().into()
         })
     }

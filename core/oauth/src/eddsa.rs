@@ -5,9 +5,9 @@ use core::fmt;
 use super::arena::{Writer, put_base64url};
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};
-use crate::text::copy;
 use ed25519_dalek::SigningKey;
 use ed25519_dalek::ed25519::signature::MultipartSigner as _;
+use mcp_sansio::internal::copy;
 
 /// A private key for EdDSA with Ed25519 in memory, erased when it is dropped. Signatures need no
 /// randomness. Its `Debug` output does not show the key.
@@ -88,7 +88,7 @@ mod tests {
     use std::{format, vec::Vec};
 
     use super::*;
-    use crate::oauth::{decode_base64url, dpop};
+    use crate::{decode_base64url, dpop};
 
     /// RFC 8410, 10.3.
     const PEM: &str = "-----BEGIN PRIVATE KEY-----\n\

@@ -5,8 +5,8 @@ use core::fmt;
 use super::arena::{Writer, put_base64url};
 use super::pkcs8;
 use super::setup::{KeyError, SignError, Signer};
-use crate::sha256::Sha256;
-use crate::text::copy;
+use mcp_sansio::internal::Sha256;
+use mcp_sansio::internal::copy;
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::elliptic_curve::point::AffineCoordinates as _;
@@ -101,7 +101,7 @@ mod tests {
     use p256::ecdsa::signature::Verifier as _;
 
     use super::*;
-    use crate::oauth::{UnixTime, decode_base64url, jws};
+    use crate::{UnixTime, decode_base64url, jws};
 
     /// RFC 7515, A.3.
     const D: &str = "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI";

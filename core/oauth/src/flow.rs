@@ -10,10 +10,10 @@ use super::setup::{
 };
 use super::token::{OAuthError, UnixTime};
 use super::url::Url;
-use crate::http::ResponseHead;
-use crate::json::JsonStr;
-use crate::protocol::Revision;
-use crate::text::split;
+use mcp_sansio::JsonStr;
+use mcp_sansio::Revision;
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::internal::split;
 
 /// A client's authorization at one MCP server, between two calls.
 ///

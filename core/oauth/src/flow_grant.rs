@@ -11,8 +11,8 @@ use super::pkce::put_challenge;
 use super::scope::{self, MAX_SCOPE};
 use super::setup::{Grant, IdentityProvider, Reason, Setup, TokenEndpointAuth};
 use super::token::{OAuthError, TokenResponse, TokenType, UnixTime};
-use crate::http::ResponseHead;
-use crate::json::JsonStr;
+use mcp_sansio::JsonStr;
+use mcp_sansio::http::ResponseHead;
 
 impl Authorization<'_> {
     /// Writes the URL for the person, with a verifier and a state of its own.

@@ -11,10 +11,10 @@ use super::scope;
 use super::setup::{Grant, Reason, Setup, TokenEndpointAuth};
 use super::token::UnixTime;
 use super::url::{Place, Url, resource_matches};
-use crate::http::ResponseHead;
-use crate::http::client::{Challenge, UrlError, challenges};
-use crate::json::{JsonStr, RawJson};
-use crate::text::split;
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::http::client::{Challenge, UrlError, challenges};
+use mcp_sansio::internal::split;
+use mcp_sansio::{JsonStr, RawJson};
 
 impl Authorization<'_> {
     /// Passes name and value of the header fields of a request to `put`: none without a token, and

@@ -3,12 +3,12 @@
 use core::fmt;
 
 use super::arena::{Base64, Writer};
-use crate::text::{split, split_once};
+use mcp_sansio::internal::{split, split_once};
 
 /// Writes pairs of names and values, percent-encoded, with `&` between them.
 ///
 /// ```
-/// # use mcp_sansio::oauth::{Form, Writer};
+/// # use mcp_sansio_oauth::{Form, Writer};
 /// let mut memory = [0; 64];
 /// let mut out = Writer::new(&mut memory);
 /// Form::new(&mut out).pair("scope", "files:read files:write").pair("state", "1&2");
@@ -91,7 +91,7 @@ pub fn encode(text: &str, out: &mut dyn fmt::Write) {
 /// encoded as in a form before they are joined (RFC 6749, 2.3.1).
 ///
 /// ```
-/// # use mcp_sansio::oauth::{Writer, form};
+/// # use mcp_sansio_oauth::{Writer, form};
 /// let mut memory = [0; 64];
 /// let mut out = Writer::new(&mut memory);
 /// form::put_basic("s6BhdRkqt3", "7Fjfp0ZBr1KtDRbnfVdmIw", &mut out);

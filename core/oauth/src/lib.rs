@@ -15,6 +15,11 @@
 //! A flow takes at most 12 requests and 2 pages for a person. What it asks of servers, and refuses,
 //! is the same for all revisions: that of 2026-07-28, and the fallback of 2025-03-26.
 
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod arena;
 pub mod dpop;
 #[cfg(feature = "eddsa")]

@@ -7,8 +7,8 @@ use super::arena::{Object, Writer};
 use super::form::{Encoded, pairs};
 use super::scope;
 use super::setup::Signer;
-use crate::json::{JsonStr, RawJson};
-use crate::text::split_once;
+use mcp_sansio::internal::split_once;
+use mcp_sansio::{JsonStr, RawJson};
 
 /// Reason why a document is not usable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -401,7 +401,7 @@ impl core::error::Error for DocumentError {}
 /// Client metadata, in a request for registration or in a client id metadata document.
 ///
 /// ```
-/// # use mcp_sansio::oauth::{ClientMetadata, Writer};
+/// # use mcp_sansio_oauth::{ClientMetadata, Writer};
 /// let mut memory = [0; 512];
 /// let mut out = Writer::new(&mut memory);
 /// ClientMetadata::new("Inspector", &["http://127.0.0.1/callback"]).put(&mut out);

@@ -1,7 +1,7 @@
 //! Proof key for code exchange (RFC 7636), method S256.
 
 use super::arena::{Writer, put_base64url};
-use crate::sha256::sha256;
+use mcp_sansio::internal::sha256;
 
 /// Writes the challenge of a verifier: 43 characters. A verifier is random bytes, 32 or more, in
 /// [base64url](super::put_base64url).

@@ -50,7 +50,7 @@ mod tests {
     use std::string::ToString as _;
 
     use super::*;
-    use crate::oauth::{Ed25519, Es256};
+    use crate::{Ed25519, Es256};
 
     #[test]
     fn a_key_of_another_algorithm_is_told_from_a_broken_one() {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::text::split;
+use mcp_sansio::internal::split;
 
 /// Maximum length, in bytes, of a scope of a peer: work on two of them is quadratic in it.
 pub const MAX_SCOPE: usize = 2048;

@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::metadata::{DocumentError, RedirectError};
 use super::url::UrlRules;
-use crate::http::client::UrlError;
-use crate::text::Printable;
+use mcp_sansio::Printable;
+use mcp_sansio::http::client::UrlError;
 
 /// The server's URL, and the client's way to get tokens for it. It borrows from the caller, and is
 /// `const` where its parts are; `&SETUP` then is `'static`. A `static` must be `Sync`, which keys
@@ -13,7 +13,7 @@ use crate::text::Printable;
 /// settings, each makes a `Setup` of them for its calls.
 ///
 /// ```
-/// # use mcp_sansio::oauth::{Policy, Setup};
+/// # use mcp_sansio_oauth::{Policy, Setup};
 /// const SETUP: Setup<'_> = Setup::new("https://mcp.example.com/mcp", "Panel")
 ///     .scope("files:read")
 ///     .policy(Policy::new());

@@ -6,8 +6,8 @@ use super::arena::{Entries, Full, Key, MAX_ISSUERS, Tag, Writer, put_entry};
 use super::dpop::put_thumbprint;
 use super::flow::{Authorization, Phase};
 use super::metadata::{Document, DocumentError, seconds};
-use crate::json::{JsonStr, RawJson};
-use crate::text::Printable;
+use mcp_sansio::Printable;
+use mcp_sansio::{JsonStr, RawJson};
 
 /// The answer to a token request (RFC 6749, 5.1), borrowed from its JSON text. `Debug` does not
 /// show tokens.

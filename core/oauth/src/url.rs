@@ -3,15 +3,15 @@
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::http::client::{Origin, UrlError};
-use crate::http::origin;
-use crate::text::{split, split_once};
+use mcp_sansio::http::client::{Origin, UrlError};
+use mcp_sansio::internal::v6;
+use mcp_sansio::internal::{split, split_once};
 
 /// An absolute `http` or `https` URL without userinfo, fragment, or any character that RFC 3986
 /// does not have. The text stays as it was written: URLs are compared byte for byte.
 ///
 /// ```
-/// # use mcp_sansio::oauth::Url;
+/// # use mcp_sansio_oauth::Url;
 /// let url = Url::parse("https://auth.example.com/tenant?x=y").unwrap();
 /// assert_eq!((url.path(), url.query()), ("/tenant", Some("x=y")));
 /// assert!(Url::parse("https://auth.example.com@evil.example/").is_err());
@@ -88,7 +88,7 @@ impl<'u> Url<'u> {
         let scheme_len = if origin.is_secure { "https://".len() } else { "http://".len() };
         let origin_len = scheme_len + origin.authority.len();
         let host = if origin.authority.starts_with('[') {
-            Host::Address(IpAddr::V6(origin::v6(origin.host).ok_or(UrlError::Authority)?))
+            Host::Address(IpAddr::V6(v6(origin.host).ok_or(UrlError::Authority)?))
         } else {
             match ipv4(origin.host) {
                 None => Host::Name(origin.host),
@@ -188,7 +188,7 @@ impl<'u> Url<'u> {
     /// Returns the URL of a well-known document about what the URL identifies.
     ///
     /// ```
-    /// # use mcp_sansio::oauth::{Place, Url};
+    /// # use mcp_sansio_oauth::{Place, Url};
     /// let issuer = Url::parse("https://example.com/tenant1").unwrap();
     /// assert_eq!(
     ///     issuer.well_known("openid-configuration", Place::Appended).to_string(),
@@ -244,7 +244,7 @@ impl fmt::Display for WellKnown<'_> {
 /// the same, and the path is that of the endpoint, or leads to it in whole segments.
 ///
 /// ```
-/// # use mcp_sansio::oauth::resource_matches;
+/// # use mcp_sansio_oauth::resource_matches;
 /// assert!(resource_matches("https://example.com", "https://example.com/mcp"));
 /// assert!(!resource_matches("https://example.com/mc", "https://example.com/mcp"));
 /// ```
@@ -289,7 +289,7 @@ impl AddressKind {
     /// [`Loopback`](Self::Loopback) (2025-11-25, security best practices).
     ///
     /// ```
-    /// # use mcp_sansio::oauth::AddressKind;
+    /// # use mcp_sansio_oauth::AddressKind;
     /// let kind = |address: &str| AddressKind::of(address.parse().unwrap());
     /// assert_eq!(kind("127.0.0.1"), AddressKind::Loopback);
     /// assert_eq!(kind("169.254.169.254"), AddressKind::Inner);

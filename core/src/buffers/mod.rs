@@ -67,7 +67,7 @@ impl Storage for alloc::vec::Vec<u8> {
 
 /// Grows `storage` to at least `min` bytes, by doubling, but not beyond `limit`. Returns whether it
 /// has grown.
-pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usize) -> bool {
+pub fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usize) -> bool {
     let len = storage.bytes().len();
     let want = len.saturating_mul(2).max(FIRST_GROWTH).max(min).min(limit);
     want > len && storage.can_grow() && storage.try_grow(want)
@@ -75,7 +75,7 @@ pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usi
 
 /// Moves the bytes `from..end` down to `to`. Written so that the compiler can elide the bounds
 /// checks.
-pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
+pub fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let Some(mut part) = bytes.get_mut(to..end) else { return };
     let by = from - to;
     if cfg!(not(small)) {

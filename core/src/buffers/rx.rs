@@ -328,7 +328,7 @@ fn frame(bytes: &[u8], prefix: Option<usize>, start: usize, end: usize) -> Optio
 
 /// Returns the index of the first newline. Tests whole blocks, which the compiler turns into vector
 /// code, then words.
-pub(crate) fn newline(bytes: &[u8]) -> Option<usize> {
+pub fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     if cfg!(small) {
         return bytes.iter().position(|b| *b == b'\n');

@@ -5,7 +5,6 @@
 //! a socket.
 
 pub mod client;
-pub mod codec;
 pub(crate) mod head;
 pub(crate) mod origin;
 pub mod param_headers;

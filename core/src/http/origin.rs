@@ -42,13 +42,10 @@ pub enum UrlError {
     /// The reference leads to another origin.
     OtherOrigin,
     /// The URL has a fragment, where none may be.
-    #[cfg(feature = "oauth")]
     Fragment,
     /// The URL is not `https`, nor `http` to this machine where that is allowed.
-    #[cfg(feature = "oauth")]
     NotSecure,
     /// The URL leads to an address of this machine or of an inner network.
-    #[cfg(feature = "oauth")]
     InnerAddress,
 }
 
@@ -138,7 +135,8 @@ impl<'u> Origin<'u> {
         Ok(ResolvedTarget { prefix, target: reference })
     }
 
-    pub(crate) fn is_same(&self, other: &Origin<'_>) -> bool {
+    /// Whether both have the same scheme, host and port (RFC 6454, 5).
+    pub fn is_same(&self, other: &Origin<'_>) -> bool {
         self.is_secure == other.is_secure
             && self.port == other.port
             && self.host.eq_ignore_ascii_case(other.host)
@@ -187,11 +185,8 @@ impl fmt::Display for UrlError {
             Self::Authority => "invalid host or port in the URL",
             Self::Characters => "the URL contains characters that must be percent-encoded",
             Self::OtherOrigin => "the URL has another host, port or scheme than the server's",
-            #[cfg(feature = "oauth")]
             Self::Fragment => "the URL has a fragment (#), which is not allowed here",
-            #[cfg(feature = "oauth")]
             Self::NotSecure => "the URL must start with https://",
-            #[cfg(feature = "oauth")]
             Self::InnerAddress => {
                 "the URL leads to this machine or an inner network: allow that if it is meant"
             }
@@ -218,7 +213,7 @@ pub(crate) fn v4(text: &str) -> Option<Ipv4Addr> {
 }
 
 /// Reads an address as RFC 4291, 2.2 has it, without brackets.
-pub(crate) fn v6(text: &str) -> Option<Ipv6Addr> {
+pub fn v6(text: &str) -> Option<Ipv6Addr> {
     let (mut address, mut len, mut gap) = (0u128, 0u32, None);
     let mut rest = text;
     if let Some(behind) = rest.strip_prefix("::") {

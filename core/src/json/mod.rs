@@ -7,7 +7,8 @@ mod value;
 
 pub(crate) use encode as encode_base64;
 pub(crate) use encoded_len as base64_len;
-pub(crate) use number::{Decimal, Scientific, compare, divide_by_ten, is_whole};
+pub use number::Decimal;
+pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]
 pub(crate) use scan::has_duplicate_key;
 pub use scan::{MAX_DEPTH, SyntaxError};

@@ -4,14 +4,15 @@ use core::cmp::Ordering;
 use core::iter;
 
 /// The decimal digits of an integer.
-pub(crate) struct Decimal {
+pub struct Decimal {
     text: [u8; 20],
     start: u8,
 }
 
 impl Decimal {
     #[cfg_attr(not(small), inline)]
-    pub(crate) fn new(value: u64, negative: bool) -> Self {
+    /// Writes the digits of `value`, behind `-` if it is `negative`.
+    pub fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
         let mut rest = value;
         loop {
@@ -37,12 +38,14 @@ impl Decimal {
         }
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// Returns the digits.
+    pub fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or("0")
     }
 
     #[inline]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    /// Returns the digits.
+    pub fn as_bytes(&self) -> &[u8] {
         self.text.get(usize::from(self.start)..).unwrap_or_default()
     }
 }

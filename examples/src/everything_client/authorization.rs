@@ -4,8 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio::oauth::{Es256, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
+use mcp_sansio_oauth::{Es256, UrlRules};
 use serde_json::Value;
 
 /// Returns how the client logs in, in this scenario. The suite passes what it has agreed on with

@@ -6,12 +6,12 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
 use mcp_sansio::Printable;
-use mcp_sansio::oauth::{AddressKind, Url, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{
     BrowserNotice, OAuth, OAuthClient, SystemBrowser, open_in_browser,
 };
 use mcp_sansio_adapters::store::{DirectoryStore, StoreError};
+use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 
 use super::Failure;
 use super::options::{Login, Options};

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use mcp_sansio::oauth::form::pairs;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures, entries};
 use mcp_sansio_adapters::asynchronous::http::{
     self, AuthorizationError, Credentials, HttpOptions, Principal, ProtectedResource,
 };
 use mcp_sansio_adapters::asynchronous::{App, Context, HandlerResult};
+use mcp_sansio_oauth::form::pairs;
 use serde_json::json;
 use smol::Async;
 

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future;
-use mcp_sansio::oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
 use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{Browser, OAuth, OAuthClient};
@@ -15,6 +14,7 @@ use mcp_sansio_adapters::asynchronous::client::{
     CallError, Client, ConnectError, ConnectionEnd, Connector, HttpError,
 };
 use mcp_sansio_adapters::store::{MemoryStore, Store as _};
+use mcp_sansio_oauth::{SignError, Signer, TokenEndpointAuth, decode_base64url};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 

@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use futures_lite::io::{BufWriter, ReadHalf, WriteHalf, split};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
-use mcp_sansio::http::codec::{
-    BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader,
-};
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
 use mcp_sansio_adapters::asynchronous::JoinedIo;
@@ -16,6 +13,7 @@ use mcp_sansio_adapters::asynchronous::client::http::{Connect, Dial, HttpTranspo
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 #[cfg(feature = "blocking")]
 use mcp_sansio_adapters::blocking::client as blocking;
+use mcp_sansio_http1::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader};
 use serde_json::{Value, json};
 use smol::Executor;
 use tokio::time::timeout;

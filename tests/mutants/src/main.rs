@@ -1,4 +1,4 @@
-//! Mutation tests of `core/src` and `std-adapters/src`. See README.md.
+//! Mutation tests of the core, the crates above it, and the adapters. See README.md.
 
 mod cfg;
 mod find;
@@ -60,7 +60,7 @@ fn options() -> Options {
             "--list" => {
                 let list = std::fs::read_to_string(value()).expect("a list");
                 let place = |line: &str| {
-                    let from = line.find("core/src/").or_else(|| line.find("std-adapters/src/"))?;
+                    let from = tree::SOURCES.iter().find_map(|source| line.find(source))?;
                     Some(line[from..].split(':').take(3).collect::<Vec<_>>().join(":"))
                 };
                 options.listed = Some(list.lines().filter_map(place).collect());

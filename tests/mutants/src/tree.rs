@@ -102,7 +102,7 @@ impl Tree {
                     text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ")
                         .as_bytes(),
                 );
-            } else if path == "core/Cargo.toml" || path == "std-adapters/Cargo.toml" {
+            } else if SOURCES.iter().any(|source| path == source.replace("src/", "Cargo.toml")) {
                 let text = String::from_utf8(content).expect("UTF-8");
                 write(&root.join(path), text.replace("[lints]\nworkspace = true\n", "").as_bytes());
             } else {
@@ -149,7 +149,7 @@ impl Tree {
                 weave::weave(&file.source, &file.sites, file.first, &self.out);
             if file.path.ends_with("/src/lib.rs") {
                 woven = woven.replace("#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n", "");
-                woven = if file.path.starts_with("core/") {
+                woven = if file.path == "core/src/lib.rs" {
                     let before = "#![feature(core_intrinsics, const_eval_select)]";
                     format!("{ALLOWED}{before}\n{woven}\nextern crate std;\npub mod mutants;\n")
                 } else {
@@ -319,7 +319,8 @@ fn is_mutated(path: &str) -> bool {
         && !path.contains("/tests/")
 }
 
-const SOURCES: [&str; 2] = ["core/src/", "std-adapters/src/"];
+pub const SOURCES: [&str; 4] =
+    ["core/src/", "core/http1/src/", "core/oauth/src/", "std-adapters/src/"];
 
 /// A mutant may overflow or panic always, which the compiler sees.
 const ALLOWED: &str = "#![allow(warnings, internal_features, arithmetic_overflow)]

@@ -4,7 +4,7 @@
 use core::fmt::Write as _;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{Attempts, AuthorizationState, Lost, Reaction, Setup, Step, UnixTime};
+use mcp_sansio_oauth::{Attempts, AuthorizationState, Lost, Reaction, Setup, Step, UnixTime};
 
 use crate::uart::Uart;
 

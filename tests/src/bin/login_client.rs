@@ -12,10 +12,10 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use mcp_sansio::Era;
-use mcp_sansio::oauth::UrlRules;
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::OAuth;
 use mcp_sansio_adapters::store::DirectoryStore;
+use mcp_sansio_oauth::UrlRules;
 use mcp_sansio_tests::login::{Person, call};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;

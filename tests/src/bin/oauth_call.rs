@@ -27,10 +27,10 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use mcp_sansio::Era;
-use mcp_sansio::oauth::{Ed25519, Es256, SignError, Signer, TokenEndpointAuth, UrlRules};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::asynchronous::client::http::oauth::{OAuth, OAuthClient};
 use mcp_sansio_adapters::store::DirectoryStore;
+use mcp_sansio_oauth::{Ed25519, Es256, SignError, Signer, TokenEndpointAuth, UrlRules};
 use mcp_sansio_tests::login::{Person, call};
 
 #[derive(Clone)]

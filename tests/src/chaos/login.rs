@@ -1,5 +1,5 @@
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     Attempts, Authorization, AuthorizationState, Grant, IdentityProvider, Lost, Policy, Reaction,
     RegisteredClient, Setup, Step, UnixTime, Url, UrlRules, form,
 };

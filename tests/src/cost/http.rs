@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, challenges};
-use mcp_sansio::http::codec::{RequestReader, ResponseReader};
 use mcp_sansio::http::server::{ReplayBuffer, StreamRecorder};
 use mcp_sansio::http::sse::EventReader;
+use mcp_sansio_http1::{RequestReader, ResponseReader};
 
 use super::{Table, Work, join};
 use crate::codec::{requests, responses};

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     AuthorizationState, Form, OAuthError, Place, RedirectAnswer, ResourceMetadata, ServerMetadata,
     Setup, TokenResponse, Url, Writer, form, resource_matches, scope,
 };

@@ -4,7 +4,6 @@
 use core::time::Duration;
 
 use allocation_counter::measure;
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, RequestReader};
 use mcp_sansio::http::server::{
     Endpoint, OutgoingResponse, ReplayBuffer, Route, SessionId, StreamRecorder,
 };
@@ -14,6 +13,7 @@ use mcp_sansio::{
     Catalog, ExchangeId, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig,
     ServerEvent, ServerFeatures, ServerState, Target, TxBuffer, entries,
 };
+use mcp_sansio_http1::{BodyLength, HeadWriter, Part, RequestReader};
 
 static CONFIG: ServerConfig<'_> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);

@@ -175,7 +175,7 @@ struct Tests(BTreeMap<String, bool>);
 impl Tests {
     fn find(root: &Path) -> Tests {
         let mut tests = Tests::default();
-        for directory in ["core/src", "std-adapters", "examples", "tests"] {
+        for directory in ["core", "std-adapters", "examples", "tests"] {
             for path in files(&root.join(directory), "rs") {
                 match fs::read_to_string(&path) {
                     Ok(source) => tests.add_functions(&source),

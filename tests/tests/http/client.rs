@@ -2,13 +2,13 @@
 //! no allocation.
 
 use mcp_sansio::http::client::{Exchange, HttpFailure, HttpSession, NextStep, ResponseKind};
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
     CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
     Instant, InvalidPayload, Messages, Revision, SendError, TxBuffer,
 };
+use mcp_sansio_http1::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio_tests::memory::new_client;
 
 static CONFIG: ClientConfig<'_> =

@@ -3,7 +3,7 @@
 use mcp_sansio::InvalidPayload;
 use mcp_sansio::SendError;
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::codec::{
+use mcp_sansio_http1::{
     BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES,
     OwnedFields, Part, RequestReader, ResponseReader,
 };

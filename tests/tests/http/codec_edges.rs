@@ -1,11 +1,11 @@
 //! The limits of the HTTP/1.1 codec: the last byte that fits, the first that does not, and exact
 //! output.
 
-use mcp_sansio::http::codec::{
-    BodyLength, HeadWriter, MAX_CHUNK_OVERHEAD, MAX_TRAILERS, Part, RequestReader, ResponseReader,
-};
 use mcp_sansio::http::{RequestHead, ResponseHead};
 use mcp_sansio::{InvalidPayload, SendError, Storage};
+use mcp_sansio_http1::{
+    BodyLength, HeadWriter, MAX_CHUNK_OVERHEAD, MAX_TRAILERS, Part, RequestReader, ResponseReader,
+};
 use mcp_sansio_tests::codec::{Read, requests, responses};
 
 const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";

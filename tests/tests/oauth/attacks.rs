@@ -3,7 +3,7 @@
 //! metadata are in `discovery`.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     Lost, Policy, Purpose, RegisteredClient, Setup, Step, TokenResponse, UnixTime,
 };
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Discovery: metadata of the resource and of its authorization server.
 
-use mcp_sansio::oauth::{Policy, RegisteredClient, Setup, UrlRules};
+use mcp_sansio_oauth::{Policy, RegisteredClient, Setup, UrlRules};
 use serde_json::json;
 
 use super::program::Program;

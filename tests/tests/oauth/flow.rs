@@ -1,6 +1,6 @@
 //! The flow with a person, from the 401 to the token.
 
-use mcp_sansio::oauth::Setup;
+use mcp_sansio_oauth::Setup;
 
 use super::program::Program;
 use super::world::ENDPOINT;

@@ -1,6 +1,6 @@
 //! Grants without a page for a person.
 
-use mcp_sansio::oauth::{Grant, IdentityProvider, RegisteredClient, Setup, TokenEndpointAuth};
+use mcp_sansio_oauth::{Grant, IdentityProvider, RegisteredClient, Setup, TokenEndpointAuth};
 use serde_json::json;
 
 use super::program::Program;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     Attempts, Ed25519, Es256, Grant, NotReady, Reaction, RegisteredClient, Setup, SignError,
     Signer, Step, UnixTime, decode_base64url,
 };

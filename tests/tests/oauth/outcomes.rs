@@ -2,7 +2,7 @@
 //! no secret, loses no token that works, allocates nothing, and works afterwards.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     AuthorizationState, Grant, IdentityProvider, Lost, Policy, RecordError, RegisteredClient,
     Setup, Step, UnixTime,
 };

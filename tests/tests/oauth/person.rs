@@ -1,6 +1,6 @@
 //! The client's id, the authorization request, and what the browser comes back with.
 
-use mcp_sansio::oauth::{RegisteredClient, Setup, TokenEndpointAuth};
+use mcp_sansio_oauth::{RegisteredClient, Setup, TokenEndpointAuth};
 use serde_json::{Value, json};
 
 use super::program::Program;
@@ -363,7 +363,7 @@ fn auth_80_auth_82_an_answer_of_the_token_endpoint_must_be_usable() {
 #[test]
 fn auth_78_a_code_is_sent_once() {
     let mut program = Program::new(SETUP);
-    for lost in [mcp_sansio::oauth::Lost::Network, mcp_sansio::oauth::Lost::TooLarge] {
+    for lost in [mcp_sansio_oauth::Lost::Network, mcp_sansio_oauth::Lost::TooLarge] {
         program.world.lost.push(("https://as.test/token", lost));
         program.request().unwrap_err();
         assert_eq!(program.trace().matches("/token authorization_code").count(), 1);
@@ -378,6 +378,6 @@ fn auth_78_a_code_is_sent_once() {
     for is_first in [true, false] {
         let mut machine = program.state.open(&SETUP);
         let step = machine.step(now, &mut |_| {});
-        assert_eq!(matches!(step, mcp_sansio::oauth::Step::Send(_)), is_first, "{step:?}");
+        assert_eq!(matches!(step, mcp_sansio_oauth::Step::Send(_)), is_first, "{step:?}");
     }
 }

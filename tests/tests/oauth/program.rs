@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     Attempts, Authorization, AuthorizationState, Lost, Reaction, Setup, Step, UnixTime,
 };
 

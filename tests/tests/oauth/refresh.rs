@@ -1,6 +1,6 @@
 //! Renewal of tokens.
 
-use mcp_sansio::oauth::{Lost, Setup};
+use mcp_sansio_oauth::{Lost, Setup};
 use serde_json::json;
 
 use super::program::Program;

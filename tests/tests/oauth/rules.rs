@@ -1,6 +1,6 @@
 //! Rules that hold through a whole flow.
 
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     ClientMetadata, Grant, RegisteredClient, ServerMetadata, Setup, Step, UnixTime, Writer,
 };
 use serde_json::{Value, json};

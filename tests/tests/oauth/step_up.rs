@@ -1,7 +1,7 @@
 //! A 403 that names scopes, and how often that is met.
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
+use mcp_sansio_oauth::{Attempts, Grant, IdentityProvider, Reaction, RegisteredClient, Setup};
 
 use super::program::Program;
 use super::world::{Answer, ENDPOINT, form};

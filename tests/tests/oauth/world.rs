@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use mcp_sansio::oauth::Lost;
-use mcp_sansio::oauth::form::pairs;
+use mcp_sansio_oauth::Lost;
+use mcp_sansio_oauth::form::pairs;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 

@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use mcp_sansio::oauth::{Ed25519, Setup};
+use mcp_sansio_oauth::{Ed25519, Setup};
 use size::login::{self, ARENA, LINE};
 
 size::figure!("buffer rx", LINE);

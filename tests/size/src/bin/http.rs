@@ -3,7 +3,7 @@
 #![no_std]
 #![no_main]
 
-use mcp_sansio::http::codec::{
+use mcp_sansio_http1::{
     BodyLength, CONTINUE, ChunkHeader, HeadWriter, HttpError, IncomingRequest, LAST_CHUNK, Part,
     RequestReader,
 };

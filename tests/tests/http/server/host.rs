@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::http::Fields;
-use mcp_sansio::http::codec::{Part, RequestReader};
 use mcp_sansio::http::site::{
     Denied, ExchangeKey, OwnedHead, Principal, ServerKey, Site, SiteBody, SiteOptions, SiteRequest,
     SiteStep, SiteTurn, bearer_token,
@@ -18,6 +17,7 @@ use mcp_sansio::{
     Progress, RawJson, Request, RequestHandle, Revisions, RpcError, SendError, Server,
     ServerConfig, ServerEvent, ServerFeatures, Target, Tx, entries, types::LoggingLevel,
 };
+use mcp_sansio_http1::{Part, RequestReader};
 
 const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 

@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_sansio::JsonStr;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     ClientMetadata, Ed25519, List, OAuthError, RegistrationResponse, ResourceMetadata,
     ServerMetadata, TokenResponse, UnixTime, Writer, dpop, jws,
 };
@@ -323,7 +323,7 @@ fn auth_117_auth_136_what_is_signed_is_json() {
 }
 
 fn key_id<'k>(key: &'k Ed25519<'_>) -> &'k str {
-    mcp_sansio::oauth::Signer::key_id(key).unwrap()
+    mcp_sansio_oauth::Signer::key_id(key).unwrap()
 }
 
 fn parts(text: &str) -> [Value; 2] {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_sansio::oauth::{Encoded, Form, RedirectAnswer, RedirectOutcome, Writer, form, scope};
+use mcp_sansio_oauth::{Encoded, Form, RedirectAnswer, RedirectOutcome, Writer, form, scope};
 use url::form_urlencoded;
 
 use super::random::{self, Random, rounds};

@@ -11,7 +11,7 @@
 
 use std::net::IpAddr;
 
-use mcp_sansio::oauth::{Host, Place, Url};
+use mcp_sansio_oauth::{Host, Place, Url};
 use url::Host as TheirHost;
 
 use super::random::{Random, rounds};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
 #[cfg(feature = "oauth")]
-use mcp_sansio::oauth::Attempts;
+use mcp_sansio_oauth::Attempts;
 
 use super::inbox::Received;
 #[cfg(feature = "oauth")]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 #[cfg(any(feature = "jwt", feature = "oauth"))]
-use mcp_sansio::oauth::{AddressKind, UrlRules};
+use mcp_sansio_oauth::{AddressKind, UrlRules};
 
 /// A connection to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]

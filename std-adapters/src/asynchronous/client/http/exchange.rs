@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
 use mcp_sansio::http::client::{Exchange, NextStep, OutgoingMessage, ResponseKind};
-use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
+use mcp_sansio_http1::BodyLength;
 
 use super::authorize::{Refused, Tried};
 use super::inbox::Failure;

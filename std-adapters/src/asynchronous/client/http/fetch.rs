@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, UrlError};
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, OwnedFields};
-use mcp_sansio::oauth::{AddressKind, Url, UrlRules};
+use mcp_sansio_http1::{BodyLength, HeadWriter, OwnedFields};
+use mcp_sansio_oauth::{AddressKind, Url, UrlRules};
 
 use super::connector::{Connector, Dial, Purpose};
 use super::transport_state::{connect, timeout};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcp_sansio::http::client::{Exchange, OutgoingMessage, Post, ResponseKind, UrlError};
-use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::{OwnedJson, RawJson};
+use mcp_sansio_http1::BodyLength;
 
 use super::authorize::{self, Refused};
 use super::exchange::{Got, To, follow, read, unusable};

@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use mcp_sansio::Printable;
 use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};
-use mcp_sansio::http::codec::{BodyLength, HeadWriter};
+use mcp_sansio_http1::{BodyLength, HeadWriter};
 
 use super::authorize::Credentials;
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::codec::{HttpError, IncomingResponse, Part, ResponseReader};
+use mcp_sansio_http1::{HttpError, IncomingResponse, Part, ResponseReader};
 
 use super::connector::BoxedStream;
 use crate::asynchronous::clock;

@@ -8,10 +8,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::{CONTINUE, HttpError, Part};
 use mcp_sansio::http::server::Rejection;
 use mcp_sansio::http::site::SiteBody;
 use mcp_sansio::{ErrorCode, PeerAddress, TxBuffer};
+use mcp_sansio_http1::{CONTINUE, HttpError, Part};
 
 use super::super::app::SHUTDOWN_TIMEOUT;
 use super::super::broadcast::{OwnedChange, Receiver, Registration};

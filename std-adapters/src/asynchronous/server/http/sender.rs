@@ -1,6 +1,6 @@
 //! Writes the response of an exchange as HTTP/1.1.
 
-use mcp_sansio::http::codec::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK};
+use mcp_sansio_http1::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK};
 
 /// One response, and how much of it has been written.
 pub(super) struct Sender {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::PeerAddress;
-use mcp_sansio::http::codec::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 use mcp_sansio::http::site::OwnedHead;
+use mcp_sansio_http1::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 
 use crate::asynchronous::clock;
 use crate::asynchronous::timer::{LazyTimer, NEVER, later};

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_sansio::oauth::{Url, form};
+use mcp_sansio_oauth::{Url, form};
 
 use super::listener::{LoopbackListener, pasted};
 use super::opener::open_in_browser;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use mcp_sansio::Printable;
-use mcp_sansio::oauth::{Lost, Purpose as For, Step, UnixTime};
+use mcp_sansio_oauth::{Lost, Purpose as For, Step, UnixTime};
 
 use super::super::connector::Purpose;
 use super::super::fetch::{FetchError, Limits, Request, fetch};

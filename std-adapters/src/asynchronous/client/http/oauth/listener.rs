@@ -10,8 +10,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, IncomingRequest, Part, RequestReader};
-use mcp_sansio::oauth::{Host, RedirectAnswer, Url, form};
+use mcp_sansio_http1::{BodyLength, HeadWriter, IncomingRequest, Part, RequestReader};
+use mcp_sansio_oauth::{Host, RedirectAnswer, Url, form};
 
 use super::super::transport_state::timeout;
 use crate::asynchronous::Listener;

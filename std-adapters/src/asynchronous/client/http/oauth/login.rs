@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
+use mcp_sansio_oauth::{Attempts, Authorization, AuthorizationState, NotReady, Reaction};
 
 use super::super::authorize::is_quiet;
 use super::super::builder::HttpTransport;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::{Command, Stdio};
 
-use mcp_sansio::oauth::Url;
+use mcp_sansio_oauth::Url;
 
 /// Opens a URL in the browser that the operating system has for it: with `xdg-open`, `open` on
 /// macOS, `rundll32` on Windows. The URL is one argument of a program; no shell reads it.

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_sansio::http::client::Origin;
-use mcp_sansio::oauth::{
+use mcp_sansio_oauth::{
     AuthorizationState, Grant, IdentityProvider, Policy, RegisteredClient, Setup, Signer,
     TokenEndpointAuth, UrlRules,
 };

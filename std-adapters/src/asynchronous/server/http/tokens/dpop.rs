@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcp_sansio::RawJson;
-use mcp_sansio::oauth::Url;
+use mcp_sansio_oauth::Url;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_sansio::RawJson;
 use mcp_sansio::http::site::{Holder, Principal};
-use mcp_sansio::oauth::{Form, Writer};
+use mcp_sansio_oauth::{Form, Writer};
 
 use super::cache::TokenCache;
 use super::claims::{Expected, Verified, check_times, text, time};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_lite::future;
 use mcp_sansio::Printable;
-use mcp_sansio::oauth::{Place, ServerMetadata, Url, UrlRules};
+use mcp_sansio_oauth::{Place, ServerMetadata, Url, UrlRules};
 
 use crate::asynchronous::client::http::fetch::{Answer, Limits, Request, fetch};
 use crate::asynchronous::client::http::{Connect, Connector, Purpose, boxed};
