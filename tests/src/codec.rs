@@ -4,6 +4,8 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::{Frame, Storage};
 use mcp_sansio_http1::{HttpError, Part, RequestReader, ResponseReader};
 
+use crate::frames::record;
+
 /// A message, perhaps incomplete.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Message {
@@ -148,6 +150,7 @@ pub fn survives(data: &[u8]) {
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
     let all = [usize::MAX];
     let whole = requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, &all);
+    record("requests", format_args!("{whole:?}"));
     for sizes in [&sizes[..], &[1]] {
         let pieces =
             requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, sizes);
@@ -156,6 +159,7 @@ pub fn survives(data: &[u8]) {
     }
     for methods in [&["POST", "GET", "GET"][..], &["HEAD", "POST"]] {
         let whole = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, &all);
+        record("responses", format_args!("{whole:?}"));
         for sizes in [&sizes[..], &[1]] {
             // A connection cannot be reused when bytes after the response have arrived already.
             let pieces =
@@ -172,6 +176,7 @@ pub fn events_survive(data: &[u8]) {
     let Some((first, bytes)) = data.split_first() else { return };
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
     let whole = events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, &[usize::MAX]);
+    record("events", format_args!("{whole:?}"));
     for sizes in [&sizes[..], &[1]] {
         assert_eq!(
             events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, sizes),

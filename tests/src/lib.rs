@@ -5,6 +5,7 @@ pub mod codec;
 pub mod cost;
 pub mod delivery;
 pub mod endpoint;
+pub mod frames;
 #[cfg(doctest)]
 mod guide;
 pub mod login;

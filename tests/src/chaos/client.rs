@@ -9,6 +9,7 @@ use mcp_sansio::{
 };
 
 use crate::chaos::script::Script;
+use crate::frames::record;
 use crate::memory::new_client;
 use crate::pair::{Application, End, Line};
 
@@ -33,6 +34,7 @@ pub fn client_survives(data: &[u8]) {
     let mut now = 2;
     while !script.is_over() {
         let bytes = input(&mut script);
+        record("Server", bytes.escape_ascii());
         for chunk in bytes.chunks(chunk) {
             end.hear(chunk, now);
         }
@@ -134,6 +136,7 @@ impl ClientEnd {
         self.line.drain(usize::MAX);
         let modern = self.machine.revision() == Some(Revision::LATEST);
         for line in std::mem::take(&mut self.line.said) {
+            record("Client", line.escape_ascii());
             let message: serde_json::Value = serde_json::from_slice(&line)
                 .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
             assert!(message.is_object() && message["jsonrpc"] == "2.0", "{message}");

@@ -5,6 +5,7 @@ use mcp_sansio_oauth::{
 };
 
 use super::script::Script;
+use crate::frames;
 
 /// Lets a client log in, and use its tokens, at servers that answer at random: right, nearly right,
 /// wrong or not at all. Returns the number of steps.
@@ -105,7 +106,10 @@ impl Program<'_> {
                 );
                 assert!(added.is_ok() || fields.is_empty());
                 assert!(is_ours || fields.is_empty(), "{url} gets a token");
-                fields.iter().for_each(|(_, value)| check_value(value));
+                for (name, value) in &fields {
+                    frames::record("field", format_args!("{name}: {value}"));
+                    check_value(value);
+                }
             }
             4 => {
                 let mut record = self.store.clone().unwrap_or_default();
@@ -195,20 +199,29 @@ impl Program<'_> {
             Step::Ready | Step::Forget => Taken::End,
             Step::Failed(failure) => {
                 let text = failure.to_string();
+                frames::record("failure", &text);
                 // Terminals obey all but tabs.
                 assert!(!text.contains(|c: char| c.is_control() && c != '\t'), "{text:?}");
                 assert!(text.len() < 8000 && (is_changed || !has_secret(&text)), "{text}");
                 Taken::End
             }
             Step::Send(request) => {
-                request.fields(&mut |_, value| check_value(&value.to_string()));
+                request.fields(&mut |name, value| {
+                    frames::record("field", format_args!("{name}: {value}"));
+                    check_value(&value.to_string());
+                });
                 let body = str::from_utf8(request.body()).unwrap();
                 assert!(!body.contains(char::is_control), "{body:?}");
+                frames::record("request", format_args!("{:?} {}", request.method(), request.url()));
+                frames::record("body", body);
                 Taken::Send(check(request.url()))
             }
             Step::Lock => Taken::Lock,
             Step::Redirect { .. } => Taken::Redirect,
-            Step::Show(url) => Taken::Show(check(url)),
+            Step::Show(url) => {
+                frames::record("page", url);
+                Taken::Show(check(url))
+            }
             Step::AskClient { .. } => Taken::AskClient,
             Step::AskAssertion { .. } => Taken::AskAssertion,
             Step::Keep => Taken::Keep,
@@ -288,6 +301,7 @@ impl Program<'_> {
         let mut again = vec![0; 17 << 10];
         let len = other.record(&mut again).unwrap();
         assert_eq!(again[..len], record);
+        frames::record("record", record.escape_ascii());
         self.store = Some(record);
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::frames::record;
+
 /// The sender of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
@@ -52,6 +54,7 @@ impl Audit {
     /// When a rule is broken.
     pub fn line(&mut self, speaker: Speaker, line: &[u8]) {
         self.lines += 1;
+        record(format_args!("{speaker:?}"), line.escape_ascii());
         let text = String::from_utf8_lossy(line);
         let message: Value = serde_json::from_slice(line)
             .unwrap_or_else(|error| panic!("{speaker:?}: {error}: {text}"));

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use mcp_sansio::{RxBuffer, SendError, Tx, TxBuffer};
 
+use crate::frames::record;
+
 /// An output buffer, the bytes in transit, and the lines written.
 pub struct Line {
     /// The output buffer.
@@ -86,6 +88,14 @@ impl Line {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.unfinished.is_empty()
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if !self.is_whole() {
+            record("cut", self.unfinished.escape_ascii());
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::line::{Line, rx};
 use super::{Audit, ClientEnd, ServerEnd, Speaker};
+use crate::frames::record;
 
 /// A client and a server, the lines between them, a clock, and an [`Audit`] of every line.
 pub struct Stage<'c> {
@@ -53,6 +54,7 @@ impl<'c> Stage<'c> {
         room: usize,
         chunk: usize,
     ) -> Self {
+        record("stage", format_args!("room {room}, chunk {chunk}"));
         Self {
             client: ClientEnd::with_config(client, room),
             server: ServerEnd::with_config(server, room),

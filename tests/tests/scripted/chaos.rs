@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mcp_sansio_tests::chaos::{
     client_survives, login_survives, pair_survives, server_survives, tasks_survive,
 };
+use mcp_sansio_tests::frames::record;
 
 #[test]
 fn the_server_survives() {
@@ -51,6 +52,7 @@ fn survives(play: fn(&[u8]) -> u64) -> u64 {
     let number = |name, default| env::var(name).map_or(default, |text| text.parse().expect(name));
     let (seed, rounds) = (number("CHAOS_SEED", 1), number("CHAOS_ROUNDS", ROUNDS));
     for round in 0..rounds {
+        record("round", format_args!("{round} of seed {seed}"));
         let data = random(seed, round);
         match catch_unwind(AssertUnwindSafe(|| play(&data))) {
             Ok(n) => sum += n,

@@ -14,6 +14,7 @@ use super::application::{Application, Job};
 use super::corpus;
 use super::ledger::{Heard, Ledger};
 use super::tasks;
+use crate::frames::record;
 use crate::memory::new_server;
 
 pub(super) type Machine = Server<'static>;
@@ -266,6 +267,7 @@ impl<'d> World<'d> {
         );
         if !written.is_empty() {
             self.show(format_args!("-> {}", String::from_utf8_lossy(written).escape_debug()));
+            record("Server", written.escape_ascii());
         }
         self.ledger.write(written);
         result
@@ -322,6 +324,7 @@ impl<'d> World<'d> {
     /// Receives bytes, in chunks.
     pub(super) fn arrive(&mut self, rx: &mut RxBuffer<Vec<u8>>, bytes: &[u8]) {
         let chunk = *self.script.pick(&[usize::MAX, 100, 1000, 33, 7, 1]);
+        record("Client", bytes.escape_ascii());
         let mut rest = bytes;
         for _ in 0..100_000 {
             if self.frame.is_some() || rest.is_empty() {
@@ -459,6 +462,7 @@ impl<'d> World<'d> {
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
         let mut messages = Messages::new(Frame::Complete(line));
         self.show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));
+        record("Client", line.escape_ascii());
         let heard = self.ledger.hear(line);
         let now = self.instant();
         for _ in 0..100 {
