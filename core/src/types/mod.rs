@@ -50,6 +50,7 @@
 //! [`RawJson::to`]: crate::RawJson::to
 //! [`RawJson`]: crate::RawJson
 
+mod capabilities;
 mod common;
 mod content;
 mod elicitation;
@@ -85,10 +86,10 @@ pub use common::{
     UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 // `initialize` and `server/discover`.
+pub use capabilities::{ClientCapabilities, DeclaredExtensions, ServerCapabilities};
 pub(crate) use initialize::Info;
 pub use initialize::{
-    ClientCapabilities, DeclaredExtensions, DiscoverResult, Implementation, InitializeParams,
-    InitializeResult, ServerCapabilities, SupportedVersions,
+    DiscoverResult, Implementation, InitializeParams, InitializeResult, SupportedVersions,
 };
 // Server features.
 pub use prompt::{
