@@ -21,9 +21,9 @@ use crate::http::site::Operation;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::json::JsonStr;
 use crate::json::RawJson;
-use crate::message::Arguments;
 #[cfg(feature = "alloc")]
-use crate::message::hash_str;
+use crate::json::hash_str;
+use crate::message::Arguments;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::protocol::Method;
 #[cfg(feature = "alloc")]

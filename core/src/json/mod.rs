@@ -5,8 +5,6 @@ mod number;
 mod scan;
 mod value;
 
-pub(crate) use encode as encode_base64;
-pub(crate) use encoded_len as base64_len;
 pub use number::Decimal;
 pub(crate) use number::{Scientific, compare, divide_by_ten, is_whole};
 #[cfg(feature = "skills")]
@@ -23,7 +21,7 @@ pub use value::{Elements, JsonStr, Members, RawJson};
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::text::copy;
+use crate::text::{copy, utf8};
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeSeed};
 
@@ -200,7 +198,7 @@ impl de::Error for ReadError {
 // Base64 encoder. The one of the crate `base64` has panic paths and is five times the size.
 
 /// Encodes `bytes` into the beginning of `out`, which must have room for all of the text.
-pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
+pub(crate) fn encode_base64(bytes: &[u8], out: &mut [u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |bits: u32| DIGITS[(bits & 63) as usize];
     let (mut bytes, mut places) = (bytes, out.chunks_exact_mut(4));
@@ -220,7 +218,7 @@ pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
 
 /// Returns the length of the text of `len` bytes.
 #[cfg_attr(small, inline(never))]
-pub(crate) const fn encoded_len(len: usize) -> usize {
+pub(crate) const fn base64_len(len: usize) -> usize {
     if cfg!(not(small)) {
         return len.div_ceil(3) * 4;
     }
@@ -235,14 +233,45 @@ pub(crate) const fn encoded_len(len: usize) -> usize {
     4 * third
 }
 
+// FNV-1a, for tables in memory.
+
+/// Hashes the value of a string, for tables of URIs.
+pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
+    match text.as_plain() {
+        Some(plain) => hash_str(plain),
+        None => text.chars().fold(BASIS_64, |hash, c| fnv_64(hash, utf8(c, &mut [0; 4]))),
+    }
+}
+
+/// Hashes a string that is not JSON, to the same value as [`hash_text`].
+pub(crate) fn hash_str(text: &str) -> u64 {
+    fnv_64(BASIS_64, text.as_bytes())
+}
+
+/// Hashes a string without regard to the case of its ASCII letters.
+#[cfg(feature = "http")]
+pub(crate) fn hash_lower_case(text: &str) -> u64 {
+    text.bytes().fold(BASIS_64, |hash, byte| fnv_64_byte(hash, byte.to_ascii_lowercase()))
+}
+
+fn fnv_64(hash: u64, text: &[u8]) -> u64 {
+    text.iter().copied().fold(hash, fnv_64_byte)
+}
+
+fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+}
+
+const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;
+
 #[cfg(test)]
 mod tests {
-    use super::encoded_len;
+    use super::base64_len;
 
     #[test]
     fn three_bytes_are_four_characters() {
         for len in (0..10_000).chain((1 << 24) - 5..=1 << 24) {
-            assert_eq!(encoded_len(len), len.div_ceil(3) * 4, "{len}");
+            assert_eq!(base64_len(len), len.div_ceil(3) * 4, "{len}");
         }
     }
 }

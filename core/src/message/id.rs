@@ -2,7 +2,6 @@
 //! spelling.
 
 use crate::json::{JsonStr, RawJson, Scientific, skip_clean};
-use crate::text::utf8;
 use heapless::String;
 
 /// A request id or progress token in its original spelling: a string or an integer, as JSON text.
@@ -119,33 +118,6 @@ impl OwnedId {
     }
 }
 
-/// Hashes the value of a string, for tables of URIs.
-pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
-    match text.as_plain() {
-        Some(plain) => hash_str(plain),
-        None => text.chars().fold(BASIS_64, |hash, c| fnv_64(hash, utf8(c, &mut [0; 4]))),
-    }
-}
-
-/// Hashes a string that is not JSON, to the same value as [`hash_text`].
-pub(crate) fn hash_str(text: &str) -> u64 {
-    fnv_64(BASIS_64, text.as_bytes())
-}
-
-/// Hashes a string without regard to the case of its ASCII letters.
-#[cfg(feature = "http")]
-pub(crate) fn hash_lower_case(text: &str) -> u64 {
-    text.bytes().fold(BASIS_64, |hash, byte| fnv_64_byte(hash, byte.to_ascii_lowercase()))
-}
-
-fn fnv_64(hash: u64, text: &[u8]) -> u64 {
-    text.iter().copied().fold(hash, fnv_64_byte)
-}
-
-fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-}
-
 /// Hashes an integer in any spelling. Returns `None` if it is no integer.
 fn hash_number(text: &str) -> Option<u32> {
     let number = Scientific::new(text);
@@ -183,7 +155,6 @@ fn hash_bytes(seed: u32, bytes: &[u8]) -> u32 {
 /// Seeds that make `"1"` and `1` differ.
 const STRING: u32 = 0x811c_9dc5;
 const INTEGER: u32 = 0x5c9d_11c8;
-const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;
 
 #[cfg(test)]
 mod tests {

@@ -14,9 +14,7 @@ pub(crate) use fast::ParamPositions;
 #[cfg(not(small))]
 pub use fast::{Arguments, Params};
 pub use id::MAX_ID;
-#[cfg(feature = "http")]
-pub(crate) use id::hash_lower_case;
-pub(crate) use id::{Id, OwnedId, hash_str, hash_text};
+pub(crate) use id::{Id, OwnedId};
 #[cfg(small)]
 pub(crate) use small::ParamPositions;
 #[cfg(small)]

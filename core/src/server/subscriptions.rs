@@ -17,10 +17,12 @@ use super::{GrowingServerState, ServerConfig};
 use super::{RequestKind, Server};
 use crate::buffers::tx::Tx;
 use crate::encode::{Encode, Encoder, With, object};
-use crate::json::{JsonStr, RawJson};
 #[cfg(feature = "tasks")]
-use crate::message::{Envelope, hash_str};
-use crate::message::{Id, Params, hash_text};
+use crate::json::hash_str;
+use crate::json::hash_text;
+use crate::json::{JsonStr, RawJson};
+use crate::message::Envelope;
+use crate::message::{Id, Params};
 #[cfg(feature = "tasks")]
 use crate::progress::Progress;
 #[cfg(feature = "tasks")]
