@@ -4,6 +4,9 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 mod buffers;
 mod catalog;
 mod client;
@@ -84,9 +87,6 @@ pub use tools::context::{Link, ToolContext, TurnLink};
 #[cfg(feature = "alloc")]
 pub use tools::input::OwnedInputResponse;
 pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
-
-#[cfg(feature = "alloc")]
-extern crate alloc;
 
 /// Functions for the crates above this one, which depend on exactly this version. Not public API.
 #[doc(hidden)]

@@ -12,7 +12,6 @@ use super::json_schema::{self, is_known_dialect};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
 use super::{CatalogError, EntryList, SchemaError};
-use crate::catalog;
 #[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
@@ -40,7 +39,7 @@ use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
 use crate::types::{TaskSupport, ToolExecution};
-use crate::uri_template;
+use crate::{catalog, uri_template};
 
 /// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
 ///

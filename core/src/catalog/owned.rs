@@ -8,8 +8,7 @@ use core::fmt;
 
 use super::entry::{self, Entry, Kind, Scopes, TaskRule, argument_rules};
 use super::{CHECK, Catalog, EntryList, LookUps, Tools};
-use crate::json::RawJson;
-use crate::json::hash_str;
+use crate::json::{RawJson, hash_str};
 use crate::server::Change;
 use crate::text::Printable;
 use crate::types::rendered::Renderer;

@@ -17,8 +17,7 @@
 
 use core::fmt::{self, Write as _};
 
-use crate::json::hash_lower_case;
-use crate::json::{JsonStr, Members, RawJson, encode_base64};
+use crate::json::{JsonStr, Members, RawJson, encode_base64, hash_lower_case};
 use crate::text::{self, copy};
 use crate::types::Text;
 use base64::Engine as _;

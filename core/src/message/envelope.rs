@@ -5,12 +5,12 @@ pub(crate) use super::fast::Envelope;
 #[cfg(small)]
 pub(crate) use super::small::Envelope;
 
-use super::id::Id;
 use super::{Item, Messages, Params};
 use crate::json::{JsonStr, RawJson, skip_whitespace};
 use crate::protocol::Method;
 use crate::protocol::error::Violation;
 use crate::rpc::PeerError;
+use crate::rpc::id::Id;
 
 /// A classified message.
 pub(crate) enum Kind<'f> {
@@ -77,13 +77,13 @@ impl<'f> Envelope<'f> {
     }
 
     /// Returns whether a truncated message looks like a response. It may end within its result.
-    pub(super) fn starts_as_response(&self) -> bool {
+    pub(crate) fn starts_as_response(&self) -> bool {
         self.has_begun(Member::Result) || self.has_begun(Member::Error)
     }
 
     /// Returns the id of a truncated or invalid message, but only if the message continues behind
     /// it, since a number may be truncated, too.
-    pub(super) fn complete_id(&self) -> Option<Id<'f>> {
+    pub(crate) fn complete_id(&self) -> Option<Id<'f>> {
         let text = self.text().as_bytes();
         match text.get(skip_whitespace(text, self.end_of(Member::Id))) {
             Some(b',' | b'}') => self.id(),
@@ -232,14 +232,14 @@ pub(crate) enum Member {
 impl Member {
     /// A bit for each member of which a duplicate is rejected; a duplicate of any other member
     /// replaces the first.
-    pub(super) const UNIQUE: u32 = !(Self::ProgressToken.bit()
+    pub(crate) const UNIQUE: u32 = !(Self::ProgressToken.bit()
         | Self::ProtocolVersion.bit()
         | Self::ClientCapabilities.bit()
         | Self::LogLevel.bit()
         | Self::Other.bit());
 
     #[inline]
-    pub(super) const fn bit(self) -> u32 {
+    pub(crate) const fn bit(self) -> u32 {
         1 << self as u32
     }
 }

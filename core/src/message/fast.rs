@@ -16,9 +16,9 @@ pub(crate) struct Envelope<'f> {
     arguments: usize,
     duplicate: bool,
     /// Whether the version is valid and was found by the fast path.
-    pub(super) version: bool,
+    pub(crate) version: bool,
     /// The method, if it is a common one and was found by the fast path.
-    pub(super) method: Option<CommonMethod>,
+    pub(crate) method: Option<CommonMethod>,
 }
 
 impl<'f> Envelope<'f> {
@@ -139,7 +139,7 @@ impl<'f> Envelope<'f> {
     }
 
     #[inline]
-    pub(super) fn keep(&mut self, member: Member, place: Span) {
+    pub(crate) fn keep(&mut self, member: Member, place: Span) {
         let Some(span) = self.members.get_mut(member as usize) else { return };
         let again = !span.is_empty() && member.bit() & Member::UNIQUE != 0;
         *span = place;
@@ -160,12 +160,12 @@ impl<'f> Envelope<'f> {
     }
     /// Whether a member that may occur only once occurs twice.
     #[inline]
-    pub(super) fn has_duplicate(&self) -> bool {
+    pub(crate) fn has_duplicate(&self) -> bool {
         self.duplicate
     }
 
     #[inline]
-    pub(super) fn has_valid_version(&self) -> bool {
+    pub(crate) fn has_valid_version(&self) -> bool {
         self.version
             || self.span(Member::Version).bytes(self.text) == b"\"2.0\""
             || self.has_escaped_version()
@@ -181,7 +181,7 @@ impl<'f> Envelope<'f> {
 
     /// Returns the method, if the fast path found a common one.
     #[inline]
-    pub(super) fn common_method(&self) -> Option<Method<'f>> {
+    pub(crate) fn common_method(&self) -> Option<Method<'f>> {
         self.method.map(Method::from)
     }
 
@@ -198,7 +198,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// Whether a member was found, even if the text ends within its value.
-    pub(super) fn has_begun(&self, member: Member) -> bool {
+    pub(crate) fn has_begun(&self, member: Member) -> bool {
         self.span(member).is_begun()
     }
 
@@ -209,7 +209,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// Returns the position behind a member; zero if it is missing.
-    pub(super) fn end_of(&self, member: Member) -> usize {
+    pub(crate) fn end_of(&self, member: Member) -> usize {
         self.span(member).end()
     }
 }
@@ -253,7 +253,7 @@ fn key(text: &str, level: Level, at: usize) -> Result<Key, ScanError> {
 // time; everything else falls back to `Envelope::read`.
 
 /// Where to continue: behind a member, or at the first key in an object.
-pub(super) enum Step {
+pub(crate) enum Step {
     Skip(usize),
     Enter(Level, usize),
 }
@@ -261,7 +261,7 @@ pub(super) enum Step {
 impl Envelope<'_> {
     /// Records the member at `at`, if it is one of these.
     #[inline(always)]
-    pub(super) fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
+    pub(crate) fn match_common(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
         let (rest, word) = load_word(text, at)?;
         macro_rules! after {
             ($known:literal) => {
@@ -324,7 +324,7 @@ impl Envelope<'_> {
 
 /// The most frequent methods.
 #[derive(Clone, Copy)]
-pub(super) enum CommonMethod {
+pub(crate) enum CommonMethod {
     ToolsCall,
     ResourcesRead,
     PromptsGet,
@@ -357,14 +357,14 @@ impl From<CommonMethod> for Method<'_> {
 
 /// Returns the text from `at` on, and its first eight bytes as a word; `None` if there are fewer.
 #[inline(always)]
-pub(super) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
+pub(crate) fn load_word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     let rest = text.get(at..)?;
     Some((rest, u64::from_le_bytes(*rest.first_chunk()?)))
 }
 
 /// Returns whether `text`, whose first eight bytes are `word`, starts with `known`.
 #[inline(always)]
-pub(super) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
+pub(crate) fn starts_with<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
     match known.split_first_chunk() {
         Some((first, rest)) => {
             word == u64::from_le_bytes(*first)
@@ -484,7 +484,7 @@ const INDEXED: usize = 4;
 /// The objects whose members are distinguished: the message, its `params`, and two objects in
 /// `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(crate) enum Level {
     Message,
     Params,
     Arguments,
@@ -493,14 +493,14 @@ pub(super) enum Level {
 
 impl Member {
     /// Number of recorded members.
-    pub(super) const KEPT: usize = Self::Other as usize;
+    pub(crate) const KEPT: usize = Self::Other as usize;
     /// The first of the members of which [`Params`](super::Params) has only the start.
-    pub(super) const FIRST_START: Self = Self::Meta;
-    pub(super) const STARTS: usize = Self::KEPT - Self::FIRST_START as usize;
+    pub(crate) const FIRST_START: Self = Self::Meta;
+    pub(crate) const STARTS: usize = Self::KEPT - Self::FIRST_START as usize;
 
     /// Returns the level of its members, if it is an object whose members are distinguished.
     #[inline]
-    pub(super) const fn inside(self) -> Option<Level> {
+    pub(crate) const fn inside(self) -> Option<Level> {
         match self {
             Self::Params => Some(Level::Params),
             Self::Arguments => Some(Level::Arguments),
@@ -513,7 +513,7 @@ impl Member {
 impl Level {
     /// Returns the number of objects around its members.
     #[inline]
-    pub(super) const fn depth(self) -> u32 {
+    pub(crate) const fn depth(self) -> u32 {
         match self {
             Self::Message => 1,
             Self::Params => 2,
@@ -523,7 +523,7 @@ impl Level {
 
     /// Returns the member that is this object, and the level of that member.
     #[inline]
-    pub(super) const fn outside(self) -> Option<(Member, Self)> {
+    pub(crate) const fn outside(self) -> Option<(Member, Self)> {
         match self {
             Self::Message => None,
             Self::Params => Some((Member::Params, Self::Message)),
@@ -537,7 +537,7 @@ impl Level {
     /// word at a time, which is much faster than searching for their ends. [`member`](Self::member)
     /// finds the others.
     #[inline(always)]
-    pub(super) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
+    pub(crate) fn common_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
                 $(if starts_with(text, word, $known) {
@@ -567,7 +567,7 @@ impl Level {
     /// Returns the member whose key is this string, which contains a backslash.
     #[cold]
     #[inline(never)]
-    pub(super) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
+    pub(crate) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
         let mut decoded = [0; 48];
         // A key that does not fit is not one of the known keys.
         string
@@ -576,7 +576,7 @@ impl Level {
     }
 
     /// Returns the member with this key. Uses comparisons, since a `match` compares byte by byte.
-    pub(super) fn member(self, name: &[u8]) -> Member {
+    pub(crate) fn member(self, name: &[u8]) -> Member {
         macro_rules! first_match {
             ($($known:literal $member:ident),*) => {
                 $(if name == $known { Member::$member } else)* { Member::Other }
@@ -608,12 +608,12 @@ impl Level {
 // large have a start and an end, the others only a start.
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'f> {
-    pub(super) text: &'f str,
-    pub(super) whole: Span,
-    pub(super) arguments: Span,
+    pub(crate) text: &'f str,
+    pub(crate) whole: Span,
+    pub(crate) arguments: Span,
     /// Start of each of the other recorded members; zero for a missing one.
-    pub(super) starts: [u32; Member::STARTS],
-    pub(super) index: Index,
+    pub(crate) starts: [u32; Member::STARTS],
+    pub(crate) index: Index,
 }
 
 /// The `arguments` of a request, the first of which are found without a search.
@@ -633,7 +633,7 @@ impl<'f> Params<'f> {
 
     /// Inlined, so that a constant key is compared while compiling.
     #[inline(always)]
-    pub(super) fn find(&self, key: &str) -> Option<RawJson<'f>> {
+    pub(crate) fn find(&self, key: &str) -> Option<RawJson<'f>> {
         let member = match key {
             "name" => Member::Name,
             "uri" => Member::Uri,
@@ -648,7 +648,7 @@ impl<'f> Params<'f> {
     }
 
     #[inline]
-    pub(super) fn given_name(&self) -> Option<RawJson<'f>> {
+    pub(crate) fn given_name(&self) -> Option<RawJson<'f>> {
         self.member(Member::Name)
     }
 
@@ -660,7 +660,7 @@ impl<'f> Params<'f> {
     }
 
     #[inline]
-    pub(super) fn given_arguments(&self) -> Arguments<'f> {
+    pub(crate) fn given_arguments(&self) -> Arguments<'f> {
         Arguments { text: self.text, whole: self.arguments, index: self.index }
     }
 
@@ -683,11 +683,11 @@ impl<'f> Params<'f> {
 
 impl<'f> Arguments<'f> {
     #[inline]
-    pub(super) fn given(&self) -> Option<RawJson<'f>> {
+    pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.whole.value(self.text)
     }
 
-    pub(super) fn find(&self, key: &str) -> Option<RawJson<'f>> {
+    pub(crate) fn find(&self, key: &str) -> Option<RawJson<'f>> {
         match self.index.find(self.text, key) {
             Some(value) => value.value(self.text),
             None if self.index.is_full() => self.given()?.get(key),

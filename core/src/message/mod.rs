@@ -3,18 +3,17 @@
 mod envelope;
 #[cfg(not(small))]
 mod fast;
-mod id;
 #[cfg(small)]
 mod small;
 
+pub use crate::rpc::id::MAX_ID;
+pub(crate) use crate::rpc::id::{Id, OwnedId};
 pub(crate) use envelope::{Envelope, Kind, Member};
 pub use envelope::{Malformed, Message, MessageKind};
 #[cfg(not(small))]
 pub(crate) use fast::ParamPositions;
 #[cfg(not(small))]
 pub use fast::{Arguments, Params};
-pub use id::MAX_ID;
-pub(crate) use id::{Id, OwnedId};
 #[cfg(small)]
 pub(crate) use small::ParamPositions;
 #[cfg(small)]

@@ -65,17 +65,17 @@ impl<'f> Envelope<'f> {
     }
 
     /// Whether a member that may occur only once occurs twice.
-    pub(super) fn has_duplicate(&self) -> bool {
+    pub(crate) fn has_duplicate(&self) -> bool {
         self.duplicate
     }
 
-    pub(super) fn has_valid_version(&self) -> bool {
+    pub(crate) fn has_valid_version(&self) -> bool {
         let version = self.value(Member::Version).and_then(RawJson::as_string);
         version.is_some_and(|version| version == "2.0")
     }
 
     /// There is no fast path that finds common methods.
-    pub(super) fn common_method(&self) -> Option<Method<'f>> {
+    pub(crate) fn common_method(&self) -> Option<Method<'f>> {
         None
     }
 
@@ -88,7 +88,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// Whether a member was found, even if the text ends within its value.
-    pub(super) fn has_begun(&self, member: Member) -> bool {
+    pub(crate) fn has_begun(&self, member: Member) -> bool {
         self.seen & member.bit() != 0
     }
 
@@ -98,7 +98,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// Returns the position behind a member; zero if it is missing.
-    pub(super) fn end_of(&self, member: Member) -> usize {
+    pub(crate) fn end_of(&self, member: Member) -> usize {
         self.value(member).map_or(0, |value| {
             let start = value.as_str().as_ptr() as usize - self.text.as_ptr() as usize;
             start + value.as_str().len()
@@ -121,25 +121,25 @@ impl<'f> Params<'f> {
     }
 
     #[inline(never)]
-    pub(super) fn find(&self, key: &str) -> Option<RawJson<'f>> {
+    pub(crate) fn find(&self, key: &str) -> Option<RawJson<'f>> {
         self.0?.get(key)
     }
 
-    pub(super) fn given_name(&self) -> Option<RawJson<'f>> {
+    pub(crate) fn given_name(&self) -> Option<RawJson<'f>> {
         self.find("name")
     }
 
-    pub(super) fn given_arguments(&self) -> Arguments<'f> {
+    pub(crate) fn given_arguments(&self) -> Arguments<'f> {
         Arguments(self.find("arguments"))
     }
 }
 
 impl<'f> Arguments<'f> {
-    pub(super) fn given(&self) -> Option<RawJson<'f>> {
+    pub(crate) fn given(&self) -> Option<RawJson<'f>> {
         self.0
     }
 
-    pub(super) fn find(&self, key: &str) -> Option<RawJson<'f>> {
+    pub(crate) fn find(&self, key: &str) -> Option<RawJson<'f>> {
         self.0?.get(key)
     }
 }

@@ -1,5 +1,6 @@
 //! JSON-RPC errors and message envelopes.
 
+pub(crate) mod id;
 pub(crate) mod inflight;
 
 #[cfg(feature = "alloc")]

@@ -29,8 +29,7 @@ use crate::client::CallOutcome;
 #[cfg(feature = "tasks")]
 use crate::encode::{Addition, Additions};
 use crate::encode::{Encode, Encoder, object};
-use crate::json::hash_str;
-use crate::json::{Decimal, RawJson};
+use crate::json::{Decimal, RawJson, hash_str};
 use crate::message::{Envelope, Id, Member, OwnedId, Params};
 use crate::progress::Reported;
 use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};

@@ -9,8 +9,7 @@ use crate::buffers::tx::{Tx, WriterId};
 #[cfg(feature = "tasks")]
 use crate::encode::{Addition, Additions};
 use crate::encode::{DisplayText, Encode, Encoder, With, object};
-use crate::json::RawJson;
-use crate::json::hash_str;
+use crate::json::{RawJson, hash_str};
 use crate::message::OwnedId;
 use crate::progress::Progress;
 use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};

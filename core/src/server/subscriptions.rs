@@ -19,10 +19,8 @@ use crate::buffers::tx::Tx;
 use crate::encode::{Encode, Encoder, With, object};
 #[cfg(feature = "tasks")]
 use crate::json::hash_str;
-use crate::json::hash_text;
-use crate::json::{JsonStr, RawJson};
-use crate::message::Envelope;
-use crate::message::{Id, Params};
+use crate::json::{JsonStr, RawJson, hash_text};
+use crate::message::{Envelope, Id, Params};
 #[cfg(feature = "tasks")]
 use crate::progress::Progress;
 #[cfg(feature = "tasks")]

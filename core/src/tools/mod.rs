@@ -3,6 +3,8 @@
 pub(crate) mod context;
 #[cfg(feature = "alloc")]
 pub(crate) mod input;
+#[cfg(feature = "derive")]
+pub(crate) mod typed;
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;

@@ -129,22 +129,23 @@
 //! );
 //! ```
 
-mod rules;
-mod schema;
-mod tools;
+pub(crate) mod rules;
+pub(crate) mod schema;
 
+pub use crate::tools::typed::{
+    AsyncToolHandler, CallOf, Called, OutputError, Prompts, SyncTools, ToolCall, ToolHandler,
+    ToolSet, Tools,
+};
+#[doc(hidden)]
+pub use crate::tools::typed::{
+    assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments,
+};
 pub use mcp_sansio_derive::{Input, Output, Prompts, ToolCall, Tools};
 pub use rules::{
     Faults, Format, MAX_FAULTS, MAX_MEMBERS, MAX_TYPE_DEPTH, Member, NumberRange, Object, OneOf,
     Rule,
 };
 pub use schema::{Default, Docs};
-pub use tools::{
-    AsyncToolHandler, CallOf, Called, OutputError, Prompts, SyncTools, ToolCall, ToolHandler,
-    ToolSet, Tools,
-};
-#[doc(hidden)]
-pub use tools::{assert_distinct, checked, count_members, hash, join, prompt, prompt_arguments};
 // For the code that the macros write.
 #[doc(hidden)]
 pub use schema::{form_bytes, form_len, schema, schema_bytes, schema_len};
@@ -156,8 +157,10 @@ use core::ops::ControlFlow;
 
 use crate::encode::{Encode, Encoder, Json};
 use crate::json::{Elements, JsonStr, RawJson};
-use crate::types::{Number, Text};
+use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
+use rules::FirstOfForm;
 use rules::{Check, Cursor, First, Path, Report};
+use schema::assert_form;
 
 // Types that are read from JSON.
 
@@ -214,7 +217,7 @@ pub trait InputObject<'a>: Input<'a> {
     /// # Errors
     /// All that the form does not allow; a result that is none of an elicitation.
     fn from_elicit_result(result: RawJson<'a>) -> Result<Option<Self>, Faults<'a>> {
-        tools::read(result)
+        read_form(result)
     }
 
     /// The schema of the type as a form.
@@ -240,7 +243,7 @@ pub fn check_members<'a>(
     check_by(&mut First, rule, value, members)
 }
 
-fn check_by<'a>(
+pub(crate) fn check_by<'a>(
     report: &mut dyn Report,
     rule: &'static Rule,
     value: RawJson<'a>,
@@ -638,3 +641,92 @@ impl<T: Output> Output for Option<T> {
         self.as_ref().is_none_or(T::is_omitted)
     }
 }
+
+// Forms of elicitation as types.
+
+impl RequestedSchema<'static> {
+    /// Creates the form of a type. Its members are texts, numbers, booleans, enums without fields,
+    /// and arrays of these enums; any other does not compile. For 2025-06-18 a default is left out,
+    /// except that of a boolean, and an array is written as a choice of one.
+    ///
+    /// ```
+    /// use mcp_sansio::RawJson;
+    /// use mcp_sansio::typed::{Input, InputObject};
+    /// use mcp_sansio::types::{ElicitParams, RequestedSchema, Text};
+    ///
+    /// #[derive(Input)]
+    /// struct Contact<'a> {
+    ///     #[arg(format = "email")]
+    ///     email: Text<'a>,
+    ///     /// Your age in years
+    ///     #[arg(range = 0..=150)]
+    ///     age: Option<u8>,
+    /// }
+    ///
+    /// const FORM: ElicitParams =
+    ///     ElicitParams::form("Your contact data", RequestedSchema::of::<Contact>());
+    ///
+    /// let result = r#"{"action":"accept","content":{"email":"a@example.com"}}"#;
+    /// let contact = Contact::from_elicit_result(RawJson::from_static(result)).unwrap().unwrap();
+    /// assert_eq!(contact.email, "a@example.com");
+    /// assert_eq!(contact.age, None);
+    ///
+    /// let result = r#"{"action":"accept","content":{"email":"a","age":151}}"#;
+    /// let faults = Contact::from_elicit_result(RawJson::from_static(result)).err().unwrap();
+    /// assert_eq!(
+    ///     faults.to_string(),
+    ///     "email: must be a string in the format email, is \"a\"\n\
+    ///      age: must be an integer from 0 to 150, is 151"
+    /// );
+    /// ```
+    #[must_use]
+    pub const fn of<'t, T: InputObject<'t>>() -> Self {
+        const { assert_form(&T::RULE) };
+        Self::typed(T::FORM)
+    }
+}
+
+impl<'a> InputRequest<'a> {
+    /// Requests the [form of a type](RequestedSchema::of).
+    #[must_use]
+    pub const fn form<'t, T: InputObject<'t>>(message: &'a str) -> Self {
+        Self::Elicit(ElicitParams::form(message, RequestedSchema::of::<T>()))
+    }
+}
+
+/// Reads the result of an elicitation.
+fn read_form<'a, T: InputObject<'a>>(result: RawJson<'a>) -> Result<Option<T>, Faults<'a>> {
+    let mut members = [RawJson::NULL; 2];
+    check_members(&ELICIT_RESULT, result, &mut members)?;
+    let [action, content] = members;
+    if action.as_string().is_none_or(|action| action != "accept") {
+        return Ok(None);
+    }
+    T::parse_by(check_form, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
+}
+
+fn check_form<'a>(
+    rule: &'static Rule,
+    value: RawJson<'a>,
+    members: &mut [RawJson<'a>],
+) -> Result<(), Faults<'a>> {
+    check_by(&mut FirstOfForm, rule, value, members)
+        .map_err(|faults| Faults { is_form: true, ..faults })
+}
+
+/// Schema type `ElicitResult`.
+const ELICIT_RESULT: Rule = Rule::Object(
+    &const {
+        Object::new(
+            &[
+                Member {
+                    name: "action",
+                    rule: Rule::Enum(&["accept", "decline", "cancel"]),
+                    optional: false,
+                },
+                Member { name: "content", rule: Rule::Any, optional: true },
+            ],
+            true,
+        )
+    },
+);

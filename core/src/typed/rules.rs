@@ -55,9 +55,9 @@ pub enum Rule {
 /// Members of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Object {
-    pub(super) members: &'static [Member],
+    pub(crate) members: &'static [Member],
     /// Whether other members are ignored instead of refused.
-    pub(super) open: bool,
+    pub(crate) open: bool,
 }
 
 /// A member of an object.
@@ -74,22 +74,22 @@ pub struct Member {
 /// Several objects, told apart by the value of a member that all have: the tag.
 #[derive(Clone, Copy, Debug)]
 pub struct OneOf {
-    pub(super) tag: &'static str,
+    pub(crate) tag: &'static str,
     /// Values of the tag.
-    pub(super) names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// The other members, for each value of the tag.
-    pub(super) objects: &'static [&'static Object],
+    pub(crate) objects: &'static [&'static Object],
     /// Behind a pointer: programs without choices do not link their check.
-    pub(super) check: fn(&mut Check<'_, '_>, &OneOf, &Path<'_>) -> ControlFlow<()>,
+    pub(crate) check: fn(&mut Check<'_, '_>, &OneOf, &Path<'_>) -> ControlFlow<()>,
 }
 
 /// Range of a number. The bounds are JSON text and compared as decimal numbers, so none is rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct NumberRange {
-    pub(super) min: Option<&'static str>,
-    pub(super) max: Option<&'static str>,
+    pub(crate) min: Option<&'static str>,
+    pub(crate) max: Option<&'static str>,
     /// Behind a pointer: programs without ranges do not link decimal comparison.
-    pub(super) contains: fn(&Self, &str) -> bool,
+    pub(crate) contains: fn(&Self, &str) -> bool,
 }
 
 /// Maximum nesting depth of arrays and objects in a type, including the outermost. A check recurses
@@ -227,7 +227,7 @@ impl Rule {
     }
 
     /// Returns the number of levels of arrays and objects.
-    pub(super) const fn depth(&self) -> u32 {
+    pub(crate) const fn depth(&self) -> u32 {
         match self {
             Self::Array { items, .. } => 1 + items.depth(),
             Self::Object(object) => object.depth(),
@@ -276,7 +276,7 @@ impl Object {
     /// search begins with the member at `next`.
     #[cfg_attr(not(small), inline(always))]
     #[cfg_attr(small, inline(never))]
-    pub(super) fn find(&self, key: JsonStr<'_>, next: usize) -> Option<usize> {
+    pub(crate) fn find(&self, key: JsonStr<'_>, next: usize) -> Option<usize> {
         let inner = key.inner_bytes();
         match self.members.get(next) {
             Some(member) if member.name.as_bytes() == inner => Some(next),
@@ -323,7 +323,7 @@ impl NumberRange {
 
 /// Returns the place of a text among names without escapes.
 #[cfg_attr(small, inline(never))]
-pub(super) fn place<'n>(
+pub(crate) fn place<'n>(
     names: impl Iterator<Item = &'n str> + Clone,
     text: JsonStr<'_>,
 ) -> Option<usize> {
@@ -377,13 +377,13 @@ const fn characters(text: &str) -> u32 {
 // Whether a value is accepted by a rule: one function for all types, one pass over the text.
 
 /// Receives the faults of a value, and says whether to look for more.
-pub(super) trait Report {
+pub(crate) trait Report {
     fn fault(&mut self, path: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()>;
 }
 
 /// Fault at a path.
 #[derive(Clone, Copy)]
-pub(super) enum Fault<'x> {
+pub(crate) enum Fault<'x> {
     /// The value breaks the rule.
     Value(&'x Rule, RawJson<'x>),
     /// The member is missing.
@@ -395,19 +395,19 @@ pub(super) enum Fault<'x> {
 }
 
 /// Way from the outermost value to the one that is checked. On the stack, as the check is.
-pub(super) struct Path<'p> {
-    pub(super) parent: Option<&'p Path<'p>>,
-    pub(super) step: Step<'p>,
+pub(crate) struct Path<'p> {
+    pub(crate) parent: Option<&'p Path<'p>>,
+    pub(crate) step: Step<'p>,
 }
 
-pub(super) enum Step<'p> {
+pub(crate) enum Step<'p> {
     Root,
     Member(&'p str),
     Element(usize),
 }
 
 impl Path<'_> {
-    pub(super) const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+    pub(crate) const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
 
     fn member<'p>(&'p self, name: &'p str) -> Path<'p> {
         Path { parent: Some(self), step: Step::Member(name) }
@@ -416,13 +416,13 @@ impl Path<'_> {
 
 /// A position in text that has been scanned.
 #[derive(Clone)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(value: RawJson<'a>) -> Self {
+    pub(crate) fn new(value: RawJson<'a>) -> Self {
         Self { text: value.as_str(), at: 0 }
     }
 
@@ -496,17 +496,17 @@ impl<'a> Cursor<'a> {
 }
 
 /// A check of a value.
-pub(super) struct Check<'c, 'a> {
-    pub(super) cursor: Cursor<'a>,
-    pub(super) report: &'c mut dyn Report,
+pub(crate) struct Check<'c, 'a> {
+    pub(crate) cursor: Cursor<'a>,
+    pub(crate) report: &'c mut dyn Report,
     /// Receives the members of the outermost object, in the order of its rule.
-    pub(super) members: &'c mut [RawJson<'a>],
+    pub(crate) members: &'c mut [RawJson<'a>],
 }
 
 impl Check<'_, '_> {
     /// Checks the next value with all that is in it, and breaks when the report does.
     #[cfg_attr(small, inline(never))]
-    pub(super) fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
+    pub(crate) fn value(&mut self, rule: &Rule, path: &Path<'_>) -> ControlFlow<()> {
         let start = self.cursor.at;
         let accepted = match (rule, self.cursor.first()) {
             (Rule::Object(object), b'{') => return self.object(object, None, path),
@@ -599,7 +599,7 @@ impl Check<'_, '_> {
     }
 
     /// Checks one of several objects. The tag is mostly the first member.
-    pub(super) fn one_of(&mut self, one_of: &OneOf, path: &Path<'_>) -> ControlFlow<()> {
+    pub(crate) fn one_of(&mut self, one_of: &OneOf, path: &Path<'_>) -> ControlFlow<()> {
         let tag = find_tag(one_of, self.cursor.clone());
         let variant = tag.and_then(RawJson::as_string).and_then(|tag| position(one_of.names, tag));
         if let Some(object) = variant.and_then(|variant| one_of.objects.get(variant)) {
@@ -621,7 +621,7 @@ fn find_tag<'a>(one_of: &OneOf, cursor: Cursor<'a>) -> Option<RawJson<'a>> {
 }
 
 /// Returns which of several objects a value is, or 0, and puts its members into `members`.
-pub(super) fn variant<'a>(one_of: &OneOf, value: RawJson<'a>, found: &mut [RawJson<'a>]) -> usize {
+pub(crate) fn variant<'a>(one_of: &OneOf, value: RawJson<'a>, found: &mut [RawJson<'a>]) -> usize {
     let tag = find_tag(one_of, Cursor::new(value)).and_then(RawJson::as_string);
     let variant = tag.and_then(|tag| position(one_of.names, tag)).unwrap_or(0);
     if let Some(object) = one_of.objects.get(variant) {
@@ -632,7 +632,7 @@ pub(super) fn variant<'a>(one_of: &OneOf, value: RawJson<'a>, found: &mut [RawJs
 
 /// Puts the members of an object that has been checked into `members`, in the order of its rule.
 #[cfg_attr(small, inline(never))]
-pub(super) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
+pub(crate) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [RawJson<'a>]) {
     let mut next = 0;
     let _ = Cursor::new(value).members(|key, value| {
         if let Some(place) = object.find(key, next) {
@@ -647,12 +647,12 @@ pub(super) fn members<'a>(object: &Object, value: RawJson<'a>, members: &mut [Ra
 
 /// Returns which of these strings a text is.
 #[cfg_attr(small, inline(never))]
-pub(super) fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
+pub(crate) fn position(names: &[&str], text: JsonStr<'_>) -> Option<usize> {
     place(names.iter().copied(), text)
 }
 
 /// Whether a name begins with a text.
-pub(super) fn begins_with(name: &str, text: JsonStr<'_>) -> bool {
+pub(crate) fn begins_with(name: &str, text: JsonStr<'_>) -> bool {
     let mut name = name.chars();
     text.chars().all(|c| name.next() == Some(c))
 }
@@ -689,7 +689,7 @@ fn has_length(text: JsonStr<'_>, min: u32, max: u32) -> bool {
         || is_within(text.chars().take((max as usize).saturating_add(1)).count(), min, max)
 }
 
-pub(super) fn is_within(count: usize, min: u32, max: u32) -> bool {
+pub(crate) fn is_within(count: usize, min: u32, max: u32) -> bool {
     count >= min as usize && count <= max as usize
 }
 
@@ -709,9 +709,9 @@ pub(super) fn is_within(count: usize, min: u32, max: u32) -> bool {
 /// [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
 #[derive(Clone, Copy)]
 pub struct Faults<'a> {
-    pub(super) rule: &'static Rule,
-    pub(super) value: RawJson<'a>,
-    pub(super) is_form: bool,
+    pub(crate) rule: &'static Rule,
+    pub(crate) value: RawJson<'a>,
+    pub(crate) is_form: bool,
 }
 
 /// Maximum number of faults that [`Faults`] writes.
@@ -749,7 +749,7 @@ impl fmt::Debug for Faults<'_> {
 impl core::error::Error for Faults<'_> {}
 
 /// Breaks at the first fault.
-pub(super) struct First;
+pub(crate) struct First;
 
 impl Report for First {
     fn fault(&mut self, _: &Path<'_>, _: Fault<'_>) -> ControlFlow<()> {
@@ -758,7 +758,7 @@ impl Report for First {
 }
 
 /// Breaks at the first fault of a form.
-pub(super) struct FirstOfForm;
+pub(crate) struct FirstOfForm;
 
 impl Report for FirstOfForm {
     fn fault(&mut self, _: &Path<'_>, fault: Fault<'_>) -> ControlFlow<()> {
@@ -976,8 +976,8 @@ impl<W: fmt::Write> Words<'_, W> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Format {
-    pub(super) name: &'static str,
-    pub(super) is_valid: fn(Text<'_>) -> bool,
+    pub(crate) name: &'static str,
+    pub(crate) is_valid: fn(Text<'_>) -> bool,
 }
 
 impl Format {
@@ -1001,7 +1001,7 @@ impl Format {
     }
 
     /// Whether it is one of the constants above, which a form may have.
-    pub(super) const fn is_standard(&self) -> bool {
+    pub(crate) const fn is_standard(&self) -> bool {
         matches!(self.name.as_bytes(), b"date" | b"date-time" | b"email" | b"uri")
     }
 }

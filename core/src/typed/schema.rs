@@ -40,7 +40,7 @@ impl Docs {
     pub const NONE: Self =
         Self { title: "", description: "", default: Default::None, header: "", inner: &[] };
 
-    pub(super) const fn of_inner(&self, at: usize) -> &Self {
+    pub(crate) const fn of_inner(&self, at: usize) -> &Self {
         if at < self.inner.len() { &self.inner[at] } else { &Self::NONE }
     }
 }
@@ -74,7 +74,7 @@ pub const fn form_bytes<const N: usize>(rule: &Rule, docs: &Docs) -> [u8; N] {
 }
 
 /// Refuses members that a form cannot show.
-pub(super) const fn assert_form(rule: &Rule) {
+pub(crate) const fn assert_form(rule: &Rule) {
     let members = rule.object().members;
     let mut at = 0;
     while at < members.len() {

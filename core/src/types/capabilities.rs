@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer};
-
 use super::common::Source;
 use super::macros::wrong;
 use super::meta::{SKILLS, TASKS, is_modern_only};
@@ -11,6 +9,7 @@ use super::ui;
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
+use serde::{Deserialize, Deserializer};
 
 macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $features:ident) => {

@@ -111,10 +111,11 @@ pub use tool::{
     ToolAnnotations, ToolExecution,
 };
 pub use utilities::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
-    CompletionReference, PromptReference, ResourceTemplateReference,
+    CancelledParams, CompleteParams, CompleteResult, Completion, CompletionArgument,
+    CompletionContext, CompletionReference, EmptyParams, EmptyResult, LoggingLevel,
+    LoggingMessageParams, ProgressParams, PromptReference, ResourceTemplateReference,
+    SetLevelParams,
 };
-pub use utilities::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 // Client features.
 pub use elicitation::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
@@ -133,4 +134,3 @@ pub use sampling::{
 };
 // Messages of both sides.
 pub use task::{ListTasksResult, Task, TaskMetadata, TaskParams, TaskStatus, UpdateTaskParams};
-pub use utilities::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};

@@ -6,8 +6,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::buffers::rx::Frame;
-use crate::json::hash_str;
-use crate::json::{JsonStr, RawJson};
+use crate::json::{JsonStr, RawJson, hash_str};
 use crate::message::{Item, Kind, MAX_ID, Member, Messages};
 use crate::protocol::Revision;
 use crate::text::Printable;

@@ -13,8 +13,7 @@ use crate::encode::With;
 use crate::encode::{Encode, Encoder, object};
 #[cfg(feature = "derive")]
 use crate::json::JsonStr;
-use crate::json::hash_text;
-use crate::json::{Members, RawJson, ReadError};
+use crate::json::{Members, RawJson, ReadError, hash_text};
 use crate::protocol::error::InvalidPayload;
 use crate::protocol::{ClientFeatures, Revision};
 use serde::{Deserialize, Deserializer, de};

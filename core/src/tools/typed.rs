@@ -6,9 +6,8 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{self, Poll, Waker};
 
-use super::rules::{self, Faults, FirstOfForm, Member, Object, Rule};
-use super::schema::{Docs, assert_form};
-use super::{InputObject, OutputObject, check_by, check_members};
+use super::context::{ToolContext, TurnLink};
+use super::{ToolError, ToolResult};
 use crate::buffers::rx::Spare;
 use crate::buffers::tx::Tx;
 use crate::catalog::{Catalog, Entry, Target, TypedPrompts};
@@ -21,11 +20,10 @@ use crate::protocol::error::SendError;
 use crate::rpc::inflight::Call;
 use crate::server::{Request, Server};
 use crate::time::Instant;
-use crate::tools::context::{ToolContext, TurnLink};
-use crate::tools::{ToolError, ToolResult};
-use crate::types::{
-    CallToolResult, ElicitParams, InputRequest, Prompt, PromptArgument, RequestedSchema, Text,
-};
+use crate::typed::rules::{self, Faults, Member, Rule};
+use crate::typed::schema::Docs;
+use crate::typed::{InputObject, OutputObject, check_members};
+use crate::types::{CallToolResult, Prompt, PromptArgument, Text};
 
 /// Calls of tools: an enum with a variant for each. Derive it.
 ///
@@ -75,7 +73,7 @@ use crate::types::{
 /// }
 /// ```
 ///
-/// A variant has no fields, named fields, or a struct that derives [`Input`](super::Input). Its
+/// A variant has no fields, named fields, or a struct that derives [`Input`](crate::typed::Input). Its
 /// documentation is the description of the tool, by which a model knows what it does; without one
 /// it does not compile. Options, `#[tool(..)]`:
 ///
@@ -84,7 +82,7 @@ use crate::types::{
 /// | `name = ".."` | name of the tool; otherwise that of the variant in `snake_case` |
 /// | `title = ".."` | name for people |
 /// | `read_only`, `destructive`, `idempotent`, `open_world` | [`ToolAnnotations`](crate::types::ToolAnnotations); each may be `= false` |
-/// | `returns = Rows<'static>` | the [`OutputObject`](super::OutputObject) that is the structured content of its results: `outputSchema` |
+/// | `returns = Rows<'static>` | the [`OutputObject`](crate::typed::OutputObject) that is the structured content of its results: `outputSchema` |
 /// | `ui = ToolMeta::new()..` | its page and its callers: [`ToolMeta`](crate::types::ui::ToolMeta), a constant |
 /// | `task`, `task = "required"` | the tool may, or must, be executed as a task: [`TaskSupport`](crate::types::TaskSupport) |
 /// | `scopes("files:read", "files:write")` | over HTTP, the token must have these scopes: [`Tool::scopes`](crate::types::Tool::scopes) |
@@ -108,7 +106,7 @@ pub trait Tools<'a>: Sized {
     /// Checks and reads a call. Returns `None` if there is no tool with this name.
     ///
     /// # Errors
-    /// As [`InputObject::parse`](super::InputObject::parse). Respond with
+    /// As [`InputObject::parse`](crate::typed::InputObject::parse). Respond with
     /// [`Server::respond_invalid_arguments`](crate::Server::respond_invalid_arguments).
     fn parse<'n>(
         name: impl Into<Text<'n>>,
@@ -222,7 +220,7 @@ impl<'c> Catalog<'c> {
 }
 
 #[cfg_attr(small, inline(never))]
-pub(super) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
+pub(crate) fn find(entries: &[Entry<'_>], hashes: &[u32], name: Text<'_>) -> Option<usize> {
     if cfg!(small) {
         return entries.iter().position(|entry| entry.key() == name);
     }
@@ -328,7 +326,7 @@ pub const fn assert_distinct(hashes: &[u32]) {
 /// }
 /// ```
 ///
-/// A variant has no fields, named fields, or a struct that derives [`Input`](super::Input). The
+/// A variant has no fields, named fields, or a struct that derives [`Input`](crate::typed::Input). The
 /// arguments of a prompt are strings, so a field is a text or an enum without fields, or an
 /// `Option` of one. The documentation of a variant is the description of the prompt. Options,
 /// `#[prompt(..)]`:
@@ -366,7 +364,7 @@ pub trait Prompts<'a>: Sized {
     /// name.
     ///
     /// # Errors
-    /// As [`InputObject::parse`](super::InputObject::parse). Respond with
+    /// As [`InputObject::parse`](crate::typed::InputObject::parse). Respond with
     /// [`Server::respond_invalid_params`](crate::Server::respond_invalid_params).
     fn parse<'n>(
         name: impl Into<Text<'n>>,
@@ -548,7 +546,7 @@ pub const fn prompt(
 ///
 /// `#[tool(name = "..")]` is the name of the tool; otherwise it is that of the struct in
 /// `snake_case`. `returns` is the type of the structured content: one that derives
-/// [`Input`](super::Input), with the lifetime `'static` if it has one.
+/// [`Input`](crate::typed::Input), with the lifetime `'static` if it has one.
 pub trait ToolCall: OutputObject {
     /// The name of the tool.
     const NAME: &'static str;
@@ -689,7 +687,7 @@ pub trait ToolHandler {
     /// The enum that derives [`Tools`]; its lifetime, if it has one, is `'static` here.
     type Tools: ToolSet;
 
-    /// The structured content of the results: a type that derives [`Output`](super::Output), an
+    /// The structured content of the results: a type that derives [`Output`](crate::typed::Output), an
     /// untagged enum of several, or [`NoOutput`](crate::NoOutput) if there is none.
     type Output<'a>: Encode;
 
@@ -871,92 +869,3 @@ impl<'p, 'm, O: Outcome<Server<'m>>> Turn<'p, Server<'m>, O> {
         link.respond(request.handle, &result).map(|()| Target::Responded)
     }
 }
-
-// Forms of elicitation as types.
-
-impl RequestedSchema<'static> {
-    /// Creates the form of a type. Its members are texts, numbers, booleans, enums without fields,
-    /// and arrays of these enums; any other does not compile. For 2025-06-18 a default is left out,
-    /// except that of a boolean, and an array is written as a choice of one.
-    ///
-    /// ```
-    /// use mcp_sansio::RawJson;
-    /// use mcp_sansio::typed::{Input, InputObject};
-    /// use mcp_sansio::types::{ElicitParams, RequestedSchema, Text};
-    ///
-    /// #[derive(Input)]
-    /// struct Contact<'a> {
-    ///     #[arg(format = "email")]
-    ///     email: Text<'a>,
-    ///     /// Your age in years
-    ///     #[arg(range = 0..=150)]
-    ///     age: Option<u8>,
-    /// }
-    ///
-    /// const FORM: ElicitParams =
-    ///     ElicitParams::form("Your contact data", RequestedSchema::of::<Contact>());
-    ///
-    /// let result = r#"{"action":"accept","content":{"email":"a@example.com"}}"#;
-    /// let contact = Contact::from_elicit_result(RawJson::from_static(result)).unwrap().unwrap();
-    /// assert_eq!(contact.email, "a@example.com");
-    /// assert_eq!(contact.age, None);
-    ///
-    /// let result = r#"{"action":"accept","content":{"email":"a","age":151}}"#;
-    /// let faults = Contact::from_elicit_result(RawJson::from_static(result)).err().unwrap();
-    /// assert_eq!(
-    ///     faults.to_string(),
-    ///     "email: must be a string in the format email, is \"a\"\n\
-    ///      age: must be an integer from 0 to 150, is 151"
-    /// );
-    /// ```
-    #[must_use]
-    pub const fn of<'t, T: InputObject<'t>>() -> Self {
-        const { assert_form(&T::RULE) };
-        Self::typed(T::FORM)
-    }
-}
-
-impl<'a> InputRequest<'a> {
-    /// Requests the [form of a type](RequestedSchema::of).
-    #[must_use]
-    pub const fn form<'t, T: InputObject<'t>>(message: &'a str) -> Self {
-        Self::Elicit(ElicitParams::form(message, RequestedSchema::of::<T>()))
-    }
-}
-
-/// Reads the result of an elicitation.
-pub(super) fn read<'a, T: InputObject<'a>>(result: RawJson<'a>) -> Result<Option<T>, Faults<'a>> {
-    let mut members = [RawJson::NULL; 2];
-    check_members(&RESULT, result, &mut members)?;
-    let [action, content] = members;
-    if action.as_string().is_none_or(|action| action != "accept") {
-        return Ok(None);
-    }
-    T::parse_by(check, if content.is_null() { RawJson::EMPTY } else { content }).map(Some)
-}
-
-fn check<'a>(
-    rule: &'static Rule,
-    value: RawJson<'a>,
-    members: &mut [RawJson<'a>],
-) -> Result<(), Faults<'a>> {
-    check_by(&mut FirstOfForm, rule, value, members)
-        .map_err(|faults| Faults { is_form: true, ..faults })
-}
-
-/// Schema type `ElicitResult`.
-const RESULT: Rule = Rule::Object(
-    &const {
-        Object::new(
-            &[
-                Member {
-                    name: "action",
-                    rule: Rule::Enum(&["accept", "decline", "cancel"]),
-                    optional: false,
-                },
-                Member { name: "content", rule: Rule::Any, optional: true },
-            ],
-            true,
-        )
-    },
-);
