@@ -59,12 +59,14 @@ pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, 
 #[cfg(feature = "alloc")]
 pub use places::{NoPlace, PeerAddress, PlaceLimit, Places};
 pub use progress::{Amount, Progress};
-pub use protocol::error::{ConfigError, InvalidPayload, NotAllowed, SendError, Violation};
+pub use protocol::error::{
+    ConfigError, ErrorCode, InvalidPayload, NotAllowed, SendError, Violation,
+};
 pub use protocol::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures, methods};
 #[cfg(feature = "alloc")]
 pub use rpc::OwnedRpcError;
 pub use rpc::inflight::{Call, Delivery, ExchangeId, Remaining, RequestHandle};
-pub use rpc::{ErrorCode, PeerError, RpcError};
+pub use rpc::{PeerError, RpcError};
 pub use server::{
     Admission, Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Request, RequestMemory, Server,
     ServerConfig, ServerEvent, ServerMemory, ServerState,

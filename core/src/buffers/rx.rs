@@ -2,7 +2,6 @@
 
 use super::Storage;
 use crate::buffers;
-use crate::message::{Cursor, Messages};
 
 /// Collects received bytes and lends them out line by line.
 ///
@@ -56,6 +55,15 @@ pub enum Frame<'f> {
         /// The last bytes of the line; the bytes in between are lost.
         tail: &'f [u8],
     },
+}
+
+/// The position of the next message in its frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cursor {
+    Start,
+    /// At an element of a batch.
+    Element(usize),
+    End,
 }
 
 /// Free memory for reading while a frame is lent: see [`RxBuffer::next_messages_and_spare`].
@@ -141,31 +149,6 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         (self.frame, self.line_end, self.prefix) = (None, None, None);
     }
 
-    /// Returns the messages of a line, or `None` when more input is needed.
-    ///
-    /// A line whose messages have not all been handled is lent again, from the message at which its
-    /// cursor stands: when there is no room for a response ([`SendError::Full`]), drop the cursor
-    /// and go on later. Bytes may be read meanwhile.
-    ///
-    /// [`SendError::Full`]: crate::SendError::Full
-    pub fn next_messages(&mut self) -> Option<Messages<'_>> {
-        if !self.is_mid_frame() && !self.find_frame() {
-            return None;
-        }
-        self.lend().0
-    }
-
-    /// Returns the messages of a line, as [`next_messages`](Self::next_messages) does, together
-    /// with the free memory behind it. For adapters that must go on reading while the line is lent,
-    /// because the response waits for room to be written.
-    pub fn next_messages_and_spare(&mut self) -> (Option<Messages<'_>>, Spare<'_>) {
-        if !self.is_mid_frame() {
-            self.find_frame();
-        }
-        self.make_room();
-        self.lend()
-    }
-
     /// Returns the next line as it is, lent once, or `None` when more input is needed.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if !self.find_frame() {
@@ -199,7 +182,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 
     /// Goes past the frame that is lent and finds the next one. Returns whether there is one.
-    fn find_frame(&mut self) -> bool {
+    pub(crate) fn find_frame(&mut self) -> bool {
         self.pass();
         // Fast path: this is called once more after every frame.
         while self.scanned < self.end || self.line_end.is_some() {
@@ -235,13 +218,12 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         }
     }
 
-    /// Lends the frame, if there is one, and the free memory.
-    fn lend(&mut self) -> (Option<Messages<'_>>, Spare<'_>) {
+    /// Lends the frame, if there is one, its cursor, and the free memory.
+    pub(crate) fn lend(&mut self) -> (Option<Frame<'_>>, &mut Cursor, Spare<'_>) {
         let end = self.end.min(self.storage.bytes().len());
         let (held, free) = self.storage.bytes_mut().split_at_mut(end);
         let lent = self.frame.and_then(|end| frame(held, self.prefix, self.start, end));
-        let messages = lent.map(|frame| Messages::of_buffer(frame, &mut self.cursor));
-        (messages, Spare { free, end: &mut self.end })
+        (lent, &mut self.cursor, Spare { free, end: &mut self.end })
     }
 
     /// Moves the held bytes to the front. Must not be called while a prefix is held, behind which
@@ -258,7 +240,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Moves the held bytes to the front, grows, or starts to discard a line that is too long, if
     /// less than half of the memory is free. One of them makes room, unless a complete frame waits.
-    fn make_room(&mut self) {
+    pub(crate) fn make_room(&mut self) {
         let cap = self.storage.bytes().len();
         if cap.saturating_sub(self.end) > cap / 2 {
             return;

@@ -10,9 +10,9 @@ use crate::message::{Id, Params};
 use crate::protocol::error::{NotAllowed, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures, methods};
 use crate::rpc::PeerError;
-use crate::tasks::wanted_ttl;
 use crate::time::Instant;
 use crate::types::meta::RELATED_TASK;
+use crate::types::task::wanted_ttl;
 use crate::types::{Task, TaskMetadata, TaskStatus};
 
 /// Whether the result of a call may be a task.

@@ -22,7 +22,8 @@ pub use small::{Arguments, Params};
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::buffers::rx::Frame;
+use crate::buffers::Storage;
+use crate::buffers::rx::{Cursor, Frame, RxBuffer, Spare};
 #[cfg(feature = "http")]
 use crate::http::head::Fields;
 use crate::json::{JsonStr, RawJson, ReadError, skip_string, skip_value, skip_whitespace};
@@ -53,15 +54,6 @@ enum Source<'f> {
     },
 }
 
-/// The position of the next message in its frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cursor {
-    Start,
-    /// At an element of a batch.
-    Element(usize),
-    End,
-}
-
 /// The treatment of a request for which the table has no entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FullTable {
@@ -84,6 +76,35 @@ pub(crate) enum Item<'f> {
 /// The position behind an item.
 #[derive(Clone, Copy)]
 pub(crate) struct Next(Cursor);
+
+impl<S: Storage + ?Sized> RxBuffer<S> {
+    /// Returns the messages of a line, or `None` when more input is needed.
+    ///
+    /// A line whose messages have not all been handled is lent again, from the message at which its
+    /// cursor stands: when there is no room for a response ([`SendError::Full`]), drop the cursor
+    /// and go on later. Bytes may be read meanwhile.
+    ///
+    /// [`SendError::Full`]: crate::SendError::Full
+    pub fn next_messages(&mut self) -> Option<Messages<'_>> {
+        if !self.is_mid_frame() && !self.find_frame() {
+            return None;
+        }
+        let (frame, cursor, _) = self.lend();
+        frame.map(|frame| Messages::of_buffer(frame, cursor))
+    }
+
+    /// Returns the messages of a line, as [`next_messages`](Self::next_messages) does, together
+    /// with the free memory behind it. For adapters that must go on reading while the line is lent,
+    /// because the response waits for room to be written.
+    pub fn next_messages_and_spare(&mut self) -> (Option<Messages<'_>>, Spare<'_>) {
+        if !self.is_mid_frame() {
+            self.find_frame();
+        }
+        self.make_room();
+        let (frame, cursor, spare) = self.lend();
+        (frame.map(|frame| Messages::of_buffer(frame, cursor)), spare)
+    }
+}
 
 impl<'f> Messages<'f> {
     /// Creates a cursor over the messages of `frame`. An oversized frame is rejected as one invalid

@@ -12,6 +12,7 @@ use crate::encode::{Encode, Encoder, With, object};
 #[cfg(all(feature = "alloc", feature = "tasks"))]
 use crate::json::ReadError;
 use crate::json::{JsonStr, RawJson};
+use crate::protocol::error::ErrorCode;
 use crate::protocol::{ClientFeatures, Revision, Revisions};
 #[cfg(all(feature = "alloc", feature = "tasks"))]
 use crate::types::ErrorObject;
@@ -27,92 +28,6 @@ pub struct RpcError<'e> {
     /// One short sentence.
     pub message: &'e str,
     data: Data<'e>,
-}
-
-/// Error code: JSON-RPC 2.0 section 5.1, and the codes that MCP revisions add.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum ErrorCode {
-    /// -32700
-    ParseError,
-    /// -32600
-    InvalidRequest,
-    /// -32601
-    MethodNotFound,
-    /// -32602
-    InvalidParams,
-    /// -32603
-    InternalError,
-    /// -32002 up to 2025-11-25, -32602 from 2026-07-28 on.
-    ResourceNotFound,
-    /// -32042, in 2025-11-25 only; -32602 elsewhere.
-    UrlElicitationRequired,
-    /// -32021 in 2026-07-28, -32602 before.
-    MissingClientCapability,
-    /// -32022 in 2026-07-28, -32602 before.
-    UnsupportedProtocolVersion,
-    /// -32020 in 2026-07-28, -32602 before.
-    HeaderMismatch,
-    /// Code of the application. It should be outside of -32768..=-32000: 2026-07-28 reserves that
-    /// range, so a code inside is sent as -32603 there.
-    Application(i32),
-}
-
-impl ErrorCode {
-    /// Returns the number that is sent to a peer of `revision`.
-    #[must_use]
-    pub const fn number(self, revision: Revision) -> i32 {
-        let modern = revision.is_modern();
-        match self {
-            Self::ParseError => -32700,
-            Self::InvalidRequest => -32600,
-            Self::MethodNotFound => -32601,
-            Self::ResourceNotFound if !modern => -32002,
-            Self::UrlElicitationRequired if matches!(revision, Revision::V2025_11_25) => -32042,
-            Self::MissingClientCapability if modern => -32021,
-            Self::UnsupportedProtocolVersion if modern => -32022,
-            Self::HeaderMismatch if modern => -32020,
-            Self::Application(code) if !(modern && code >= -32768 && code <= -32000) => code,
-            Self::InternalError | Self::Application(_) => -32603,
-            _ => -32602,
-        }
-    }
-
-    /// Returns the code for a number of the latest revision, which is also -32042 and -32002 of
-    /// older ones.
-    #[must_use]
-    pub const fn from_number(number: i32) -> Self {
-        match number {
-            -32700 => Self::ParseError,
-            -32600 => Self::InvalidRequest,
-            -32601 => Self::MethodNotFound,
-            -32602 => Self::InvalidParams,
-            -32603 => Self::InternalError,
-            -32002 => Self::ResourceNotFound,
-            -32042 => Self::UrlElicitationRequired,
-            -32021 => Self::MissingClientCapability,
-            -32022 => Self::UnsupportedProtocolVersion,
-            -32020 => Self::HeaderMismatch,
-            other => Self::Application(other),
-        }
-    }
-
-    /// Returns the status of an HTTP response that begins with this error. 2026-07-28 requires 400
-    /// or 404 for some codes; all others are sent with 200.
-    #[must_use]
-    pub const fn http_status(self, revision: Revision) -> u16 {
-        match self {
-            Self::MethodNotFound if revision.is_modern() => 404,
-            Self::MissingClientCapability
-            | Self::UnsupportedProtocolVersion
-            | Self::HeaderMismatch
-                if revision.is_modern() =>
-            {
-                400
-            }
-            _ => 200,
-        }
-    }
 }
 
 impl<'e> RpcError<'e> {

@@ -16,11 +16,11 @@ use crate::protocol::error::{InvalidPayload, Violation};
 use crate::protocol::{ClientFeatures, Method, Revision};
 use crate::rpc::PeerError;
 use crate::rpc::inflight::{Call, RequestHandle};
-#[cfg(feature = "tasks")]
-use crate::tasks::TaskId;
 use crate::text::utf8;
 use crate::trace;
 use crate::types::meta::{BAGGAGE, CLIENT_CAPABILITIES, TRACEPARENT, TRACESTATE};
+#[cfg(feature = "tasks")]
+use crate::types::task::TaskId;
 use crate::types::{
     CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
     LoggingLevel, ui,

@@ -18,6 +18,8 @@ pub use respond::ResponseKind;
 pub(crate) use respond::is_response_open;
 pub use respond::{Change, LogMessage};
 #[cfg(feature = "tasks")]
+pub use subscriptions::MAX_LISTENED;
+#[cfg(feature = "tasks")]
 pub(crate) use subscriptions::related_task;
 
 use core::fmt;
@@ -36,12 +38,12 @@ use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::inflight::{Call, ExchangeId, Keyed, RequestHandle, Slot, Table};
 use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
-#[cfg(feature = "tasks")]
-use crate::tasks::TaskId;
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 #[cfg(feature = "tasks")]
 use crate::types::meta::RELATED_TASK;
+#[cfg(feature = "tasks")]
+use crate::types::task::TaskId;
 use event::{RequestParams, require};
 use rules::{COMPLETION, RESOURCE, Rule, respond_empty};
 use subscriptions::{GRANTS, Grants, Subscriptions, subscribe, unsubscribe};

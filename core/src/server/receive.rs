@@ -674,7 +674,8 @@ mod http {
     use crate::json::RawJson;
     use crate::message::Member;
     use crate::protocol::Revision;
-    use crate::rpc::{ErrorCode, RpcError};
+    use crate::protocol::error::ErrorCode;
+    use crate::rpc::RpcError;
     use crate::server::Request;
 
     impl<'f> TransportContext<'f> {

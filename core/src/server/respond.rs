@@ -12,12 +12,13 @@ use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::json::{RawJson, hash_str};
 use crate::message::OwnedId;
 use crate::progress::Progress;
+use crate::protocol::error::ErrorCode;
 use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
 use crate::rpc::inflight::{Delivery, Remaining, RequestHandle, Slot};
 #[cfg(feature = "tasks")]
 use crate::rpc::write_notification_head;
-use crate::rpc::{ErrorCode, RpcError, write_error, write_notification, write_response_head};
+use crate::rpc::{RpcError, write_error, write_notification, write_response_head};
 use crate::time::Instant;
 #[cfg(feature = "tasks")]
 use crate::types::SUBSCRIPTION_ID;

@@ -33,11 +33,11 @@ use crate::rpc::RpcError;
 use crate::rpc::inflight::Delivery;
 use crate::rpc::inflight::{ExchangeId, Remaining, RequestHandle, Slot};
 use crate::rpc::{write_notification, write_response_head};
-#[cfg(feature = "tasks")]
-use crate::tasks::{MAX_LISTENED, TaskId};
 use crate::types::SUBSCRIPTION_ID;
 #[cfg(feature = "tasks")]
 use crate::types::meta::RELATED_TASK;
+#[cfg(feature = "tasks")]
+use crate::types::task::TaskId;
 
 impl Server<'_> {
     /// Returns an open `subscriptions/listen` that has been acknowledged.
@@ -706,6 +706,10 @@ pub(crate) fn related_task(task: TaskId) -> impl Encode {
 }
 
 #[cfg(feature = "alloc")]
+#[cfg(feature = "tasks")]
+/// Maximum number of `taskIds` in a `subscriptions/listen`: 256. More are refused (-32602).
+pub const MAX_LISTENED: usize = 256;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,76 +3,13 @@
 use core::fmt;
 
 use super::Stamp;
+use super::TaskId;
 use crate::encode::{Encode, Encoder};
 use crate::json::JsonStr;
 use crate::message::Id;
 use crate::protocol::Revision;
 use crate::rpc::inflight::Keyed;
 use crate::types::{Task, TaskStatus, Text};
-
-/// Id of a task: 128 random bits, written as 32 hexadecimal digits. Whoever knows it may have the
-/// result, unless tasks have owners: do not log it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TaskId(pub(super) [u8; 16]);
-
-impl TaskId {
-    /// Creates an id of random bytes: from a generator that cannot be guessed (extension
-    /// `io.modelcontextprotocol/tasks`, Security).
-    #[must_use]
-    pub const fn new(random: [u8; 16]) -> Self {
-        Self(random)
-    }
-
-    /// Returns the bytes.
-    #[must_use]
-    pub const fn to_bytes(self) -> [u8; 16] {
-        self.0
-    }
-
-    /// Reads the text of an id.
-    #[must_use]
-    pub fn parse<'t>(text: impl Into<Text<'t>>) -> Option<Self> {
-        let mut id = [0; 16];
-        let mut digits = text.into().chars();
-        for byte in &mut id {
-            for _ in 0..2 {
-                let digit = digits.next().filter(|digit| !digit.is_ascii_uppercase())?;
-                *byte = *byte << 4 | digit.to_digit(16)? as u8;
-            }
-        }
-        digits.next().is_none().then_some(Self(id))
-    }
-
-    /// The first bytes, not zero.
-    pub(super) const fn hash(self) -> u32 {
-        u32::from_le_bytes([self.0[0], self.0[1], self.0[2], self.0[3]]) | 1
-    }
-
-    /// Returns the text in quotes.
-    pub(crate) fn json(self) -> [u8; 34] {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [b'"'; 34];
-        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        for (place, digit) in text.iter_mut().skip(1).zip(digits) {
-            *place = HEX.get(usize::from(digit)).copied().unwrap_or_default();
-        }
-        text
-    }
-}
-
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let json = self.json();
-        f.write_str(core::str::from_utf8(json.get(1..33).unwrap_or_default()).unwrap_or_default())
-    }
-}
-
-/// Shows the first digits only: logs must not have the id.
-impl fmt::Debug for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TaskId({:02x}{:02x}..)", self.0[0], self.0[1])
-    }
-}
 
 /// Who may see a task: a number that the program makes of the principal, of the connection, or one
 /// for all. Tasks of others do not exist for a client.
@@ -156,9 +93,6 @@ pub(super) struct Inputs {
 
 /// Largest distance between the numbers of two open input requests of a task: 32.
 pub const MAX_INPUTS: u32 = u32::BITS;
-
-/// Maximum number of `taskIds` in a `subscriptions/listen`: 256. More are refused (-32602).
-pub const MAX_LISTENED: usize = 256;
 
 impl Inputs {
     pub(super) const NONE: Self = Self { first: 0, open: 0, last: 0 };

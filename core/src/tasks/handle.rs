@@ -2,20 +2,23 @@
 
 use core::fmt;
 
-use super::entry::{EXPIRED, Inputs, State, TaskEnd, TaskId, TaskInfo, TaskOwner, number};
+use super::TaskId;
+use super::entry::{EXPIRED, Inputs, State, TaskEnd, TaskInfo, TaskOwner, number};
 use super::{TaskKey, TaskTime, Tasks};
 use crate::buffers::tx::Tx;
 use crate::client::{Client, ServerRequest};
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
-use crate::json::{Decimal, Members, RawJson, is_whole};
+use crate::json::{Decimal, Members, RawJson};
+use crate::protocol::error::ErrorCode;
 use crate::protocol::error::SendError;
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
+use crate::rpc::RpcError;
 use crate::rpc::inflight::{RequestHandle, Slot};
-use crate::rpc::{ErrorCode, RpcError};
 #[cfg(feature = "alloc")]
 use crate::server::ResponseKind;
 use crate::server::{Request, Server, related_task};
 use crate::types::meta::RELATED_TASK;
+use crate::types::task::wanted_ttl;
 use crate::types::{TaskSupport, Text};
 
 /// Whether a call is executed as a task.
@@ -71,20 +74,6 @@ impl Server<'_> {
                 Ok(TaskMode::Task { ttl_ms })
             }
         }
-    }
-}
-
-/// Returns the time that `params.task` asks for, if it does, or what is wrong with it.
-pub(crate) fn wanted_ttl(task: RawJson<'_>) -> Result<Option<u64>, &'static str> {
-    if !task.is_object() {
-        return Err("params.task must be an object");
-    }
-    let Some(ttl) = task.get("ttl").filter(|ttl| !ttl.is_null()) else { return Ok(None) };
-    let is_longest = || ttl.is_number() && !ttl.as_str().starts_with('-') && is_whole(ttl.as_str());
-    match ttl.as_u64() {
-        None if is_longest() => Ok(Some(u64::MAX)),
-        None => Err("params.task.ttl must be a whole number of milliseconds, not negative"),
-        ttl_ms => Ok(ttl_ms),
     }
 }
 

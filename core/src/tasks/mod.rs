@@ -18,10 +18,9 @@
 mod entry;
 mod handle;
 
-pub use entry::{
-    MAX_INPUTS, MAX_LISTENED, MAX_STATUS_MESSAGE, TaskEnd, TaskId, TaskInfo, TaskOwner,
-};
-pub(crate) use handle::wanted_ttl;
+pub use crate::server::MAX_LISTENED;
+pub use crate::types::task::TaskId;
+pub use entry::{MAX_INPUTS, MAX_STATUS_MESSAGE, TaskEnd, TaskInfo, TaskOwner};
 pub use handle::{TaskContent, TaskList, TaskMode, TaskReply, TaskResponses, TaskStep};
 
 #[cfg(feature = "alloc")]

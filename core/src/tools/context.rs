@@ -23,11 +23,11 @@ use crate::progress::Progress;
 use crate::protocol::error::SendError;
 use crate::rpc::inflight::{Delivery, RequestHandle};
 use crate::server::{Change, LogMessage, Request, Server};
-#[cfg(feature = "tasks")]
-use crate::tasks::TaskId;
 use crate::time::Instant;
 #[cfg(feature = "alloc")]
 use crate::types::InputRequest;
+#[cfg(feature = "tasks")]
+use crate::types::task::TaskId;
 
 /// A call of a tool and the connection that it came on: the same type in every adapter, which the
 /// parameter is only for themselves. Copies refer to the same call.

@@ -24,11 +24,12 @@ use crate::json::JsonStr;
 use crate::protocol::ClientFeatures;
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
+#[cfg(feature = "alloc")]
+use crate::protocol::error::ErrorCode;
 use crate::protocol::error::SendError;
+use crate::rpc::OwnedRpcError;
 use crate::rpc::RpcError;
 use crate::rpc::inflight::RequestHandle;
-#[cfg(feature = "alloc")]
-use crate::rpc::{ErrorCode, OwnedRpcError};
 #[cfg(feature = "alloc")]
 use crate::server::ResponseKind;
 use crate::server::Server;

@@ -65,7 +65,7 @@ mod resource;
 mod sampling;
 #[cfg(feature = "skills")]
 mod skill;
-mod task;
+pub(crate) mod task;
 mod tool;
 pub mod ui;
 mod utilities;

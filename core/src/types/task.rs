@@ -1,10 +1,15 @@
 //! Tasks: the experiment of 2025-11-25, and the extension `io.modelcontextprotocol/tasks` of
 //! 2026-07-28. Both have the same data, under other names and in another shape.
 
+#[cfg(feature = "tasks")]
+use core::fmt;
+
 use super::Text;
 use super::macros::{names, payload, wrong};
 use crate::encode::{Encode, Encoder, object};
 use crate::json::RawJson;
+#[cfg(feature = "tasks")]
+use crate::json::is_whole;
 use serde::{Deserialize, Deserializer, de};
 
 payload! {
@@ -217,5 +222,87 @@ payload! {
             /// Metadata by key: see [`meta`](crate::types::meta).
             "_meta" meta: object;
         }
+    }
+}
+
+/// Id of a task: 128 random bits, written as 32 hexadecimal digits. Whoever knows it may have the
+/// result, unless tasks have owners: do not log it.
+#[cfg(feature = "tasks")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub(crate) [u8; 16]);
+
+impl TaskId {
+    /// Creates an id of random bytes: from a generator that cannot be guessed (extension
+    /// `io.modelcontextprotocol/tasks`, Security).
+    #[must_use]
+    pub const fn new(random: [u8; 16]) -> Self {
+        Self(random)
+    }
+
+    /// Returns the bytes.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    /// Reads the text of an id.
+    #[must_use]
+    pub fn parse<'t>(text: impl Into<Text<'t>>) -> Option<Self> {
+        let mut id = [0; 16];
+        let mut digits = text.into().chars();
+        for byte in &mut id {
+            for _ in 0..2 {
+                let digit = digits.next().filter(|digit| !digit.is_ascii_uppercase())?;
+                *byte = *byte << 4 | digit.to_digit(16)? as u8;
+            }
+        }
+        digits.next().is_none().then_some(Self(id))
+    }
+
+    /// The first bytes, not zero.
+    pub(crate) const fn hash(self) -> u32 {
+        u32::from_le_bytes([self.0[0], self.0[1], self.0[2], self.0[3]]) | 1
+    }
+
+    /// Returns the text in quotes.
+    pub(crate) fn json(self) -> [u8; 34] {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'"'; 34];
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for (place, digit) in text.iter_mut().skip(1).zip(digits) {
+            *place = HEX.get(usize::from(digit)).copied().unwrap_or_default();
+        }
+        text
+    }
+}
+
+#[cfg(feature = "tasks")]
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = self.json();
+        f.write_str(core::str::from_utf8(json.get(1..33).unwrap_or_default()).unwrap_or_default())
+    }
+}
+
+/// Shows the first digits only: logs must not have the id.
+#[cfg(feature = "tasks")]
+impl fmt::Debug for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskId({:02x}{:02x}..)", self.0[0], self.0[1])
+    }
+}
+
+/// Returns the time that `params.task` asks for, if it does, or what is wrong with it.
+#[cfg(feature = "tasks")]
+pub(crate) fn wanted_ttl(task: RawJson<'_>) -> Result<Option<u64>, &'static str> {
+    if !task.is_object() {
+        return Err("params.task must be an object");
+    }
+    let Some(ttl) = task.get("ttl").filter(|ttl| !ttl.is_null()) else { return Ok(None) };
+    let is_longest = || ttl.is_number() && !ttl.as_str().starts_with('-') && is_whole(ttl.as_str());
+    match ttl.as_u64() {
+        None if is_longest() => Ok(Some(u64::MAX)),
+        None => Err("params.task.ttl must be a whole number of milliseconds, not negative"),
+        ttl_ms => Ok(ttl_ms),
     }
 }

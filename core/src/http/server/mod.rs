@@ -90,9 +90,10 @@ use crate::buffers::Storage;
 use crate::buffers::framing::{Delimiters, EventHead, Exchange, Framing, Mode};
 use crate::buffers::tx::{Tx, TxBuffer, WriterId};
 use crate::message::{Id, Item, Kind, Member, Messages};
+use crate::protocol::error::ErrorCode;
 use crate::protocol::error::SendError;
 use crate::protocol::{Method, Revision, Revisions};
-use crate::rpc::{ErrorCode, RpcError, write_error};
+use crate::rpc::{RpcError, write_error};
 
 // The endpoint: checks requests and says where they go.
 
