@@ -12,8 +12,6 @@ use super::json_schema::{self, is_known_dialect};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
 use super::{CatalogError, EntryList, SchemaError};
-#[cfg(feature = "alloc")]
-use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder};
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::http::site::Operation;
@@ -25,16 +23,8 @@ use crate::json::hash_str;
 use crate::message::Arguments;
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::protocol::Method;
-#[cfg(feature = "alloc")]
-use crate::protocol::Revision;
-#[cfg(feature = "alloc")]
-use crate::rpc::RpcError;
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
-#[cfg(feature = "alloc")]
-use crate::text::Printable;
-#[cfg(feature = "alloc")]
-use crate::tools::ToolError;
 use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
@@ -272,37 +262,6 @@ impl Entry<'_> {
             Repr::Borrowed(Parts { form: Form::Rendered(text), .. }) => hash_str(text),
             Repr::Borrowed(Parts { key, .. }) => hash_str(&key.chars().collect::<String>()),
         }
-    }
-
-    /// Encodes a result of the tool and [checks](Self::check_structured) its structured content. An
-    /// error of the tool (`isError`), a result that requires input first, and results before
-    /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
-    /// would refuse.
-    ///
-    /// # Errors
-    /// -32603, whose message names the tool and the fault.
-    pub fn check_result<T: Encode + ?Sized>(
-        &self,
-        result: &T,
-        revision: Revision,
-    ) -> Result<(), ToolError<'static>> {
-        if self.output_schema().is_none() || revision < Revision::V2025_06_18 {
-            return Ok(());
-        }
-        // Sending reports what cannot be encoded.
-        let Ok(result) = OwnedJson::new(result, revision) else { return Ok(()) };
-        let result = result.as_raw();
-        let is_other = |kind: RawJson<'_>| kind.as_string().is_none_or(|kind| kind != "complete");
-        if result.get("isError").and_then(RawJson::as_bool) == Some(true)
-            || result.get("resultType").is_some_and(is_other)
-        {
-            return Ok(());
-        }
-        self.check_structured(result.get("structuredContent")).map_err(|error| {
-            let name = Printable::new(self.key());
-            let text = alloc::format!("the result of {name} breaks its output schema: {error}");
-            ToolError::from(RpcError::internal(&text)).into_owned()
-        })
     }
 }
 

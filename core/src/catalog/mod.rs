@@ -30,8 +30,6 @@ use crate::server::{Request, Server};
 #[cfg(feature = "skills")]
 use crate::skills::ServedSkill;
 use crate::text::Printable;
-#[cfg(all(feature = "alloc", feature = "derive"))]
-use crate::tools::ToolError;
 #[cfg(feature = "alloc")]
 use crate::types::ui;
 use crate::types::{CacheScope, Text};
@@ -708,31 +706,6 @@ impl<'c> Catalog<'c> {
         }
     }
 
-    /// Checks arguments that a catalog [checked when they are read](Self::checked_when_read) has
-    /// not, before they are used in another way. `target` is what this catalog has found. For
-    /// adapters.
-    ///
-    /// # Errors
-    /// The arguments are invalid: as [`respond`](Self::respond) says it.
-    #[cfg(all(feature = "alloc", feature = "derive"))]
-    pub fn check_unread(
-        &self,
-        target: &Target<'_>,
-        request: &Request<'_>,
-    ) -> Result<(), ToolError<'static>> {
-        let Target::Tool(tool) = target else { return Ok(()) };
-        let mut checked = Ok(());
-        if self.is_call(tool) {
-            self.refusal(tool, request, &mut |why| {
-                let json = OwnedJson::new(why, Revision::LATEST);
-                let text = json.iter().filter_map(|json| json.as_raw().as_string());
-                let why: alloc::string::String = text.flat_map(JsonStr::chars).collect();
-                checked = Err(ToolError::invalid_arguments(&why).into_owned());
-            });
-        }
-        checked
-    }
-
     /// Whether the tool is one of the enum.
     #[cfg(feature = "derive")]
     pub(crate) fn is_call(&self, tool: &Entry<'_>) -> bool {
@@ -740,7 +713,7 @@ impl<'c> Catalog<'c> {
     }
 
     /// Hands over what is wrong with the arguments of a call.
-    fn refusal(
+    pub(crate) fn refusal(
         &self,
         tool: &Entry<'_>,
         request: &Request<'_>,

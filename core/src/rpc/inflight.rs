@@ -4,7 +4,7 @@
 
 use core::ops::{Deref, DerefMut};
 
-use crate::message::Id;
+use super::id::Id;
 use crate::time::Instant;
 
 /// Memory of a table with `N` entries. All zeros while it is empty, so that a `static` takes no

@@ -750,7 +750,7 @@ impl Server<'_> {
     #[cfg(feature = "tasks")]
     pub fn task_log<T: Encode + ?Sized>(
         &mut self,
-        task: crate::tasks::TaskId,
+        task: crate::types::task::TaskId,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {

@@ -20,7 +20,9 @@ use crate::encode::{Encode, Encoder, With, object};
 #[cfg(feature = "tasks")]
 use crate::json::hash_str;
 use crate::json::{JsonStr, RawJson, hash_text};
-use crate::message::{Envelope, Id, Params};
+#[cfg(feature = "tasks")]
+use crate::message::Envelope;
+use crate::message::{Id, Params};
 #[cfg(feature = "tasks")]
 use crate::progress::Progress;
 #[cfg(feature = "tasks")]
@@ -705,11 +707,11 @@ pub(crate) fn related_task(task: TaskId) -> impl Encode {
     })
 }
 
-#[cfg(feature = "alloc")]
-#[cfg(feature = "tasks")]
 /// Maximum number of `taskIds` in a `subscriptions/listen`: 256. More are refused (-32602).
+#[cfg(feature = "tasks")]
 pub const MAX_LISTENED: usize = 256;
 
+#[cfg(feature = "alloc")]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,25 +14,36 @@ use core::convert::Infallible;
 use core::{error, fmt};
 
 use crate::buffers::tx::Tx;
+#[cfg(feature = "alloc")]
+use crate::catalog::Entry;
 use crate::catalog::SchemaError;
+#[cfg(all(feature = "alloc", feature = "derive"))]
+use crate::catalog::{Catalog, Target};
 use crate::connection::Outcome;
-#[cfg(all(feature = "alloc", feature = "tasks"))]
+#[cfg(feature = "alloc")]
 use crate::encode::OwnedJson;
 use crate::encode::{Encode, Encoder, JsonText, is_object, object};
-#[cfg(all(feature = "alloc", feature = "tasks"))]
+#[cfg(all(feature = "alloc", any(feature = "derive", feature = "tasks")))]
 use crate::json::JsonStr;
+#[cfg(feature = "alloc")]
+use crate::json::RawJson;
 use crate::protocol::ClientFeatures;
 #[cfg(feature = "alloc")]
 use crate::protocol::Revision;
 #[cfg(feature = "alloc")]
 use crate::protocol::error::ErrorCode;
 use crate::protocol::error::SendError;
+#[cfg(feature = "alloc")]
 use crate::rpc::OwnedRpcError;
 use crate::rpc::RpcError;
 use crate::rpc::inflight::RequestHandle;
+#[cfg(all(feature = "alloc", feature = "derive"))]
+use crate::server::Request;
 #[cfg(feature = "alloc")]
 use crate::server::ResponseKind;
 use crate::server::Server;
+#[cfg(feature = "alloc")]
+use crate::text::Printable;
 #[cfg(feature = "derive")]
 use crate::typed::Faults;
 use crate::types::{CallToolResult, ContentBlock, Text, TextResult};
@@ -562,5 +573,66 @@ impl<T, E: fmt::Display> OrToolError<T> for Result<T, E> {
 impl ToolError<'static> {
     fn of_kind(kind: Kind, why: &dyn fmt::Display) -> Self {
         Self { kind, why: Why::String(why.to_string()) }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Entry<'_> {
+    /// Encodes a result of the tool and [checks](Entry::check_structured) its structured content. An
+    /// error of the tool (`isError`), a result that requires input first, and results before
+    /// 2025-06-18 have none. Adapters call it in debug builds, so that tests find what a client
+    /// would refuse.
+    ///
+    /// # Errors
+    /// -32603, whose message names the tool and the fault.
+    pub fn check_result<T: Encode + ?Sized>(
+        &self,
+        result: &T,
+        revision: Revision,
+    ) -> Result<(), ToolError<'static>> {
+        if self.output_schema().is_none() || revision < Revision::V2025_06_18 {
+            return Ok(());
+        }
+        // Sending reports what cannot be encoded.
+        let Ok(result) = OwnedJson::new(result, revision) else { return Ok(()) };
+        let result = result.as_raw();
+        let is_other = |kind: RawJson<'_>| kind.as_string().is_none_or(|kind| kind != "complete");
+        if result.get("isError").and_then(RawJson::as_bool) == Some(true)
+            || result.get("resultType").is_some_and(is_other)
+        {
+            return Ok(());
+        }
+        self.check_structured(result.get("structuredContent")).map_err(|error| {
+            let name = Printable::new(self.key());
+            let text = alloc::format!("the result of {name} breaks its output schema: {error}");
+            ToolError::from(RpcError::internal(&text)).into_owned()
+        })
+    }
+}
+
+#[cfg(all(feature = "alloc", feature = "derive"))]
+impl Catalog<'_> {
+    /// Checks arguments that a catalog [checked when they are read](Self::checked_when_read) has
+    /// not, before they are used in another way. `target` is what this catalog has found. For
+    /// adapters.
+    ///
+    /// # Errors
+    /// The arguments are invalid: as [`respond`](Self::respond) says it.
+    pub fn check_unread(
+        &self,
+        target: &Target<'_>,
+        request: &Request<'_>,
+    ) -> Result<(), ToolError<'static>> {
+        let Target::Tool(tool) = target else { return Ok(()) };
+        let mut checked = Ok(());
+        if self.is_call(tool) {
+            self.refusal(tool, request, &mut |why| {
+                let json = OwnedJson::new(why, Revision::LATEST);
+                let text = json.iter().filter_map(|json| json.as_raw().as_string());
+                let why: String = text.flat_map(JsonStr::chars).collect();
+                checked = Err(ToolError::invalid_arguments(&why).into_owned());
+            });
+        }
+        checked
     }
 }

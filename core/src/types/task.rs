@@ -231,6 +231,7 @@ payload! {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub(crate) [u8; 16]);
 
+#[cfg(feature = "tasks")]
 impl TaskId {
     /// Creates an id of random bytes: from a generator that cannot be guessed (extension
     /// `io.modelcontextprotocol/tasks`, Security).
