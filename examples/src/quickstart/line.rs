@@ -4,12 +4,11 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use mcp_sansio_adapters::blocking::client::{Direction, Process, Transport as _};
-use serde_json::Value;
 
 use super::{Unexpected, screen};
 
 /// Sends a line and receives one.
-pub(super) fn exchange(server: &mut Process, line: &str) -> Result<Value, Unexpected> {
+pub(super) fn exchange(server: &mut Process, line: &str) -> Result<String, Unexpected> {
     screen::show(Direction::Sent, line.as_bytes());
     let sent = format!("{line}\n");
     let (mut unsent, mut received) = (sent.as_bytes(), Vec::new());
@@ -28,7 +27,7 @@ pub(super) fn exchange(server: &mut Process, line: &str) -> Result<Value, Unexpe
         received.extend_from_slice(chunk.get(..transferred.read).unwrap_or_default());
     }
     screen::show(Direction::Received, received.trim_ascii_end());
-    Ok(serde_json::from_slice(&received)?)
+    Ok(String::from_utf8(received)?)
 }
 
 /// Maximum time for the response to a line.

@@ -1,13 +1,15 @@
-//! A conversation with the everything server in both eras of the protocol: `cargo run --bin
+//! A conversation between a client and a server in both eras of the protocol: `cargo run --bin
 //! quickstart`
 //!
-//! The server is a second process of the same executable, connected by lines of JSON. The client is
-//! that of the blocking adapter, and every line is printed.
+//! The server is a second process of the same executable, connected by lines of JSON. Both sides are
+//! of the blocking adapter, and every line is printed. `server.rs` is the server, `script.rs` what
+//! the client does.
 
 mod line;
 mod person;
 mod screen;
 mod script;
+mod server;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -16,11 +18,10 @@ use mcp_sansio::Printable;
 use mcp_sansio_adapters::blocking::client::{
     ConnectionEnd, Process, Shutdown, Stderr, Transport as _,
 };
-use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(SERVE) {
-        return match everything_server::serve_stdio() {
+        return match server::serve() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };

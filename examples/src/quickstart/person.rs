@@ -26,12 +26,10 @@ impl Person {
 
 impl Handler for Person {
     fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
+        let InputRequest::Elicit(ElicitParams::Form(_)) = question.request else {
             return question.refuse();
         };
-        let wants_address =
-            form.requested_schema.fields().flatten().any(|field| field.name == "email");
-        question.respond(&ElicitResult::accept(if wants_address { ADDRESS } else { NAME }))
+        question.respond(&ElicitResult::accept(NAME))
     }
 
     fn on_event(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
@@ -49,5 +47,3 @@ impl Handler for Person {
 }
 
 const NAME: RawJson<'_> = RawJson::from_static(r#"{"name":"Ada"}"#);
-const ADDRESS: RawJson<'_> =
-    RawJson::from_static(r#"{"username":"ada","email":"ada@example.com"}"#);

@@ -66,7 +66,7 @@ const NEXT: &str = "
 Next:
   examples/src/echo_server.rs        a small server
   examples/src/call_tool.rs          a small client
-  examples/src/everything_server     the server of this conversation
+  examples/src/quickstart/server.rs  the server of this conversation
   cargo run --bin everything-server -- --help
                                      how to use it with another client";
 /// Approximate maximum width of a line, in columns.

@@ -3,24 +3,23 @@
 use std::time::Duration;
 
 use mcp_sansio::typed::{Input, Output, ToolCall};
-use mcp_sansio::types::{Implementation, Prompt, Text};
-use mcp_sansio::{
-    CallOptions, ClientConfig, ClientFeatures, Era, Json, OwnedJson, RawJson, Revision,
+use mcp_sansio::types::{
+    CallToolParams, CallToolResult, ContentBlock, Implementation, Prompt, Text,
 };
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision};
 use mcp_sansio_adapters::blocking::client::{Connector, Process};
-use serde_json::{Value, json};
 
 use super::person::Person;
 use super::screen::{part, show, step};
-use super::{Unexpected, line};
+use super::{Unexpected, line, server};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientFeatures::ELICITATION_FORM)
         .call_timeout(Duration::from_secs(5));
 
 #[derive(Output, ToolCall)]
-#[tool(returns = Weather<'static>)]
-struct Structured {
+#[tool(name = "weather", returns = Weather<'static>)]
+struct WeatherIn {
     city: &'static str,
 }
 
@@ -46,14 +45,10 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
 
     step("List the tools.");
     let tools = client.list_tools()?;
-    expect(
-        tools.iter().flatten().any(|tool| tool.name == "structured"),
-        "the tool structured",
-        &tools,
-    )?;
+    expect(tools.iter().flatten().any(|tool| tool.name == "weather"), "the tool weather", &tools)?;
 
     step("Call a tool with typed arguments. Its structured content is read as a type, too.");
-    let report = client.call(&Structured { city: "Łódź" })?;
+    let report = client.call(&WeatherIn { city: "Łódź" })?;
     let city = report.output()?.city;
     expect(city == "Łódź", "the city in structuredContent", &city)?;
 
@@ -61,28 +56,25 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         "Call a tool that takes a moment: the progressToken in _meta requests progress notifications.",
     );
     let progress = CallOptions::new().progress(true);
-    client.request("tools/call", &Json(json!({"name": "test_tool_with_progress"})), progress)?;
+    let boil = |seconds| CallToolParams::new("boil_egg").arguments(RawJson::from_static(seconds));
+    client.request("tools/call", &boil(r#"{"seconds":0.1}"#), progress)?;
     let seen = person.seen();
     expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;
 
     step(
         "Call a tool that takes half a minute, and cancel it after its first progress notification. It gets no response; the next call does.",
     );
-    let slow = client.start(
-        "tools/call",
-        &Json(json!({"name": "slow", "arguments": {"seconds": 30}})),
-        progress,
-    )?;
+    let slow = client.start("tools/call", &boil(r#"{"seconds":30}"#), progress)?;
     while person.seen().is_empty() {
         client.run_for(Duration::from_millis(1))?;
     }
     client.cancel(slow, Some("That is too long"))?;
-    says(&client.call_tool("test_simple_text", &Json(json!({})))?, "simple text")?;
+    client.call(&WeatherIn { city: "Oslo" })?;
 
     step(
         "Call a tool that needs input. A modern server does not send requests: its result contains the input request, and the client repeats the call with the response.",
     );
-    says(&client.call_tool("test_input_required_result_elicitation", &Json(json!({})))?, "Ada")
+    says(&client.call_tool("greet", &RawJson::EMPTY)?, "Hello, Ada!")
 }
 
 /// Invalid input does not end the session.
@@ -91,26 +83,21 @@ pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
 
     step("A line that is not JSON gets an error response, without an id since it is unknown.");
     let refusal = line::exchange(server, "Hello?")?;
-    expect(
-        refusal["error"]["code"] == -32700 && refusal["id"].is_null(),
-        "a parse error",
-        &refusal,
-    )?;
+    let (code, id) = code_and_id(&refusal)?;
+    expect(code == Some(-32700) && id == RawJson::NULL, "a parse error", &refusal)?;
 
     step(
         "A request with neither a protocol version nor a handshake before it gets an error that says what to do.",
     );
     let refusal = line::exchange(server, CALL_WITHOUT_META)?;
-    expect(
-        refusal["error"]["code"] == -32602 && refusal["id"] == "lost",
-        "invalid parameters",
-        &refusal,
-    )
+    let (code, id) = code_and_id(&refusal)?;
+    let is_lost = id.as_string().is_some_and(|id| id == "lost");
+    expect(code == Some(-32602) && is_lost, "invalid parameters", &refusal)
 }
 
 /// Up to 2025-11-25: a handshake opens a session in which both sides send requests. The same
 /// process serves it.
-pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
+pub(super) fn legacy(process: &mut Process) -> Result<(), Unexpected> {
     part("The legacy era: 2025-11-25, in the same process");
 
     step(
@@ -121,18 +108,19 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
         .handler(person.clone())
         .trace(show)
         .era(Era::Legacy)
-        .connect(server)?;
+        .connect(process)?;
     expect(client.revision() == Some(Revision::V2025_11_25), "2025-11-25", &client.revision())?;
     let name = client
         .connect_result()
         .and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
-    expect(name.is_some_and(|name| name == "everything-server"), "the server's name", &name)?;
+    expect(name.is_some_and(|name| name == server::NAME), "the server's name", &name)?;
 
     step("The same lists and tools; _meta is not required.");
     let prompts = client.list_prompts()?;
-    let simple = |prompt: Prompt<'_>| prompt.name == "test_simple_prompt";
-    expect(prompts.iter().flatten().any(simple), "the prompt test_simple_prompt", &prompts)?;
-    says(&client.call_tool("test_simple_text", &Json(json!({})))?, "simple text")?;
+    let wear = |prompt: Prompt<'_>| prompt.name == "what_to_wear";
+    expect(prompts.iter().flatten().any(wear), "the prompt what_to_wear", &prompts)?;
+    client.get_prompt("what_to_wear", &RawJson::EMPTY)?;
+    client.call(&WeatherIn { city: "Oslo" })?;
 
     step("Ping.");
     let pong = client.request("ping", &RawJson::EMPTY, CallOptions::new())?;
@@ -141,10 +129,7 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     step(
         "A tool that needs input: in this era the server sends a request, and responds to the call after the client's response.",
     );
-    says(
-        &client.call_tool("test_elicitation", &Json(json!({"message": "Who are you?"})))?,
-        "ada@example.com",
-    )?;
+    says(&client.call_tool("greet", &RawJson::EMPTY)?, "Hello, Ada!")?;
 
     // A response to the cancelled request would have arrived by now, as a violation.
     expect(person.faults().is_empty(), "no faults", &person.faults())
@@ -152,16 +137,17 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
 
 /// Checks the text of a tool's result.
 fn says(result: &OwnedJson, text: &str) -> Result<(), Unexpected> {
-    let result = value(result)?;
-    expect(
-        result["content"][0]["text"].as_str().is_some_and(|said| said.contains(text)),
-        text,
-        &result,
-    )
+    let mut blocks = result.to::<CallToolResult<'_>>()?.content.iter().flatten();
+    let is_said =
+        blocks.any(|block| matches!(block, ContentBlock::Text(said) if said.text == text));
+    expect(is_said, text, result)
 }
 
-fn value(result: &OwnedJson) -> Result<Value, Unexpected> {
-    Ok(serde_json::from_str(result.as_raw().as_str())?)
+/// Returns the code of an error response, and its id, which it may not have.
+fn code_and_id(line: &str) -> Result<(Option<i64>, RawJson<'_>), Unexpected> {
+    let response = RawJson::parse(line)?;
+    let code = response.get("error").and_then(|error| error.get("code")?.as_i64());
+    Ok((code, response.get("id").unwrap_or(RawJson::NULL)))
 }
 
 /// Fails unless the condition holds.
@@ -170,4 +156,4 @@ fn expect(is_so: bool, wanted: &str, seen: &dyn std::fmt::Debug) -> Result<(), U
 }
 
 const CALL_WITHOUT_META: &str =
-    r#"{"jsonrpc":"2.0","id":"lost","method":"tools/call","params":{"name":"test_simple_text"}}"#;
+    r#"{"jsonrpc":"2.0","id":"lost","method":"tools/call","params":{"name":"greet"}}"#;
