@@ -1,21 +1,16 @@
-//! Hostile servers and devices that put every terminal control character into every text: no
-//! program prints one.
-#![cfg(unix)]
+//! Hostile servers that put every terminal control character into every text: no program prints
+//! one. The tests of several packages share this file.
+#![allow(dead_code, reason = "some tests need only parts")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
 
-const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
-const CALL_TOOL: &str = env!("CARGO_BIN_EXE_call-tool");
-const CLIENT: &str = env!("CARGO_BIN_EXE_everything-client");
-const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
-
 /// C0 controls, DEL, C1 controls, line and paragraph separators, and bidirectional controls.
-fn control_characters() -> String {
+pub(crate) fn control_characters() -> String {
     let ranges = [
         '\0'..='\u{1f}',
         '\u{7f}'..='\u{9f}',
@@ -27,17 +22,17 @@ fn control_characters() -> String {
 }
 
 /// A word that contains all of them.
-fn word(name: &str) -> String {
+pub(crate) fn word(name: &str) -> String {
     format!("{name}{}end", control_characters())
 }
 
 /// `word` for places where JSON cannot escape it; without line breaks, which would end the line.
-fn line(name: &str) -> String {
+pub(crate) fn line(name: &str) -> String {
     word(name).replace(['\n', '\r'], "")
 }
 
 /// Checks that the output has no control characters. JSON permits all but C0 controls unescaped.
-fn is_harmless(what: &str, output: &Output) -> String {
+pub(crate) fn is_harmless(what: &str, output: &Output) -> String {
     let mut whole = String::new();
     for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
         let text = std::str::from_utf8(bytes)
@@ -53,7 +48,7 @@ fn is_harmless(what: &str, output: &Output) -> String {
 
 // --- A server on standard input and output: this test program, started once more.
 
-/// The server. It is a test so that it is part of this program; the clients skip the harness's own
+/// The server. It is a test so that it is part of the program of the tests; the clients skip the harness's own
 /// output as noise.
 #[test]
 #[ignore = "the server of the other tests"]
@@ -155,7 +150,7 @@ fn opening() -> Value {
 }
 
 /// Returns the result of a request.
-fn offer(method: &str) -> Value {
+pub(crate) fn offer(method: &str) -> Value {
     let schema = json!({"type": "object", "properties": {word("argument"): {"type": word("type"), "description": word("d")}}});
     let needy = json!({"type": "object", "properties": {word("argument"): {"type": "string"}}, "required": [word("argument")]});
     let tool = |name: &str, schema: &Value| json!({"name": name, "title": word("title"), "description": word("description"), "inputSchema": schema});
@@ -226,22 +221,22 @@ fn say(message: &Value) {
     writeln!(out, "{message}").and_then(|()| out.flush()).unwrap_or_else(|_| std::process::exit(0));
 }
 
-/// Runs a program with the hostile server, and types empty lines.
-fn run(mode: &str, program: &str, words: &[&str]) -> String {
-    let server = std::env::current_exe().expect("this program");
-    let mut command = Command::new(program);
-    command.args(words);
-    if program != CALL_TOOL {
-        command.arg("--");
-    }
+/// Appends the hostile server to the words of a command.
+pub(crate) fn serve<'c>(mode: &str, command: &'c mut Command) -> &'c mut Command {
     command
-        .arg(server)
-        .args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"])
-        .env("HOSTILE", mode);
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", "hostile::hostile_server", "--nocapture", "--quiet"])
+        .env("HOSTILE", mode)
+}
+
+/// Runs a program with the hostile server, and types empty lines.
+pub(crate) fn run(mode: &str, program: &str, words: &[&str]) -> String {
+    let mut command = Command::new(program);
+    serve(mode, command.args(words));
     is_harmless(&format!("{mode}: {program} {words:?}"), &finish(&mut command))
 }
 
-fn finish(command: &mut Command) -> Output {
+pub(crate) fn finish(command: &mut Command) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -253,71 +248,10 @@ fn finish(command: &mut Command) -> Output {
     child.wait_with_output().expect("the program exits")
 }
 
-#[test]
-fn t1_inspect_prints_no_control_characters() {
-    for (mode, words) in [
-        ("offer", &["--legacy"][..]),
-        ("offer", &[]),
-        ("offer", &["--json"]),
-        ("offer", &["tools", "--json"]),
-        ("offer", &["call", "plain"]),
-        ("offer", &["call", "plain", "--json"]),
-        ("offer", &["call", "needy"]),
-        ("offer", &["call", "unknown"]),
-        ("offer", &["read", "uri:"]),
-        ("offer", &["read", "uri:", "--json"]),
-        ("offer", &["prompt", "plain"]),
-        ("offer", &["prompt", "plain", "--json"]),
-        ("offer", &["prompt", "needy"]),
-        ("offer", &["--trace"]),
-        ("errors", &["tools"]),
-        ("errors", &["read", "uri:"]),
-        ("errors", &["tools", "--json"]),
-        ("refuse", &[]),
-        ("mute", &["--legacy"]),
-        ("end", &["tools"]),
-        ("tell", &["call", "plain"]),
-        ("tell", &["--trace", "call", "plain"]),
-        ("ask", &["call", "plain"]),
-        ("end-later", &["watch", "uri:"]),
-    ] {
-        let shown = run(mode, INSPECT, words);
-        // Without any shown text the test would prove nothing.
-        assert!(shown.contains("\\u009b"), "{mode}, {words:?}: {shown}");
-    }
-}
-
-#[test]
-fn t1_escaped_json_keeps_its_value() {
-    let server = std::env::current_exe().expect("this program");
-    let mut command = Command::new(INSPECT);
-    command.args(["call", "plain", "--json", "--"]).arg(server);
-    command
-        .args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"])
-        .env("HOSTILE", "offer");
-    let shown: Value = serde_json::from_slice(&finish(&mut command).stdout).expect("JSON");
-    assert_eq!(shown, offer("tools/call"));
-}
-
-#[test]
-fn t1_call_tool_prints_no_control_characters() {
-    for mode in ["offer", "errors", "refuse", "mute", "end", "tell"] {
-        assert!(run(mode, CALL_TOOL, &["plain", "{}"]).contains("\\u009b"), "{mode}");
-    }
-}
-
-#[test]
-fn t1_everything_client_prints_no_control_characters() {
-    for mode in ["offer", "errors", "refuse", "mute", "end", "tell", "ask"] {
-        // The requests precede this; the name of the last tool shows that the tour has finished.
-        assert!(run(mode, CLIENT, &["tour"]).contains("\\u009b"), "{mode}");
-    }
-}
-
 // --- A server behind a URL.
 
 /// Responds to every request with these bytes.
-fn http_server(answer: Vec<u8>) -> String {
+pub(crate) fn http_server(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     thread::spawn(move || {
@@ -330,8 +264,8 @@ fn http_server(answer: Vec<u8>) -> String {
     url
 }
 
-#[test]
-fn t1_output_of_http_servers_is_escaped() {
+/// The responses of hostile HTTP servers.
+pub(crate) fn http_answers() -> Vec<String> {
     // ESC, C1 and bidirectional controls as UTF-8: those that lenient parsers accept in fields, and
     // others.
     let field: String = control_characters().chars().filter(|c| *c >= '\u{80}').collect();
@@ -343,7 +277,7 @@ fn t1_output_of_http_servers_is_escaped() {
             body.len()
         )
     };
-    for answer in [
+    vec![
         with_body(&format!(
             "401 Unauthorized\r\nContent-Type: text/plain\r\nWWW-Authenticate: Bearer realm=\"{field}\""
         )),
@@ -354,67 +288,5 @@ fn t1_output_of_http_servers_is_escaped() {
         with_body(&format!("308 Elsewhere\r\nLocation: http://{field}/")),
         with_body(&format!("200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: {field}")),
         format!("{}\r\n\r\n", line("HTTP")),
-    ] {
-        let url = http_server(answer.into_bytes());
-        for words in [&[][..], &["--legacy"], &["--modern"], &["call", "plain", "--json"]] {
-            let output =
-                finish(Command::new(INSPECT).args(["--timeout", "0.3"]).args(words).arg(&url));
-            is_harmless(&format!("inspect {words:?}"), &output);
-        }
-        is_harmless("everything-client", &finish(Command::new(CLIENT).args(["tour", &url])));
-    }
-}
-
-// --- A device at the other end of `serial-bridge`.
-
-/// Sends hostile output, also as the id of a message, and ends.
-fn device(mut stream: TcpStream) {
-    let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
-    let ping = lines
-        .by_ref()
-        .map_while(Result::ok)
-        .find(|line| line.contains("ping"))
-        .expect("the bridge asks");
-    let ping: Value = serde_json::from_str(&ping).expect("JSON");
-    let up = json!({"jsonrpc": "2.0", "id": ping["id"], "result": {word("key"): word("value")}});
-    let foreign = json!({"jsonrpc": "2.0", "id": "\u{9b}31m\u{202e}\u{7f}", "result": {}});
-    let text = format!(
-        "{}\n{up}\n{foreign}\n{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n",
-        line("boot"),
-        "\u{9b}"
-    );
-    stream
-        .write_all(text.as_bytes())
-        .and_then(|()| stream.write_all(b"\x1b[31m\xff\xfe\x9b\n"))
-        .expect("the bridge reads");
-    // Until the bridge closes the line.
-    lines.for_each(drop);
-}
-
-#[test]
-fn t1_output_of_devices_is_escaped_in_the_log() {
-    for log in [&[][..], &["--log", "-"]] {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let place = format!("tcp:{}", listener.local_addr().expect("an address"));
-        let serving = thread::spawn(move || device(listener.accept().expect("the bridge comes").0));
-        let mut command = Command::new(BRIDGE);
-        let pipes = command
-            .args(log)
-            .arg(place)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut bridge = pipes.spawn().expect("the program starts");
-        // Standard output is for the client; its last message shows that everything was processed.
-        let mut out = BufReader::new(bridge.stdout.take().expect("a pipe"));
-        let mut seen = String::new();
-        while !seen.contains("method") {
-            assert!(out.read_line(&mut seen).expect("UTF-8") > 0, "the bridge has ended");
-        }
-        drop(bridge.stdin.take());
-        let output = bridge.wait_with_output().expect("the program exits");
-        let shown = is_harmless("serial-bridge", &output);
-        assert!(shown.contains("\\u009b31m\\u202e\\u007f") && shown.contains("boot"), "{shown}");
-        serving.join().expect("the device has done its part");
-    }
+    ]
 }

@@ -1,6 +1,7 @@
 //! Connecting to the server.
 
 use std::io;
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    BlockingHttpTransport, Client, Connector, Direction, Error, Process, Stderr,
+    BlockingHttpTransport, Client, Connector, Direction, Error, Process, Stderr, Transport,
 };
 
 use super::login;
@@ -73,8 +74,9 @@ pub(crate) fn connect<'c>(
                 http.on_diagnostic(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
             connector.connect(BlockingHttpTransport::new(http))
         }
-        Server::Tcp(address) => connector
-            .connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),
+        Server::Tcp(address) => {
+            connector.connect(tcp(address).map_err(|error| start(address, error))?)
+        }
         #[cfg(unix)]
         Server::Unix(path) => {
             use mcp_sansio_adapters::blocking::client::PolledStreams;
@@ -92,4 +94,23 @@ pub(crate) fn connect<'c>(
             Err(start(&path.to_string_lossy(), missing))
         }
     }
+}
+
+/// Connects the blocking client over TCP: without threads where `poll` is available, with two
+/// threads elsewhere.
+fn tcp(address: &str) -> io::Result<impl Transport + use<>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    #[cfg(unix)]
+    return mcp_sansio_adapters::blocking::client::PolledStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    );
+    #[cfg(not(unix))]
+    Ok(mcp_sansio_adapters::blocking::client::ThreadedStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    ))
 }

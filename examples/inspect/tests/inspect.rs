@@ -2,14 +2,36 @@
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
-const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
-const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
+use mcp_sansio_programs::everything_server::{serve_http, serve_stdio};
 
-/// Runs `inspect WORDS -- everything-server --stdio` with these lines as input.
+const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
+
+/// The everything server. It is a test so that it is part of this program, which is started once
+/// more; `inspect` skips the harness's own output as noise.
+#[test]
+#[ignore = "the server of the other tests"]
+fn everything_server() {
+    let served = if std::env::var_os("OVER_HTTP").is_some() {
+        serve_http(([127, 0, 0, 1], 0).into(), |address| eprintln!("http://{address}"))
+    } else {
+        serve_stdio()
+    };
+    std::process::exit(i32::from(served.is_err()));
+}
+
+const SERVE: [&str; 5] = ["--ignored", "--exact", "everything_server", "--nocapture", "--quiet"];
+
+fn this_program() -> PathBuf {
+    std::env::current_exe().expect("this program")
+}
+
+/// Runs `inspect WORDS` with the server on standard input and output, and these lines as input.
 fn inspect(words: &[&str], typed: &str) -> (String, String, i32) {
-    finish(Command::new(INSPECT).args(words).args(["--", SERVER, "--stdio"]), typed)
+    let mut command = Command::new(INSPECT);
+    finish(command.args(words).arg("--").arg(this_program()).args(SERVE), typed)
 }
 
 fn finish(command: &mut Command, typed: &str) -> (String, String, i32) {
@@ -38,8 +60,9 @@ struct HttpServer {
 
 impl HttpServer {
     fn start() -> Self {
-        let mut process = Command::new(SERVER)
-            .args(["--http", "127.0.0.1:0"])
+        let mut process = Command::new(this_program())
+            .args(SERVE)
+            .env("OVER_HTTP", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -49,9 +72,7 @@ impl HttpServer {
         BufReader::new(process.stderr.take().expect("a pipe"))
             .read_line(&mut line)
             .expect("the server prints its address");
-        let url = line.split_whitespace().find_map(|word| word.strip_suffix("/mcp,"));
-        let url = url.expect(&line).to_owned();
-        Self { process, url }
+        Self { process, url: line.trim().to_owned() }
     }
 
     fn kill(&mut self) {

@@ -7,6 +7,8 @@ mod scenario;
 mod tour;
 
 use std::ffi::OsString;
+use std::io;
+use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, Printable};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    BlockingHttpTransport, Client, Connector, Error, Process,
+    BlockingHttpTransport, Client, Connector, Error, Process, Transport,
 };
 
 use answers::Answers;
@@ -95,10 +97,10 @@ fn connect(server: &Server, era: Option<Era>, scenario: &str) -> Result<Client<'
             command.args(words);
             connector.connect(Process::new(command))
         }
-        Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address)?),
+        Server::Tcp(address) => connector.connect(tcp(address)?),
         Server::Url(url) => {
             let http = HttpTransport::new(url)
-                .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
             let http = if scenario.starts_with("auth/") {
                 http.oauth(authorization::oauth(scenario)?)
             } else {
@@ -109,6 +111,25 @@ fn connect(server: &Server, era: Option<Era>, scenario: &str) -> Result<Client<'
             })))
         }
     }
+}
+
+/// Connects the blocking client over TCP: without threads where `poll` is available, with two
+/// threads elsewhere.
+fn tcp(address: &str) -> io::Result<impl Transport + use<>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    #[cfg(unix)]
+    return mcp_sansio_adapters::blocking::client::PolledStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    );
+    #[cfg(not(unix))]
+    Ok(mcp_sansio_adapters::blocking::client::ThreadedStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    ))
 }
 
 static CONFIG: ClientConfig<'_> = ClientConfig::new(

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use mcp_sansio::Printable;
-use mcp_sansio_examples::everything_server;
+use mcp_sansio_programs::everything_server;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

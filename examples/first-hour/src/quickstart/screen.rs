@@ -64,9 +64,9 @@ fn say(text: &str) {
 
 const NEXT: &str = "
 Next:
-  examples/src/echo_server.rs        a small server
-  examples/src/call_tool.rs          a small client
-  examples/src/quickstart/server.rs  the server of this conversation
+  examples/first-hour/src/echo_server.rs        a small server
+  examples/first-hour/src/call_tool.rs          a small client
+  examples/first-hour/src/quickstart/server.rs  the server of this conversation
   cargo run --bin everything-server -- --help
                                      how to use it with another client";
 /// Approximate maximum width of a line, in columns.

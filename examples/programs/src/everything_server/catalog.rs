@@ -206,7 +206,7 @@ const TEMPLATES: &[Entry<'_>] = entries![
 ];
 
 const SKILLS: &[ServedSkill<'_>] =
-    &[skill!("skill://soldering" in "../../skills/soldering", "references/IRONS.md")];
+    &[skill!("skill://soldering" in "../../../skills/soldering", "references/IRONS.md")];
 
 #[derive(Prompts)]
 pub(super) enum Ask<'a> {

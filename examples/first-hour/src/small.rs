@@ -13,24 +13,24 @@ use mcp_sansio::{
 
 /// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
 /// long as they like: they leave in pieces of 512 bytes.
-pub type Session<'c> = Connection<'c, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
+pub(crate) type Session<'c> = Connection<'c, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
 
 /// Creates a connection.
 #[must_use]
-pub fn session<'c>(config: &'c ServerConfig<'c>) -> Session<'c> {
+pub(crate) fn session<'c>(config: &'c ServerConfig<'c>) -> Session<'c> {
     let rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
     Connection::new(config, ServerState::new(), rx, TxBuffer::new([0; 512]))
 }
 
 /// Returns the configuration of a server whose calls take no longer than that.
 #[must_use]
-pub const fn config(timeout: Duration) -> ServerConfig<'static> {
+pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
     ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS)
         .request_timeout(timeout)
 }
 
 /// The outcome of a request. Owns its data, so that it can wait until the client reads.
-pub enum Reply {
+pub(crate) enum Reply {
     /// Response of the catalog: a list, or that there is no such tool, or that it does not take
     /// these arguments.
     Catalog(OwnedRequest),
@@ -52,22 +52,25 @@ impl Outcome<Server<'_>> for Reply {
 }
 
 /// A call that takes long and is run elsewhere, while its connection goes on.
-pub struct Job {
-    pub request: RequestHandle,
+pub(crate) struct Job {
+    pub(crate) request: RequestHandle,
     seconds: f64,
 }
 
 impl Job {
     /// Runs the tool.
     #[must_use]
-    pub fn run(self) -> Reply {
+    pub(crate) fn run(self) -> Reply {
         thread::sleep(Duration::from_secs_f64(self.seconds));
         Reply::Text(format!("waited {} s", self.seconds))
     }
 }
 
 /// Handles an event. Returns the job of a slow tool.
-pub fn handle(event: &ServerEvent<'_>, turn: &mut Turn<'_, Server<'_>, Reply>) -> Option<Job> {
+pub(crate) fn handle(
+    event: &ServerEvent<'_>,
+    turn: &mut Turn<'_, Server<'_>, Reply>,
+) -> Option<Job> {
     let ServerEvent::Request(request) = event else { return None };
     let arguments = request.arguments();
     let number = |name| arguments.get(name).and_then(|value: RawJson<'_>| value.to::<f64>().ok());

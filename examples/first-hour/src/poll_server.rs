@@ -8,6 +8,8 @@
 //! through a channel. Events are edge-triggered (by `mio`, which registers sockets without
 //! `unsafe`), so a connection continues until neither reading nor writing can.
 
+mod small;
+
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::{Arc, mpsc};
@@ -15,9 +17,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_sansio::{RequestHandle, Step};
-use mcp_sansio_examples::small::{self, Reply, Session};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
+use small::{Reply, Session};
 
 struct Client<'c> {
     stream: TcpStream,
