@@ -48,8 +48,8 @@ pub(crate) fn is_harmless(what: &str, output: &Output) -> String {
 
 // --- A server on standard input and output: this test program, started once more.
 
-/// The server. It is a test so that it is part of the program of the tests; the clients skip the harness's own
-/// output as noise.
+/// The server. It is a test so that it is part of the program of the tests; the clients skip the
+/// harness's own output as noise.
 #[test]
 #[ignore = "the server of the other tests"]
 fn hostile_server() {

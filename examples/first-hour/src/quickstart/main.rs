@@ -1,9 +1,8 @@
 //! A conversation between a client and a server in both eras of the protocol: `cargo run --bin
 //! quickstart`
 //!
-//! The server is a second process of the same executable, connected by lines of JSON. Both sides are
-//! of the blocking adapter, and every line is printed. `server.rs` is the server, `script.rs` what
-//! the client does.
+//! The server, `server.rs`, is a second process of the same executable, connected by lines of JSON.
+//! `script.rs` is what the client does. Both have the blocking adapter, and every line is printed.
 
 mod line;
 mod person;
