@@ -67,7 +67,6 @@ Next:
   examples/first-hour/src/echo_server.rs        a small server
   examples/first-hour/src/call_tool.rs          a small client
   examples/first-hour/src/quickstart/server.rs  the server of this conversation
-  cargo run --bin everything-server -- --help
-                                     how to use it with another client";
+  cargo run -p mcp-sansio-inspect -- --help     a client for any server";
 /// Approximate maximum width of a line, in columns.
 const WIDTH: usize = 190;
