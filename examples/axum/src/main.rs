@@ -22,7 +22,7 @@ use mcp_sansio_adapters::asynchronous::http::{
     AuthorizationError, Authorizer, Credentials, HttpOptions, HttpServer, Principal,
     ProtectedResource,
 };
-use mcp_sansio_examples::everything_server;
+use mcp_sansio_programs::everything_server;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};

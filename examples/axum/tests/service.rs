@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Full};
 use mcp_sansio_adapters::asynchronous::http::{HttpOptions, HttpServer, ResponseBody};
-use mcp_sansio_examples::everything_server;
+use mcp_sansio_programs::everything_server;
 use serde_json::{Value, json};
 use tower_service::Service;
 

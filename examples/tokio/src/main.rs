@@ -5,7 +5,7 @@
 //! Reading, writing and the outcomes of slow tools are branches of one `select!`, so none waits for
 //! the others.
 
-#[path = "../../src/small.rs"]
+#[path = "../../first-hour/src/small.rs"]
 mod small;
 
 use std::io;

@@ -93,10 +93,18 @@ impl Tree {
                 files.push(File { path: path.to_owned(), source, sites, first: 0 });
             } else if path == "Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
-                let text = text.replace(
-                    r#""std-adapters", "examples", "tests"]"#,
-                    r#""std-adapters", "tests"]"#,
-                );
+                // Without the members among the examples.
+                let is_kept = |member: &&str| !member.contains("examples/");
+                let lines = text.lines().filter(|line| !line.starts_with("default-members"));
+                let text: String = lines
+                    .map(|line| match line.strip_prefix("members = [") {
+                        Some(members) => {
+                            let kept: Vec<&str> = members.split(", ").filter(is_kept).collect();
+                            format!("members = [{}\n", kept.join(", "))
+                        }
+                        None => format!("{line}\n"),
+                    })
+                    .collect();
                 write(
                     &root.join(path),
                     text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ")

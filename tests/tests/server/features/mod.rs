@@ -18,8 +18,8 @@ mod schemas;
 mod skills;
 
 /// Catalog of the everything server.
-#[path = "../../../../examples/src/everything_server/catalog.rs"]
+#[path = "../../../../examples/programs/src/everything_server/catalog.rs"]
 mod everything_catalog;
 /// Forms of the everything server.
-#[path = "../../../../examples/src/everything_server/forms.rs"]
+#[path = "../../../../examples/programs/src/everything_server/forms.rs"]
 mod everything_forms;

@@ -1,0 +1,120 @@
+//! A small application for the examples that show how connections are served. Each connection is
+//! one value; the loops around it are the examples.
+
+use std::thread;
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, TextResult, Tool};
+use mcp_sansio::{
+    Catalog, Connection, Outcome, OwnedRequest, RawJson, RequestHandle, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, ServerState, Target, Turn, Tx, TxBuffer,
+    entries,
+};
+
+/// A connection with up to eight requests in flight. Lines are up to 64 KiB long, the responses as
+/// long as they like: they leave in pieces of 512 bytes.
+pub(crate) type Session<'c> = Connection<'c, ServerState<8, 0>, Vec<u8>, [u8; 512], Reply, 8>;
+
+/// Creates a connection.
+#[must_use]
+pub(crate) fn session<'c>(config: &'c ServerConfig<'c>) -> Session<'c> {
+    let rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
+    Connection::new(config, ServerState::new(), rx, TxBuffer::new([0; 512]))
+}
+
+/// Returns the configuration of a server whose calls take no longer than that.
+#[must_use]
+pub(crate) const fn config(timeout: Duration) -> ServerConfig<'static> {
+    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS)
+        .request_timeout(timeout)
+}
+
+/// The outcome of a request. Owns its data, so that it can wait until the client reads.
+pub(crate) enum Reply {
+    /// Response of the catalog: a list, or that there is no such tool, or that it does not take
+    /// these arguments.
+    Catalog(OwnedRequest),
+    Text(String),
+}
+
+impl Outcome<Server<'_>> for Reply {
+    fn send(
+        &self,
+        server: &mut Server<'_>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        match self {
+            Self::Catalog(request) => CATALOG.respond(server, &request.as_request(), tx).map(drop),
+            Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+        }
+    }
+}
+
+/// A call that takes long and is run elsewhere, while its connection goes on.
+pub(crate) struct Job {
+    pub(crate) request: RequestHandle,
+    seconds: f64,
+}
+
+impl Job {
+    /// Runs the tool.
+    #[must_use]
+    pub(crate) fn run(self) -> Reply {
+        thread::sleep(Duration::from_secs_f64(self.seconds));
+        Reply::Text(format!("waited {} s", self.seconds))
+    }
+}
+
+/// Handles an event. Returns the job of a slow tool.
+pub(crate) fn handle(
+    event: &ServerEvent<'_>,
+    turn: &mut Turn<'_, Server<'_>, Reply>,
+) -> Option<Job> {
+    let ServerEvent::Request(request) = event else { return None };
+    let arguments = request.arguments();
+    let number = |name| arguments.get(name).and_then(|value: RawJson<'_>| value.to::<f64>().ok());
+    let Ok(Target::Tool(tool)) = CATALOG.target(request) else {
+        return hand_in(turn, request.handle, Reply::Catalog(request.into()));
+    };
+    if tool.key() == "wait" {
+        let seconds = number("seconds").unwrap_or(1.0).clamp(0.0, 3600.0);
+        return Some(Job { request: request.handle, seconds });
+    }
+    let text = if tool.key() == "add" {
+        number("a").zip(number("b")).map(|(a, b)| (a + b).to_string())
+    } else {
+        let times = number("times").unwrap_or(1.0).clamp(0.0, 1e6) as usize;
+        arguments
+            .get("text")
+            .and_then(RawJson::as_string)
+            .map(|text| text.to_string().repeat(times))
+    };
+    hand_in(turn, request.handle, Reply::Text(text.unwrap_or_default()))
+}
+
+/// Hands in the only outcome of a request, for which there is always a place.
+fn hand_in(
+    turn: &mut Turn<'_, Server<'_>, Reply>,
+    request: RequestHandle,
+    reply: Reply,
+) -> Option<Job> {
+    let _ = turn.answer(request, reply);
+    None
+}
+
+static CATALOG: Catalog<'_> = Catalog::new().tools(entries![
+    Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"integer"}},"required":["text"]}"#))
+        .description("Echoes the text, so many times"),
+    Tool::new(
+        "add",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}"#,
+        ),
+    )
+    .description("Adds two numbers"),
+    Tool::new("wait", RawJson::from_static(r#"{"type":"object","properties":{"seconds":{"type":"number"}}}"#))
+        .description("Waits so many seconds"),
+]);
+
+const MAX_LINE: usize = 64 << 10;

@@ -1,0 +1,1 @@
+//! Has nothing but a feature: see `main.rs`.
