@@ -85,9 +85,9 @@ pub use text::Printable;
 pub use time::Instant;
 #[cfg(feature = "alloc")]
 pub use tools::BoxedContent;
-pub use tools::context::{Link, ToolContext, TurnLink};
 #[cfg(feature = "alloc")]
-pub use tools::input::OwnedInputResponse;
+pub use tools::context::OwnedInputResponse;
+pub use tools::context::{Link, ToolContext, TurnLink};
 pub use tools::{NoOutput, OrToolError, ToolError, ToolOutput, ToolResult};
 
 /// Functions for the crates above this one, which depend on exactly this version. Not public API.

@@ -12,8 +12,7 @@ use crate::encode::{DisplayText, Encode, Encoder, With, object};
 use crate::json::{RawJson, hash_str};
 use crate::message::OwnedId;
 use crate::progress::Progress;
-use crate::protocol::error::ErrorCode;
-use crate::protocol::error::{InvalidPayload, NotAllowed, SendError};
+use crate::protocol::error::{ErrorCode, InvalidPayload, NotAllowed, SendError};
 use crate::protocol::{ClientFeatures, Revision, ServerFeatures};
 use crate::rpc::inflight::{Delivery, Remaining, RequestHandle, Slot};
 #[cfg(feature = "tasks")]

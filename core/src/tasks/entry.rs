@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use super::Stamp;
-use super::TaskId;
+use super::{Stamp, TaskId};
 use crate::encode::{Encode, Encoder};
 use crate::json::JsonStr;
 use crate::message::Id;

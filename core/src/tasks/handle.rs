@@ -2,15 +2,13 @@
 
 use core::fmt;
 
-use super::TaskId;
 use super::entry::{EXPIRED, Inputs, State, TaskEnd, TaskInfo, TaskOwner, number};
-use super::{TaskKey, TaskTime, Tasks};
+use super::{TaskId, TaskKey, TaskTime, Tasks};
 use crate::buffers::tx::Tx;
 use crate::client::{Client, ServerRequest};
 use crate::encode::{Addition, Additions, Encode, Encoder, With, object};
 use crate::json::{Decimal, Members, RawJson};
-use crate::protocol::error::ErrorCode;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{ClientFeatures, Method, Revision, ServerFeatures};
 use crate::rpc::RpcError;
 use crate::rpc::inflight::{RequestHandle, Slot};

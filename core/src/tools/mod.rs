@@ -1,8 +1,6 @@
 //! Outcomes of tools as values, and `?` in a function that makes one.
 
 pub(crate) mod context;
-#[cfg(feature = "alloc")]
-pub(crate) mod input;
 #[cfg(feature = "derive")]
 pub(crate) mod typed;
 

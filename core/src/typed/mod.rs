@@ -158,8 +158,7 @@ use core::ops::ControlFlow;
 use crate::encode::{Encode, Encoder, Json};
 use crate::json::{Elements, JsonStr, RawJson};
 use crate::types::{ElicitParams, InputRequest, Number, RequestedSchema, Text};
-use rules::FirstOfForm;
-use rules::{Check, Cursor, First, Path, Report};
+use rules::{Check, Cursor, First, FirstOfForm, Path, Report};
 use schema::assert_form;
 
 // Types that are read from JSON.

@@ -90,8 +90,7 @@ use crate::buffers::Storage;
 use crate::buffers::framing::{Delimiters, EventHead, Exchange, Framing, Mode};
 use crate::buffers::tx::{Tx, TxBuffer, WriterId};
 use crate::message::{Id, Item, Kind, Member, Messages};
-use crate::protocol::error::ErrorCode;
-use crate::protocol::error::SendError;
+use crate::protocol::error::{ErrorCode, SendError};
 use crate::protocol::{Method, Revision, Revisions};
 use crate::rpc::{RpcError, write_error};
 
