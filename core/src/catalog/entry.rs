@@ -11,7 +11,7 @@ use super::Catalog;
 use super::json_schema::{self, is_known_dialect};
 #[cfg(feature = "alloc")]
 use super::owned::{OwnedParts, rendered};
-use super::{CatalogError, EntryList, SchemaError};
+use super::{CatalogError, EntryList, SchemaError, assert_disjoint};
 use crate::encode::{Encode, Encoder};
 #[cfg(all(feature = "http", feature = "alloc"))]
 use crate::http::site::Operation;
@@ -29,7 +29,7 @@ use crate::types::rendered::{Of, Renderer};
 use crate::types::{List, Prompt, PromptArgument, Resource, ResourceTemplate, Text, Tool};
 #[cfg(feature = "tasks")]
 use crate::types::{TaskSupport, ToolExecution};
-use crate::{catalog, uri_template};
+use crate::uri_template;
 
 /// A tool, prompt, resource or resource template in a [`Catalog`](crate::Catalog).
 ///
@@ -119,7 +119,7 @@ impl<'c> Entry<'c> {
     #[doc(hidden)]
     pub const fn assert_distinct(mut entries: &[Self]) {
         while let Some((entry, others)) = entries.split_first() {
-            catalog::assert_disjoint(core::slice::from_ref(entry), others);
+            assert_disjoint(core::slice::from_ref(entry), others);
             entries = others;
         }
     }

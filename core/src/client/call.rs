@@ -293,7 +293,7 @@ impl<'s> Client<'s> {
         // 2025-11-25, basic/utilities/tasks: this one blocks until the task ends.
         #[cfg(feature = "tasks")]
         let (timeout, limit) = match new.method {
-            crate::methods::TASKS_RESULT => (Duration::MAX, Duration::MAX),
+            crate::protocol::methods::TASKS_RESULT => (Duration::MAX, Duration::MAX),
             _ => (timeout, limit),
         };
         let timeout = new.options.timeout.unwrap_or(timeout);

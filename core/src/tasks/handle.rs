@@ -15,6 +15,7 @@ use crate::rpc::inflight::{RequestHandle, Slot};
 #[cfg(feature = "alloc")]
 use crate::server::ResponseKind;
 use crate::server::{Request, Server, related_task};
+use crate::time::Instant;
 use crate::types::meta::RELATED_TASK;
 use crate::types::task::wanted_ttl;
 use crate::types::{TaskSupport, Text};
@@ -531,7 +532,7 @@ impl Tasks<'_> {
     pub fn list<'t>(&'t self, reply: &TaskReply) -> TaskList<'t> {
         let (owner, now, from) = match reply.0 {
             Reply::Page { owner, now, from } => (owner, now, from),
-            _ => (TaskOwner(0), TaskTime::without_calendar(crate::Instant::NEVER), u16::MAX),
+            _ => (TaskOwner(0), TaskTime::without_calendar(Instant::NEVER), u16::MAX),
         };
         TaskList { tasks: self, owner, now, from, is_listed: &|_| true }
     }

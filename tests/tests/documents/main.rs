@@ -1,5 +1,6 @@
-//! The documents: the requirement ledger, and code in the documentation.
+//! The documents: the requirement ledger, the layers, and code in the documentation.
 
+mod layers;
 mod ledger;
 mod paths;
 mod snippets;

@@ -14,10 +14,10 @@ use super::{ExchangeKey, Site, Task, set_timer};
 use crate::buffers::rx::Cursor;
 use crate::http::server::{BodyKind, HttpMethod, OutgoingResponse, Rejection, check_content_type};
 use crate::http::{Fields, RequestHead, SingleValue};
+use crate::places::{PeerAddress, PlaceLimit, Places};
 use crate::protocol::error::ErrorCode;
 use crate::rpc::inflight::ExchangeId;
 use crate::time::Instant;
-use crate::{PeerAddress, PlaceLimit, Places};
 
 /// The head of an HTTP request, shared by its exchange and its handler.
 #[derive(Clone)]

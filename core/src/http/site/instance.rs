@@ -9,7 +9,6 @@ use core::time::Duration;
 use super::exchange::{Exchange, SiteBody, SiteResponse, Stage, Untaken};
 use super::principal::Principal;
 use super::{ExchangeKey, Site, SiteOptions, Task, set_timer};
-use crate::PeerAddress;
 use crate::buffers::tx::{Pace, Tx, TxBuffer};
 use crate::connection::{Kept, Outcome, Outcomes};
 use crate::http::server::{
@@ -17,6 +16,7 @@ use crate::http::server::{
     StreamRecorder,
 };
 use crate::http::sse::ControlEvent;
+use crate::places::PeerAddress;
 use crate::protocol::Revision;
 use crate::rpc::inflight::{ExchangeId, RequestHandle};
 use crate::server::{Change, GrowingServerState, Server, ServerConfig, ServerEvent};

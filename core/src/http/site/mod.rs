@@ -130,11 +130,11 @@ use super::RequestHead;
 use super::server::{Endpoint, HostPolicy, OutgoingResponse};
 use crate::buffers::tx::TxBuffer;
 use crate::connection::Outcome;
+use crate::places::{PlaceLimit, Places};
 use crate::protocol::Revision;
 use crate::rpc::inflight::{Call, ExchangeId, RequestHandle};
 use crate::server::{Change, Server, ServerConfig, ServerEvent};
 use crate::time::Instant;
-use crate::{PlaceLimit, Places};
 use exchange::{Bodies, Exchange};
 use instance::{Instance, Key, Kind, Slab};
 

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::ExchangeKey;
-use crate::PeerAddress;
 use crate::buffers::rx::Frame;
 use crate::http::{RequestHead, SingleValue};
 use crate::json::JsonStr;
 use crate::message::{Item, Kind, Messages, Params};
+use crate::places::PeerAddress;
 use crate::protocol::Method;
 use crate::time::Instant;
 
