@@ -55,6 +55,8 @@ mod panics;
 #[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
 #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
 mod rounds;
+#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;
 #[cfg(feature = "schemars")]

@@ -123,29 +123,12 @@
 //! limits of the [`App`] as messages need it; and the futures of its running handlers
 //! ([`App::max_running`]).
 
-mod child_process;
 pub mod client;
-mod clock;
 #[cfg(feature = "http")]
 pub mod http;
-mod io;
 mod memory;
 mod server;
-#[cfg(feature = "smol")]
-mod smol_streams;
-mod tasks;
-mod timer;
-#[cfg(feature = "tokio")]
-mod tokio_streams;
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-mod unblock;
 
-use crate::panics;
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-pub(crate) use unblock::unblock;
-
-pub use child_process::ChildProcess;
-pub use io::JoinedIo;
 pub use server::{
     ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
     Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
@@ -154,9 +137,11 @@ pub use server::{
 };
 #[cfg(feature = "tasks")]
 pub use server::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
-#[cfg(feature = "smol")]
-pub use smol_streams::Socket;
-#[cfg(feature = "tokio")]
-pub use tokio_streams::{TokioStream, tokio_stdio};
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
+pub use crate::runtime::child_process::ChildProcess;
+pub use crate::runtime::io::JoinedIo;
+#[cfg(feature = "smol")]
+pub use crate::runtime::smol::Socket;
+#[cfg(feature = "tokio")]
+pub use crate::runtime::tokio::{TokioStream, tokio_stdio};

@@ -1,6 +1,5 @@
 //! Parts that the blocking and the asynchronous client share.
 
-mod child;
 mod connect_error;
 #[cfg(feature = "tasks")]
 mod hosted;
@@ -17,11 +16,6 @@ mod task_ref;
 #[cfg(feature = "derive")]
 mod typed_result;
 
-pub(crate) use child::EXIT_TIMEOUT;
-#[cfg(feature = "asynchronous")]
-pub(crate) use child::end;
-#[cfg(feature = "blocking")]
-pub(crate) use child::{LONGEST_PAUSE, terminate};
 pub use connect_error::ConnectError;
 #[cfg(feature = "tasks")]
 pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};

@@ -99,7 +99,7 @@ impl TaskStore {
             return call(self);
         }
         let this = self.clone();
-        crate::asynchronous::unblock(move || call(&this)).await
+        crate::runtime::unblock(move || call(&this)).await
     }
 }
 

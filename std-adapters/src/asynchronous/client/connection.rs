@@ -14,10 +14,10 @@ use super::connector::{Connected, Limits, OnEvent};
 use super::inner::{ConnectionInner, Phase, State};
 use super::server_requests::ServerRequests;
 use super::transport::{Link as _, Transport};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::caught;
-use crate::asynchronous::timer::LazyTimer;
 use crate::client::ConnectError;
+use crate::panics::caught;
+use crate::runtime::clock;
+use crate::runtime::timer::LazyTimer;
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
 /// when the connection ends.

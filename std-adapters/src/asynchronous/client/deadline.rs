@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::inner::ConnectionInner;
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 /// Time at which a call times out. It moves while a person logs in.
 #[derive(Clone, Copy)]

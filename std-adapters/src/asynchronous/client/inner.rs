@@ -20,8 +20,8 @@ use super::deadline::LoginTime;
 use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
-use crate::asynchronous::clock;
 use crate::client::ConnectError;
+use crate::runtime::clock;
 
 #[doc(hidden)]
 pub struct ConnectionInner {

@@ -9,9 +9,9 @@ use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
 use super::inner::ConnectionInner;
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 #[cfg(feature = "smol")]
-use crate::asynchronous::smol_streams::shut_down;
+use crate::runtime::smol::shut_down;
 
 /// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {

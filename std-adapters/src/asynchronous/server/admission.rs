@@ -13,8 +13,8 @@ use super::pending_responses::PendingResponse;
 use super::reservation::ParamsReservation;
 #[cfg(feature = "tasks")]
 use super::task_hub::{TaskAnswer, TaskClient, TaskWork};
-use crate::asynchronous::panics::caught;
 use crate::observer::{ObservedRequest, Refusal, Telling};
+use crate::panics::caught;
 use crate::rounds::Round;
 
 pub(super) enum Admission {

@@ -12,8 +12,8 @@ use super::context::Context;
 use super::reply::IntoReply;
 #[cfg(feature = "tasks")]
 use super::task_hub::{TaskHub, TaskOptions};
-use crate::asynchronous::panics::Panic;
 use crate::observer::{Hooks, Observer, Watching};
+use crate::panics::Panic;
 use crate::rounds::StateProtector;
 #[cfg(feature = "store")]
 use crate::store::{DamagedRecord, StoreError};

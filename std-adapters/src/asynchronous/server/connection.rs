@@ -18,9 +18,9 @@ use super::reply::IntoReply;
 use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::LazyTimer;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
+use crate::runtime::clock;
+use crate::runtime::timer::LazyTimer;
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -119,7 +119,7 @@ impl<A, T, F> Connection<A, T, F> {
         }
     }
 
-    pub(in crate::asynchronous) fn transport(mut self, transport: Transport) -> Self {
+    pub(crate) fn transport(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
     }

@@ -27,8 +27,8 @@ use super::reservation::ParamsReservation;
 use super::source::RequestSource;
 #[cfg(feature = "tasks")]
 use super::task_hub::TaskWork;
-use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::{Ended, ObservedRequest};
+use crate::panics::{Panic, caught};
 use crate::rounds::Round;
 
 /// A request, and the connection that its handler communicates through. It is owned, so it can be

@@ -28,8 +28,6 @@ mod stream_io;
 mod task_hub;
 mod tools;
 
-use super::tasks;
-
 pub use crate::rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use app::{
     ADDRESS_SHARE, App, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT,

@@ -17,9 +17,9 @@ use super::reply::{HandlerResult, IntoReply};
 #[cfg(feature = "tasks")]
 use super::runner_tasks::RunningTasks;
 use super::source::RequestSource;
-use super::tasks::{Place, Tasks};
-use crate::asynchronous::panics::{Panic, caught};
 use crate::observer::Ended;
+use crate::panics::{Panic, caught};
+use crate::runtime::tasks::{Place, Tasks};
 
 /// The handlers of a connection, or those of all servers of an HTTP server. `K` names the server of
 /// a request. A panic ends its own handler only.

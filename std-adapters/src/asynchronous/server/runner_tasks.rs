@@ -24,12 +24,12 @@ use super::source::RequestSource;
 use super::task_hub::{Mailbox, Message, TaskHub, TaskWork};
 #[cfg(feature = "store")]
 use super::task_hub::{TaskOutcome, record};
-use super::tasks::Place;
-#[cfg(feature = "store")]
-use super::tasks::Tasks;
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::Panic;
 use crate::observer::Ended;
+use crate::panics::Panic;
+use crate::runtime::clock;
+use crate::runtime::tasks::Place;
+#[cfg(feature = "store")]
+use crate::runtime::tasks::Tasks;
 #[cfg(feature = "store")]
 use crate::store::{StoreError, TaskRecord};
 

@@ -20,7 +20,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
 use super::pending_responses::PendingResponse;
 use super::source::{Attempt, RequestSource};
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
 pub(super) struct SharedStream {

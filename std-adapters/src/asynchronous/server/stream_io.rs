@@ -8,7 +8,7 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Spare;
 
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 /// A stream, and when it was used.
 pub(super) struct StreamIo<T> {

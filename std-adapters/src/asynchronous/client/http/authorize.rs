@@ -15,9 +15,9 @@ use super::inbox::Received;
 #[cfg(feature = "oauth")]
 use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::{caught, caught_future};
 use crate::client::HttpError;
+use crate::panics::{caught, caught_future};
+use crate::runtime::clock;
 
 /// A source of credentials.
 pub(super) trait Authorize: Send + Sync {

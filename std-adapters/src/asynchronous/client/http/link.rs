@@ -11,7 +11,7 @@ use super::engine::HttpEngine;
 use super::inbox::Received;
 use crate::asynchronous::client::inner::ConnectionInner;
 use crate::asynchronous::client::transport::{Link, Transport};
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 impl Transport for HttpTransport {
     type Link = HttpLink;

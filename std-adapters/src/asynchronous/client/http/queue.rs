@@ -7,7 +7,7 @@ use mcp_sansio::http::client::Post;
 
 use super::authorize::AUTHORIZATION_LIMIT;
 use super::inbox::{Inbox, Received};
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use mcp_sansio::Printable;
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::connector::{BoxedStream, Connect, Dial, TcpConnector};
-use crate::asynchronous::unblock;
+use crate::runtime::unblock;
 
 /// Connects with TLS 1.2 or 1.3 to servers whose URL starts with `https://`, and without TLS to
 /// others. It is the connector of [`HttpTransport::new`](super::HttpTransport::new).

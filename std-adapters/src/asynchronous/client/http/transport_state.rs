@@ -19,9 +19,9 @@ use super::inbox::{Failure, Inbox, Received};
 use super::jobs::Job;
 use super::tools::ToolTable;
 use super::wire::Wire;
-use crate::asynchronous::panics::{caught, caught_future};
-use crate::asynchronous::timer::Timer;
 use crate::client::HttpError;
+use crate::panics::{caught, caught_future};
+use crate::runtime::timer::Timer;
 
 /// The part of the transport that the byte stream and its exchanges share.
 pub(super) struct TransportState {

@@ -11,7 +11,7 @@ use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::codec::{HttpError, IncomingResponse, Part, ResponseReader};
 
 use super::connector::BoxedStream;
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 pub(super) struct Wire {
     stream: BoxedStream,

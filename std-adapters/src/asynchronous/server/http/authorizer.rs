@@ -14,9 +14,9 @@ use mcp_sansio::{Instant, PlaceLimit};
 use super::challenge::AuthorizationError;
 use super::places::{Place, SharedPlaces};
 use super::shared::time_at;
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::{Panic, caught};
-use crate::asynchronous::timer::Timer;
+use crate::panics::{Panic, caught};
+use crate::runtime::clock;
+use crate::runtime::timer::Timer;
 
 /// Checks the credentials of each request, for
 /// [`HttpOptions::authorize`](super::HttpOptions::authorize).

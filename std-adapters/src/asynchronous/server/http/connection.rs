@@ -19,7 +19,7 @@ use super::exchange::HttpExchange;
 use super::sender::Sender;
 use super::server::HttpServer;
 use super::wire::{Head, LINGER, Next, Wire};
-use crate::asynchronous::timer::Timer;
+use crate::runtime::timer::Timer;
 
 /// Serves a connection until it ends. It counts from the call on.
 pub(super) fn serve<T>(

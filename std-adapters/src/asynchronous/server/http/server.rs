@@ -28,8 +28,8 @@ use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
 #[cfg(feature = "tasks")]
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::LazyTimer;
+use crate::runtime::clock;
+use crate::runtime::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
 /// thread, and runs handlers in [`run`](Self::run). Clones are the same server.

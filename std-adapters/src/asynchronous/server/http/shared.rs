@@ -25,11 +25,11 @@ use super::super::source::{Attempt, RequestSource};
 use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::places::{Held, Released, SharedPlaces};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::caught;
-use crate::asynchronous::timer::later;
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
+use crate::panics::caught;
 use crate::rounds::response;
+use crate::runtime::clock;
+use crate::runtime::timer::later;
 
 pub(super) struct Shared {
     pub(super) state: Mutex<State>,

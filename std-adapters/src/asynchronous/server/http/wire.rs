@@ -13,8 +13,8 @@ use mcp_sansio::PeerAddress;
 use mcp_sansio::http::codec::{HttpError, IncomingRequest, OwnedFields, Part, RequestReader};
 use mcp_sansio::http::site::OwnedHead;
 
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::{LazyTimer, NEVER, later};
+use crate::runtime::clock;
+use crate::runtime::timer::{LazyTimer, NEVER, later};
 
 /// A connection's byte stream, with its buffers and limits.
 pub(super) struct Wire<T> {

@@ -29,7 +29,7 @@ use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};

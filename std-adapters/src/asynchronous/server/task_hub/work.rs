@@ -20,9 +20,9 @@ use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskClient, TaskHub};
-use crate::asynchronous::clock;
-use crate::asynchronous::panics::Panic;
 use crate::observer::is_error;
+use crate::panics::Panic;
+use crate::runtime::clock;
 
 /// A call that may become a task.
 pub(in super::super) struct TaskWork {

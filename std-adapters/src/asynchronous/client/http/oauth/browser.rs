@@ -11,7 +11,7 @@ use mcp_sansio::oauth::{Url, form};
 
 use super::listener::{LoopbackListener, pasted};
 use super::opener::open_in_browser;
-use crate::asynchronous::unblock;
+use crate::runtime::unblock;
 
 /// Shows pages of authorization servers to a person.
 pub trait Browser: Send + Sync + 'static {

@@ -12,9 +12,9 @@ use super::super::connector::Purpose;
 use super::super::fetch::{FetchError, Limits, Request, fetch};
 use super::login::{Login, MEMORY};
 use super::settings::key;
-use crate::asynchronous::clock;
-use crate::asynchronous::timer::Timer;
-use crate::asynchronous::unblock;
+use crate::runtime::clock;
+use crate::runtime::timer::Timer;
+use crate::runtime::unblock;
 use crate::store::{Lease, Store, StoreError};
 
 /// A step without its borrows.

@@ -22,8 +22,8 @@ use super::refusal::Refusal;
 use super::source::{Source, SourceError};
 use super::turns::Turns;
 use crate::asynchronous::client::http::Connect;
-use crate::asynchronous::clock;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
+use crate::runtime::clock;
 
 /// Asks the authorization server about each token (RFC 7662).
 ///

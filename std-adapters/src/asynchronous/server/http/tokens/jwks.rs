@@ -11,7 +11,7 @@ use super::jws::{Header, object};
 use super::key::{Algorithm, PublicKey};
 use super::refusal::Refusal;
 use super::source::{Source, SourceError};
-use crate::asynchronous::clock;
+use crate::runtime::clock;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Returns the present: with the feature `tokio` that of its clock, which a test can pause.
-pub(super) fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     #[cfg(feature = "tokio")]
     return tokio::time::Instant::now().into_std();
     #[cfg(not(feature = "tokio"))]
@@ -11,6 +11,6 @@ pub(super) fn now() -> Instant {
 }
 
 /// Returns the time since then.
-pub(super) fn elapsed(since: Instant) -> Duration {
+pub(crate) fn elapsed(since: Instant) -> Duration {
     now().saturating_duration_since(since)
 }

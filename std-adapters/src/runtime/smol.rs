@@ -14,7 +14,8 @@ use async_io::Async;
 use blocking::Unblock;
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::{App, Connection, Context as RequestContext, IntoReply, JoinedIo, Listener};
+use super::io::JoinedIo;
+use crate::asynchronous::{App, Connection, Context as RequestContext, IntoReply, Listener};
 use crate::observer::Transport;
 
 /// An accepted connection. It reads as [`Async`] does, with fewer system calls: a read that did not
@@ -26,7 +27,7 @@ pub struct Socket<T> {
 }
 
 impl<T> Socket<T> {
-    pub(super) fn new(stream: Async<T>) -> Self {
+    pub(crate) fn new(stream: Async<T>) -> Self {
         // Most clients send right after they connect.
         Self { stream, is_readable: true }
     }
@@ -165,7 +166,7 @@ impl<H> App<H> {
 
 /// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
 /// so when they are closed; [`Async`] only flushes.
-pub(super) fn shut_down<T: 'static>(stream: &mut T) {
+pub(crate) fn shut_down<T: 'static>(stream: &mut T) {
     let stream: &mut dyn Any = stream;
     // A socket that is no longer connected need not be shut down.
     if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {

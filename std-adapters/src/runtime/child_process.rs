@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::JoinedIo;
-use crate::asynchronous::clock;
-use crate::client::{EXIT_TIMEOUT, Stderr, StderrLines, end};
+use super::child::{EXIT_TIMEOUT, end};
+use super::clock;
+use super::io::JoinedIo;
+use crate::client::{Stderr, StderrLines};
 
 /// A server that is started as a child process and connected over its standard input and output,
-/// for [`Connector::connect`](super::client::Connector::connect). Its pipes are those of tokio, if
+/// for [`Connector::connect`](crate::asynchronous::client::Connector::connect). Its pipes are those of tokio, if
 /// it is started in a tokio runtime; otherwise of async-io.
 ///
 /// It is shut down as the specification requires (2025-11-25, basic/lifecycle): closing or dropping

@@ -12,11 +12,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _, TokioAsyncWriteCompatExt as _};
 
-use super::JoinedIo;
-use super::server::Listener;
+use super::io::JoinedIo;
+use crate::asynchronous::Listener;
 
-/// A stream of tokio, for [`Connector::connect`](super::client::Connector::connect) and
-/// [`Connection::new`](super::Connection::new).
+/// A stream of tokio, for [`Connector::connect`](crate::asynchronous::client::Connector::connect) and
+/// [`Connection::new`](crate::asynchronous::Connection::new).
 #[derive(Debug)]
 pub struct TokioStream<T>(Compat<T>);
 
@@ -88,7 +88,7 @@ impl Listener for UnixListener {
     }
 }
 
-/// Standard input and output, for [`Connection::new`](super::Connection::new). tokio reads on a
+/// Standard input and output, for [`Connection::new`](crate::asynchronous::Connection::new). tokio reads on a
 /// thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if the program
 /// ends before its input does.
 #[must_use]

@@ -9,7 +9,7 @@ use super::clock;
 
 /// A timer of tokio, if it is polled in a tokio runtime; otherwise of async-io. It takes nothing
 /// before it is polled.
-pub(super) struct Timer {
+pub(crate) struct Timer {
     at: Option<Instant>,
     sleep: Sleep,
 }
@@ -24,20 +24,20 @@ enum Sleep {
 }
 
 impl Timer {
-    pub(super) const fn never() -> Self {
+    pub(crate) const fn never() -> Self {
         Self { at: None, sleep: Sleep::Unset }
     }
 
-    pub(super) const fn at(at: Instant) -> Self {
+    pub(crate) const fn at(at: Instant) -> Self {
         Self { at: Some(at), sleep: Sleep::Unset }
     }
 
     /// A time beyond the range of the clock never comes.
-    pub(super) fn after(duration: Duration) -> Self {
+    pub(crate) fn after(duration: Duration) -> Self {
         Self { at: clock::now().checked_add(duration), sleep: Sleep::Unset }
     }
 
-    pub(super) fn set_at(&mut self, at: Instant) {
+    pub(crate) fn set_at(&mut self, at: Instant) {
         self.at = Some(at);
         match &mut self.sleep {
             Sleep::Unset => {}
@@ -82,19 +82,19 @@ impl Future for Timer {
 
 /// Timer that is set to an earlier time at once, but to a later one only when it fires. A busy
 /// connection sets it once in half a minute, not once for each request.
-pub(super) struct LazyTimer {
+pub(crate) struct LazyTimer {
     timer: Timer,
     /// Time that `timer` is set to.
     at: Option<Instant>,
 }
 
 impl LazyTimer {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { timer: Timer::never(), at: None }
     }
 
     /// Returns whether this time has come. Otherwise the task is woken then, or earlier.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
         loop {
             let at = match self.at {
                 Some(at) if at <= due => at,
@@ -117,12 +117,12 @@ impl LazyTimer {
 
 /// Returns `start` plus `duration`, at most thirty years: no system clock overflows by that.
 #[cfg(feature = "http")]
-pub(super) fn later(start: Instant, duration: Duration) -> Instant {
+pub(crate) fn later(start: Instant, duration: Duration) -> Instant {
     start.checked_add(duration.min(NEVER)).unwrap_or(start)
 }
 
 #[cfg(feature = "http")]
-pub(super) const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+pub(crate) const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 #[cfg(all(test, feature = "smol", feature = "tokio"))]
 mod tests {
