@@ -4,9 +4,9 @@
 //! | module | feature | I/O |
 //! | --- | --- | --- |
 //! | `blocking` | `blocking` (default) | standard input and output, child processes, any `Read` and `Write` |
-//! | `asynchronous` | `smol`, `tokio` | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
-//! | `asynchronous::http`, `asynchronous::client::http` | `http`, and `smol` or `tokio` | Streamable HTTP and HTTP+SSE; with `tower` behind axum and hyper |
-//! | `asynchronous::client::http::Tls` | `tls`, and `smol` or `tokio` | HTTPS in the client |
+//! | `asynchronous` | `smol`, `tokio`, or `asynchronous` with a runtime of your own | any `AsyncRead` and `AsyncWrite`, TCP and Unix sockets; async handlers, concurrent calls |
+//! | `asynchronous::http`, `asynchronous::client::http` | `http`, mostly with `smol` or `tokio` | Streamable HTTP and HTTP+SSE; with `tower` behind axum and hyper |
+//! | `asynchronous::client::http::Tls` | `tls`, mostly with `smol` or `tokio` | HTTPS in the client |
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 //!
@@ -35,35 +35,32 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(all(feature = "asynchronous", not(any(feature = "smol", feature = "tokio"))))]
-compile_error!("the features `http` and `asynchronous` need a runtime: add `smol` or `tokio`");
-
-#[cfg(any(feature = "smol", feature = "tokio"))]
+#[cfg(feature = "asynchronous")]
 pub mod asynchronous;
 #[cfg(feature = "blocking")]
 pub mod blocking;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod client;
 #[cfg(feature = "embedded-io")]
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub mod observer;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod panics;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 #[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
 mod rounds;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;
 #[cfg(feature = "schemars")]
 pub use schema::schema_of;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod shared_catalog;
-#[cfg(any(feature = "smol", feature = "tokio", feature = "blocking"))]
+#[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;
 #[cfg(any(feature = "oauth", feature = "store"))]
 pub mod store;

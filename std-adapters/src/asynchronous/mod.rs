@@ -83,12 +83,15 @@
 //! in each round: everything before a `request_input` must be repeatable, or be kept with
 //! [`Context::set_request_state_as`]. Input responses of earlier rounds are kept.
 //!
-//! # Timers
+//! # Runtimes
 //!
-//! Timers are those of the runtime that polls a connection: tokio's in a tokio runtime, whose time
-//! must be enabled; otherwise async-io's. With the feature `tokio` alone there must be a runtime.
+//! Timers, sockets and threads are those of the runtime that polls a future: with the feature
+//! `tokio` that of tokio, whose time must be enabled; with the feature `smol`, where tokio polls
+//! nothing, async-io and `blocking`. Any other is a [`Runtime`] of yours, [`within`] which you poll
+//! servers, connections and calls; neither feature is needed then.
+//!
 //! Time limits are measured by the clock of the timers, so a test that pauses tokio's
-//! (`start_paused`) waits for none of them.
+//! (`start_paused`), or has a clock of its own, waits for none of them.
 //!
 //! # Threads
 //!
@@ -139,9 +142,10 @@ pub use server::{
 pub use server::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
-pub use crate::runtime::child_process::ChildProcess;
-pub use crate::runtime::io::JoinedIo;
 #[cfg(feature = "smol")]
-pub use crate::runtime::smol::Socket;
+pub use crate::runtime::Socket;
+pub use crate::runtime::{
+    BoxedListener, BoxedStream, ChildProcess, JoinedIo, ReadWrite, Runtime, RuntimeFuture, within,
+};
 #[cfg(feature = "tokio")]
-pub use crate::runtime::tokio::{TokioStream, tokio_stdio};
+pub use crate::runtime::{TokioStream, tokio_stdio};

@@ -1,22 +1,41 @@
-//! What depends on the runtime of the asynchronous adapter, and on the operating system.
+//! What depends on the runtime of the asynchronous adapter, or on the operating system: the only
+//! place there that knows smol, tokio or unix.
 
 pub(crate) mod child;
-#[cfg(any(feature = "smol", feature = "tokio"))]
-pub(crate) mod child_process;
-#[cfg(any(feature = "smol", feature = "tokio"))]
-pub(crate) mod clock;
-#[cfg(any(feature = "smol", feature = "tokio"))]
-pub(crate) mod io;
+#[cfg(feature = "asynchronous")]
+mod child_process;
+#[cfg(feature = "asynchronous")]
+mod current;
+#[cfg(feature = "asynchronous")]
+mod io;
 #[cfg(feature = "smol")]
-pub(crate) mod smol;
-#[cfg(any(feature = "smol", feature = "tokio"))]
+mod smol;
+#[cfg(feature = "asynchronous")]
 pub(crate) mod tasks;
-#[cfg(any(feature = "smol", feature = "tokio"))]
+#[cfg(feature = "asynchronous")]
 pub(crate) mod timer;
 #[cfg(feature = "tokio")]
-pub(crate) mod tokio;
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-mod unblock;
+mod tokio;
 
-#[cfg(any(feature = "oauth", feature = "store", feature = "tls"))]
-pub(crate) use unblock::unblock;
+#[cfg(feature = "asynchronous")]
+pub use child_process::ChildProcess;
+#[cfg(any(feature = "http", all(feature = "asynchronous", feature = "store")))]
+pub(crate) use current::unblock;
+#[cfg(feature = "asynchronous")]
+pub use current::{Runtime, RuntimeFuture, within};
+#[cfg(feature = "asynchronous")]
+pub(crate) use current::{current, elapsed, now};
+#[cfg(feature = "asynchronous")]
+pub use io::{BoxedListener, BoxedStream, JoinedIo, ReadWrite};
+#[cfg(feature = "smol")]
+pub use smol::Socket;
+#[cfg(feature = "tokio")]
+pub use tokio::{TokioStream, tokio_stdio};
+
+/// Shuts a stream down for writing where closing does not.
+#[cfg(feature = "asynchronous")]
+pub(crate) fn shut_down<T: 'static>(stream: &mut T) {
+    #[cfg(feature = "smol")]
+    smol::shut_down(stream);
+    let _ = stream;
+}

@@ -16,7 +16,7 @@ use super::server_requests::ServerRequests;
 use super::transport::{Link as _, Transport};
 use crate::client::ConnectError;
 use crate::panics::caught;
-use crate::runtime::clock;
+use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
 /// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
@@ -136,7 +136,7 @@ impl<T: Transport> Connection<T> {
         {
             moved = true;
             let stalls_at = self.link.stalls_at(self.limits.stall_timeout);
-            if stalls_at.is_some_and(|at| at <= clock::now()) {
+            if stalls_at.is_some_and(|at| at <= runtime::now()) {
                 self.end = Some(ConnectionEnd::Unresponsive);
             }
         }
@@ -222,8 +222,8 @@ impl<T: Transport> Connection<T> {
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.server_requests.clear();
         self.link.discard();
-        let since = *self.closing_since.get_or_insert_with(clock::now);
-        let is_over = clock::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
+        let since = *self.closing_since.get_or_insert_with(runtime::now);
+        let is_over = runtime::elapsed(since) >= self.limits.close_timeout || self.link.has_ended();
         let is_closed = self.link.poll_close(&self.inner, cx);
         (is_over || is_closed && self.link.has_ended()).then_some(ConnectionEnd::Closed)
     }
@@ -234,7 +234,7 @@ impl<T: Transport> Connection<T> {
         let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
         // A deadline that has passed waits for room, not for time.
         let deadline = deadline.and_then(|at| self.inner.real_time(at));
-        let deadline = deadline.filter(|at| *at > clock::now());
+        let deadline = deadline.filter(|at| *at > runtime::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
         [deadline, closed, self.link.stalls_at(self.limits.stall_timeout)]

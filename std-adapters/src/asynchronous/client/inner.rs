@@ -21,7 +21,7 @@ use super::error::CallError;
 use super::input::InputHandler;
 use super::send_queue::SendQueue;
 use crate::client::ConnectError;
-use crate::runtime::clock;
+use crate::runtime;
 
 #[doc(hidden)]
 pub struct ConnectionInner {
@@ -123,7 +123,7 @@ impl ConnectionInner {
             is_notified: false,
             wakers: Vec::new(),
         };
-        let clock = clock::now();
+        let clock = runtime::now();
         Self {
             state: Mutex::new(state),
             clock,
@@ -153,7 +153,7 @@ impl ConnectionInner {
     /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(
-            u64::try_from(clock::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
+            u64::try_from(runtime::elapsed(self.clock).as_millis()).unwrap_or(u64::MAX),
         )
     }
 

@@ -9,9 +9,7 @@ use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
 use super::inner::ConnectionInner;
-use crate::runtime::clock;
-#[cfg(feature = "smol")]
-use crate::runtime::smol::shut_down;
+use crate::runtime;
 
 /// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {
@@ -58,7 +56,7 @@ impl Outgoing {
         {
             match written {
                 Poll::Pending => {
-                    self.waits_since.get_or_insert_with(clock::now);
+                    self.waits_since.get_or_insert_with(runtime::now);
                     return Ok(moved);
                 }
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
@@ -97,8 +95,7 @@ impl Outgoing {
         cx: &mut Context<'_>,
     ) -> bool {
         if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
-            #[cfg(feature = "smol")]
-            shut_down(stream);
+            runtime::shut_down(stream);
             self.is_closed = true;
         }
         self.is_closed

@@ -19,7 +19,7 @@ use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
-use crate::runtime::clock;
+use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
@@ -238,7 +238,7 @@ where
                 let timeout = self.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 self.ends_at = earlier(self.ends_at, timeout);
             }
-            if self.ends_at.is_some_and(|at| at <= clock::now()) {
+            if self.ends_at.is_some_and(|at| at <= runtime::now()) {
                 self.runner.end_tasks();
             }
             if self.runner.tasks.is_empty()
@@ -283,7 +283,7 @@ where
             self.shared.lock().core.shut_down();
         }
         let moved = self.end.is_none() && self.steps(cx)?;
-        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= clock::now()) {
+        if self.end.is_none() && self.ends_at.is_some_and(|at| at <= runtime::now()) {
             self.end(if self.io.input_ended {
                 ConnectionEnd::Closed
             } else {
@@ -295,7 +295,7 @@ where
         {
             return Ok(Round::Ended(end));
         }
-        if self.idle_timeout.is_some_and(|timeout| clock::elapsed(self.io.active) >= timeout)
+        if self.idle_timeout.is_some_and(|timeout| runtime::elapsed(self.io.active) >= timeout)
             && self.idle_at().is_some()
         {
             return Ok(Round::Ended(self.end.unwrap_or(ConnectionEnd::Idle)));
@@ -353,7 +353,7 @@ impl<A, T, F> Drop for Connection<A, T, F> {
 
 /// Returns the time after this limit, unless another limit has begun.
 pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
-    limit.or_else(|| clock::now().checked_add(timeout))
+    limit.or_else(|| runtime::now().checked_add(timeout))
 }
 
 /// Returns whether the error means that the client closed the connection.

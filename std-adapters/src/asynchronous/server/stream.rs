@@ -20,7 +20,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
 use super::pending_responses::PendingResponse;
 use super::source::{Attempt, RequestSource};
-use crate::runtime::clock;
+use crate::runtime;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
 pub(super) struct SharedStream {
@@ -70,7 +70,7 @@ impl SharedStream {
             state: Mutex::new(state),
             driver: Arc::default(),
             params: Arc::default(),
-            begun: clock::now(),
+            begun: runtime::now(),
         }
     }
 
@@ -83,7 +83,7 @@ impl SharedStream {
     /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(
-            u64::try_from(clock::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
+            u64::try_from(runtime::elapsed(self.begun).as_millis()).unwrap_or(u64::MAX),
         )
     }
 
@@ -148,7 +148,7 @@ impl State {
             return self.core.admit(Admission::Wait);
         }
         let has_waited =
-            self.full_since.is_some_and(|at| clock::elapsed(at) >= settings.full_timeout);
+            self.full_since.is_some_and(|at| runtime::elapsed(at) >= settings.full_timeout);
         self.core.admit(match has_ended || is_asking || has_waited {
             true => Admission::Refuse,
             false if is_over => Admission::Hold,
@@ -161,7 +161,7 @@ impl State {
         if !self.core.awaits_entry() {
             return None;
         }
-        let since = *self.full_since.get_or_insert_with(clock::now);
+        let since = *self.full_since.get_or_insert_with(runtime::now);
         since.checked_add(settings.full_timeout)
     }
 

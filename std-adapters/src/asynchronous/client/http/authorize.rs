@@ -17,7 +17,7 @@ use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
 use crate::client::HttpError;
 use crate::panics::{caught, caught_future};
-use crate::runtime::clock;
+use crate::runtime;
 
 /// A source of credentials.
 pub(super) trait Authorize: Send + Sync {
@@ -247,10 +247,10 @@ impl TransportState {
         id: Option<&str>,
         future: impl Future<Output = io::Result<R>>,
     ) -> io::Result<R> {
-        let began = clock::now();
+        let began = runtime::now();
         self.move_deadline(id, Received::Postponed, AUTHORIZATION_LIMIT);
         let result = within(AUTHORIZATION_LIMIT, future).await;
-        let unused = AUTHORIZATION_LIMIT.saturating_sub(clock::elapsed(began));
+        let unused = AUTHORIZATION_LIMIT.saturating_sub(runtime::elapsed(began));
         self.move_deadline(id, Received::BroughtForward, unused);
         result
     }

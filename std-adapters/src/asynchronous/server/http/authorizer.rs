@@ -15,7 +15,7 @@ use super::challenge::AuthorizationError;
 use super::places::{Place, SharedPlaces};
 use super::shared::time_at;
 use crate::panics::{Panic, caught};
-use crate::runtime::clock;
+use crate::runtime;
 use crate::runtime::timer::Timer;
 
 /// Checks the credentials of each request, for
@@ -91,7 +91,7 @@ pub enum Scheme {
 
 impl Credentials {
     pub(super) fn new(head: OwnedHead, origin: Option<Arc<str>>) -> Self {
-        Self { head, origin, at: clock::now(), next_nonce: OnceLock::new() }
+        Self { head, origin, at: runtime::now(), next_nonce: OnceLock::new() }
     }
 
     /// Returns the scheme and the token, if there is exactly one `Authorization` field with one.

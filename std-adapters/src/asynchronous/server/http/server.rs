@@ -28,7 +28,7 @@ use super::observed::ObservedSessions;
 use super::options::HttpOptions;
 use super::shared::{Shared, State, Work, beginning};
 #[cfg(feature = "tasks")]
-use crate::runtime::clock;
+use crate::runtime;
 use crate::runtime::timer::LazyTimer;
 
 /// An application over HTTP without sockets, for any HTTP library: it takes exchanges from any
@@ -282,7 +282,7 @@ impl HttpServer {
                 let limit = self.0.settings.shutdown_timeout.unwrap_or(SHUTDOWN_TIMEOUT);
                 *ends_at = earlier(*ends_at, limit);
             }
-            if ends_at.is_some_and(|at| at <= clock::now()) {
+            if ends_at.is_some_and(|at| at <= runtime::now()) {
                 runner.end_tasks();
             }
             if runner.tasks.is_empty() {

@@ -28,7 +28,7 @@ use super::places::{Held, Released, SharedPlaces};
 use crate::observer::{Ended, ObservedConnection, Refusal, Telling};
 use crate::panics::caught;
 use crate::rounds::response;
-use crate::runtime::clock;
+use crate::runtime;
 use crate::runtime::timer::later;
 
 pub(super) struct Shared {
@@ -98,7 +98,7 @@ impl Shared {
     }
 
     pub(super) fn now(&self) -> Instant {
-        time_at(clock::now())
+        time_at(runtime::now())
     }
 
     pub(super) fn real_time(&self, at: Instant) -> time::Instant {

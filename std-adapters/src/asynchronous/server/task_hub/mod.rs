@@ -29,7 +29,7 @@ use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
-use crate::runtime::clock;
+use crate::runtime;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
 pub use options::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
@@ -78,7 +78,7 @@ impl TaskHub {
         };
         Self {
             options,
-            begun: clock::now(),
+            begun: runtime::now(),
             #[cfg(feature = "http")]
             owners: RandomState::new(),
             state: Mutex::new(state),
@@ -93,7 +93,7 @@ impl TaskHub {
     fn time(&self) -> TaskTime {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        TaskTime::new(Instant::from_millis(millis(clock::elapsed(self.begun))), millis(unix))
+        TaskTime::new(Instant::from_millis(millis(runtime::elapsed(self.begun))), millis(unix))
     }
 
     /// Returns the time of the next [`expire`](Self::expire).

@@ -22,7 +22,7 @@ use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskClient, TaskHub};
 use crate::observer::is_error;
 use crate::panics::Panic;
-use crate::runtime::clock;
+use crate::runtime;
 
 /// A call that may become a task.
 pub(in super::super) struct TaskWork {
@@ -138,10 +138,10 @@ impl TaskWork {
         }
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let is_more = reported.is_none_or(|(done, at)| {
-            progress.done() > done && clock::elapsed(at) >= self.progress_interval
+            progress.done() > done && runtime::elapsed(at) >= self.progress_interval
         });
         if is_more {
-            *reported = Some((progress.done(), clock::now()));
+            *reported = Some((progress.done(), runtime::now()));
         }
         is_more
     }

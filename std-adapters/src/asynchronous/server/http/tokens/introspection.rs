@@ -23,7 +23,7 @@ use super::source::{Source, SourceError};
 use super::turns::Turns;
 use crate::asynchronous::client::http::Connect;
 use crate::asynchronous::http::{AuthorizationError, Authorizer, Credentials};
-use crate::runtime::clock;
+use crate::runtime;
 
 /// Asks the authorization server about each token (RFC 7662).
 ///
@@ -169,7 +169,7 @@ impl Introspection {
             let read = self.read(&answer, credentials, now.unix);
             let (verified, until) = read.inspect_err(|refusal| {
                 if *refusal != Refusal::Unavailable {
-                    let waited = clock::elapsed(credentials.at()).as_secs();
+                    let waited = runtime::elapsed(credentials.at()).as_secs();
                     self.refused().insert(hash, *refusal, now.unix.saturating_add(waited));
                 }
             })?;

@@ -11,7 +11,7 @@ use super::jws::{Header, object};
 use super::key::{Algorithm, PublicKey};
 use super::refusal::Refusal;
 use super::source::{Source, SourceError};
-use crate::runtime::clock;
+use crate::runtime;
 
 /// The keys with which an authorization server signs tokens (RFC 7517, 5).
 ///
@@ -99,7 +99,7 @@ impl Jwks {
         if let Place::Fixed = self.place {
             return Ok(());
         }
-        self.refresh(source, clock::now()).await
+        self.refresh(source, runtime::now()).await
     }
 
     /// Returns the keys if it is not time to fetch them.
