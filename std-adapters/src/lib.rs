@@ -17,7 +17,7 @@
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
 //!
 //! `store`, with the feature `store`, keeps tasks so that they survive the end of the process; with
-//! the feature `oauth` it keeps tokens.
+//! the feature `auth` it keeps tokens.
 //!
 //! Programs whose types are serde's and have a `schemars::JsonSchema` take their schemas from
 //! `schema_of`, with the feature `schemars`.
@@ -62,5 +62,5 @@ pub use schema::schema_of;
 mod shared_catalog;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub use shared_catalog::SharedCatalog;
-#[cfg(any(feature = "oauth", feature = "store"))]
+#[cfg(any(feature = "auth", feature = "store"))]
 pub mod store;

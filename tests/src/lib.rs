@@ -7,6 +7,7 @@ pub mod delivery;
 pub mod endpoint;
 #[cfg(doctest)]
 mod guide;
+#[cfg(feature = "auth")]
 pub mod login;
 pub mod memory;
 pub mod oauth;

@@ -9,7 +9,7 @@ mod heads;
 mod hostile;
 #[path = "../asynchronous/hostile_stream.rs"]
 mod hostile_stream;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 mod logins;
 mod older;
 mod opening;

@@ -32,7 +32,7 @@ impl BlockingHttpTransport {
     ///
     /// # Errors
     /// As [`HttpTransport::login`].
-    #[cfg(feature = "oauth")]
+    #[cfg(feature = "auth")]
     pub fn login(&self) -> io::Result<()> {
         async_io::block_on(self.http.login())
     }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures_lite::future::poll_once;
 use mcp_sansio::http::{Fields, ResponseHead};
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 use mcp_sansio::oauth::Attempts;
 
 use super::inbox::Received;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
 use crate::client::HttpError;
@@ -57,7 +57,7 @@ pub(super) struct Tried {
     is_asked: bool,
     /// Whether no person is asked.
     is_quiet: bool,
-    #[cfg(feature = "oauth")]
+    #[cfg(feature = "auth")]
     attempts: Attempts,
 }
 
@@ -159,7 +159,7 @@ impl Authorize for Bearer {
     }
 }
 
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 impl Authorize for Arc<Login> {
     fn credentials<'a>(&'a self, method: &'a str, url: &'a str) -> Waiting<'a, Credentials> {
         Box::pin(async move {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 use mcp_sansio::oauth::{AddressKind, UrlRules};
 
 use crate::runtime::{self, BoxedStream, unblock};
@@ -31,7 +31,7 @@ pub struct Dial {
     /// addresses to which the name resolves, and connect to one of those without a second look-up.
     /// Otherwise a server can make this program reach networks that only this program can reach
     /// (2025-11-25, security best practices).
-    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    #[cfg(feature = "auth")]
     pub rules: Option<UrlRules>,
 }
 
@@ -126,7 +126,7 @@ async fn addresses(dial: &Dial) -> io::Result<Vec<SocketAddr>> {
 
 /// Returns the addresses to which the connection may lead.
 fn allowed(dial: &Dial, addresses: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr>> {
-    #[cfg(any(feature = "jwt", feature = "oauth"))]
+    #[cfg(feature = "auth")]
     if let Some(rules) = dial.rules {
         let count = addresses.len();
         let is_allowed = |address: &SocketAddr| rules.allow(AddressKind::of(address.ip()));
@@ -140,11 +140,11 @@ fn allowed(dial: &Dial, addresses: Vec<SocketAddr>) -> io::Result<Vec<SocketAddr
     Ok(addresses)
 }
 
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 const FORBIDDEN: &str = "the host is this computer or in an inner network, where no server may send \
      this program: if this one may, allow inner addresses";
 
-#[cfg(all(test, any(feature = "jwt", feature = "oauth")))]
+#[cfg(all(test, feature = "auth"))]
 mod tests {
     #[cfg(feature = "smol")]
     use std::net::TcpListener;

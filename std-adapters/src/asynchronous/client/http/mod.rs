@@ -80,13 +80,13 @@ mod builder;
 mod connector;
 mod engine;
 mod exchange;
-#[cfg(any(feature = "jwt", feature = "oauth"))]
+#[cfg(feature = "auth")]
 pub(crate) mod fetch;
 mod inbox;
 mod jobs;
 mod link;
 mod listen;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 pub mod oauth;
 mod post;
 mod queue;
@@ -101,7 +101,7 @@ pub use crate::runtime::{BoxedStream, ReadWrite};
 pub use authorize::AUTHORIZATION_LIMIT;
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{Connect, Dial, Purpose, TcpConnector};
-#[cfg(feature = "jwt")]
+#[cfg(feature = "auth")]
 pub(crate) use connector::{Connector, boxed};
 #[cfg(all(feature = "blocking", feature = "smol"))]
 pub(crate) use engine::HttpEngine;

@@ -218,7 +218,7 @@ impl TransportState {
                 http.url_of(older.unwrap_or(&state.target))
             }),
             purpose,
-            #[cfg(any(feature = "jwt", feature = "oauth"))]
+            #[cfg(feature = "auth")]
             rules: None,
         };
         let connected = connect(&http.connector, dial, http.connect_timeout).await;

@@ -162,7 +162,7 @@ impl Credentials {
 
     /// Sets the nonce for the next proof, which goes out with the response to a request that is
     /// accepted (RFC 9449, 8.2). The first one stands.
-    #[cfg(feature = "jwt")]
+    #[cfg(feature = "auth")]
     pub(super) fn set_next_nonce(&self, nonce: String) {
         let _ = self.next_nonce.set(nonce);
     }
@@ -186,7 +186,7 @@ impl Credentials {
     }
 
     /// As [`now`](Self::now), on the clock of this machine.
-    #[cfg(feature = "jwt")]
+    #[cfg(feature = "auth")]
     pub(super) const fn at(&self) -> time::Instant {
         self.at
     }
