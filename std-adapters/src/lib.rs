@@ -40,17 +40,23 @@ pub mod asynchronous;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
+#[cfg_attr(
+    not(feature = "asynchronous"),
+    allow(dead_code, unused_imports, reason = "the blocking client needs less")
+)]
 mod client;
 #[cfg(feature = "embedded-io")]
 pub mod embedded;
 #[cfg(feature = "embedded-io-async")]
 pub mod embedded_async;
+#[cfg(any(feature = "asynchronous", feature = "blocking", feature = "store"))]
+mod lock;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 pub mod observer;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod panics;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
-#[cfg_attr(not(feature = "derive"), allow(dead_code, reason = "only typed tools have rounds"))]
+#[cfg_attr(not(feature = "asynchronous"), allow(dead_code, reason = "as above"))]
 mod rounds;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 mod runtime;

@@ -1,11 +1,9 @@
-//! Catches panics of the application's code: one ends neither the connection nor other requests, and
-//! a lock that was held then is taken all the same.
+//! Catches panics of the application's code: one ends neither the connection nor other requests.
 
 use std::any::Any;
 #[cfg(feature = "asynchronous")]
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "asynchronous")]
 use futures_lite::FutureExt as _;
@@ -24,11 +22,6 @@ pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
         }
         Panic(text)
     })
-}
-
-/// Locks. What a lock guards is never left half changed by code of the application.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {

@@ -1,7 +1,6 @@
 //! Parts that the blocking and the asynchronous client share.
 
 mod connect_error;
-#[cfg(feature = "tasks")]
 mod hosted;
 #[cfg(feature = "http")]
 mod http_error;
@@ -9,15 +8,11 @@ mod list;
 #[cfg(feature = "skills")]
 mod skills;
 mod stderr;
-#[cfg(feature = "tasks")]
 mod task;
-#[cfg(feature = "tasks")]
 mod task_ref;
-#[cfg(feature = "derive")]
 mod typed_result;
 
 pub use connect_error::ConnectError;
-#[cfg(feature = "tasks")]
 pub(crate) use hosted::{HostedReply, HostedStep, HostedTasks, TaskOutcome};
 #[cfg(feature = "http")]
 pub use http_error::HttpError;
@@ -34,13 +29,9 @@ pub use list::{
 #[cfg(feature = "skills")]
 pub(crate) use skills::{check_skill, verified};
 pub use stderr::{LineFn, Stderr, StderrLines};
-#[cfg(feature = "tasks")]
 pub use task::MAX_TASK_INPUTS;
-#[cfg(feature = "tasks")]
 pub(crate) use task::{FollowedTask, ToolSupport, of_task, random, server_name};
-#[cfg(feature = "tasks")]
 pub use task_ref::TaskRef;
-#[cfg(feature = "derive")]
 pub use typed_result::{ToolCallError, TypedResult};
 
 use std::fmt;
@@ -66,7 +57,6 @@ impl From<PeerError<'_>> for ServerError {
     }
 }
 
-#[cfg(feature = "tasks")]
 impl ServerError {
     /// Returns the error object.
     pub(crate) fn to_json(&self) -> OwnedJson {
@@ -75,7 +65,6 @@ impl ServerError {
     }
 }
 
-#[cfg(feature = "tasks")]
 impl Encode for ServerError {
     fn encode(&self, to: &mut Encoder<'_>) {
         to.begin_object();

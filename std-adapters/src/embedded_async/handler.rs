@@ -3,9 +3,7 @@
 use core::future::Future;
 
 use ::embedded_io_async::ErrorKind;
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _, checked};
-#[cfg(feature = "derive")]
 use mcp_sansio::{ErrorCode, RpcError, ToolResult};
 use mcp_sansio::{Instant, Outcome, SendError, Server, ServerEvent, Target, ToolContext};
 
@@ -48,7 +46,6 @@ pub trait Handler {
 }
 
 /// Calls tools. Any other request that the catalog leaves is a method that is not found.
-#[cfg(feature = "derive")]
 impl<H: AsyncToolHandler> Handler for H {
     type Response<'a>
         = ToolResult<'a, H::Output<'a>>

@@ -176,10 +176,10 @@ pub(crate) async fn unblock<T: Send + 'static>(call: impl FnOnce() -> T + Send +
     let to = Arc::clone(&returned);
     let work = move || {
         let result = catch_unwind(AssertUnwindSafe(call));
-        *crate::panics::lock(&to) = Some(result);
+        *crate::lock::lock(&to) = Some(result);
     };
     current().run_blocking(Box::new(work)).await;
-    let returned = crate::panics::lock(&returned).take();
+    let returned = crate::lock::lock(&returned).take();
     match returned {
         Some(Ok(value)) => value,
         Some(Err(panic)) => resume_unwind(panic),

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::lock::lock;
 use crate::panics::{Panic, caught};
 
 /// The futures, each with a name that its owner gave it.
@@ -153,7 +154,7 @@ impl<K, F: Future> Tasks<K, F> {
 
 impl Ready {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -19,7 +19,6 @@ mod refusals;
 mod scene;
 mod sessions;
 mod streams;
-#[cfg(feature = "tasks")]
 mod tasks;
 mod tools;
 #[path = "../virtual_time/mod.rs"]

@@ -37,7 +37,6 @@ pub struct Connection<T: Transport> {
     /// Start of closing.
     closing_since: Option<Instant>,
     /// Number of sessions that the link has begun.
-    #[cfg(feature = "tasks")]
     sessions: u32,
     end: Option<ConnectionEnd>,
 }
@@ -75,7 +74,6 @@ impl<T: Transport> Connection<T> {
             timer: LazyTimer::new(),
             is_new: true,
             closing_since: None,
-            #[cfg(feature = "tasks")]
             sessions: 0,
             end: None,
         }
@@ -114,14 +112,12 @@ impl<T: Transport> Connection<T> {
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut moved = self.begin();
         moved |= self.link.read(cx)?;
-        #[cfg(feature = "tasks")]
         self.note_sessions();
         moved |= self.take_events();
         moved |= self.server_requests.poll(self.inner.now(), cx);
         moved |= self.handle_timeouts();
         let now = self.inner.now();
         let server_requests = &mut self.server_requests;
-        #[cfg(feature = "tasks")]
         server_requests.handle_timeouts(now);
         self.inner.with(|state| {
             server_requests.send(state);
@@ -145,7 +141,6 @@ impl<T: Transport> Connection<T> {
 
     /// Notes, before the next responses are handled, that a session has begun, in which tasks may
     /// be unknown.
-    #[cfg(feature = "tasks")]
     fn note_sessions(&mut self) {
         let sessions = self.link.sessions();
         if sessions != self.sessions {
@@ -230,7 +225,6 @@ impl<T: Transport> Connection<T> {
 
     fn due(&mut self) -> Option<Instant> {
         let deadline = self.inner.with(|state| state.client().poll_timeout());
-        #[cfg(feature = "tasks")]
         let deadline = [deadline, self.server_requests.next_timeout()].into_iter().flatten().min();
         // A deadline that has passed waits for room, not for time.
         let deadline = deadline.and_then(|at| self.inner.real_time(at));

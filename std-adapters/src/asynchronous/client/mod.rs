@@ -124,9 +124,7 @@ mod mrtr;
 mod outgoing;
 mod send_queue;
 mod server_requests;
-#[cfg(feature = "tasks")]
 mod task;
-#[cfg(feature = "tasks")]
 mod task_call;
 mod transport;
 
@@ -136,7 +134,6 @@ pub use error::CallError;
 pub use handle::Client;
 pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
-#[cfg(feature = "tasks")]
 pub use task::ToolTask;
 pub use transport::Transport;
 
@@ -144,7 +141,6 @@ pub use transport::Transport;
 pub use crate::client::HttpError;
 #[cfg(feature = "skills")]
 pub use crate::client::Skills;
-#[cfg(feature = "tasks")]
 pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
 
 pub use crate::client::{

@@ -41,7 +41,6 @@ pub struct Connection<A, T, F> {
     hooks: Option<Hooks<'static>>,
     pub(super) observed: Option<ObservedConnection<'static>>,
     transport: Transport,
-    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "it ends on drop"))]
     registration: Registration,
     timer: LazyTimer,
     /// The next deadline of the core.
@@ -53,10 +52,8 @@ pub struct Connection<A, T, F> {
     pub(super) ends_at: Option<Instant>,
     pub(super) end: Option<ConnectionEnd>,
     /// Whether tasks go on after the end.
-    #[cfg(feature = "tasks")]
     keeps_tasks: bool,
     /// The result, while tasks go on after the end.
-    #[cfg(feature = "tasks")]
     result: Option<io::Result<ConnectionEnd>>,
 }
 
@@ -111,9 +108,7 @@ impl<A, T, F> Connection<A, T, F> {
             is_closing: false,
             ends_at: None,
             end: None,
-            #[cfg(feature = "tasks")]
             keeps_tasks: false,
-            #[cfg(feature = "tasks")]
             result: None,
             settings,
         }
@@ -133,7 +128,6 @@ impl<A, T, F> Connection<A, T, F> {
     {
         let mut connection = Self::from_peer(app, stream, peer);
         connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
-        #[cfg(feature = "tasks")]
         {
             connection.keeps_tasks = true;
         }
@@ -152,7 +146,6 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        #[cfg(feature = "tasks")]
         if this.result.is_some() {
             return this.poll_tasks(cx);
         }
@@ -196,18 +189,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output: IntoReply>,
 {
-    #[cfg(not(feature = "tasks"))]
-    #[expect(clippy::unused_self)]
-    fn finish(
-        &mut self,
-        result: io::Result<ConnectionEnd>,
-        _: &mut task::Context<'_>,
-    ) -> Poll<io::Result<ConnectionEnd>> {
-        Poll::Ready(result)
-    }
-
     /// The connection is over. Its tasks go on if others can ask for them.
-    #[cfg(feature = "tasks")]
     fn finish(
         &mut self,
         result: io::Result<ConnectionEnd>,
@@ -229,7 +211,6 @@ where
     }
 
     /// Runs the tasks that go on after the end.
-    #[cfg(feature = "tasks")]
     fn poll_tasks(&mut self, cx: &mut task::Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         for _ in 0..ROUNDS {
             self.shared.driver.begin_round();

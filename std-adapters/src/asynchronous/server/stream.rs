@@ -2,11 +2,10 @@
 
 use std::mem::take;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-#[cfg(feature = "tasks")]
 use mcp_sansio::Change;
 use mcp_sansio::{
     Admission, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson, RequestHandle,
@@ -20,6 +19,7 @@ use super::driver_waker::{DriverWaker, WakerSet};
 use super::input::{Destination, InputRequests, Outputs};
 use super::pending_responses::PendingResponse;
 use super::source::{Attempt, RequestSource};
+use crate::lock::lock;
 use crate::runtime;
 
 /// A connection of the core behind a mutex. It is locked for a call, never across an await.
@@ -77,7 +77,7 @@ impl SharedStream {
     /// Locks the state. A poisoned lock is used all the same, because each call of the core is all
     /// or nothing.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Returns the time since the connection was created.
@@ -252,7 +252,6 @@ impl RequestSource for SharedStream {
         }
     }
 
-    #[cfg(feature = "tasks")]
     fn tell(&self, change: &Change<'_>) {
         if self.lock().core.publish(change) {
             self.driver.notify();

@@ -29,7 +29,6 @@ impl<T> StreamIo<T> {
     }
 
     /// Drops the stream.
-    #[cfg(feature = "tasks")]
     pub(super) fn drop_stream(&mut self) {
         self.stream = None;
     }

@@ -38,7 +38,6 @@ impl BlockingHttpTransport {
     }
 
     /// Returns how many sessions have begun in place of others.
-    #[cfg(feature = "tasks")]
     pub(super) fn sessions(&self) -> u32 {
         self.engine.as_ref().map_or(0, HttpEngine::sessions)
     }

@@ -2,7 +2,6 @@
 
 use std::iter;
 
-#[cfg(feature = "derive")]
 use mcp_sansio::typed::ToolCall;
 #[cfg(feature = "skills")]
 use mcp_sansio::types::Skill;
@@ -12,7 +11,6 @@ use mcp_sansio::types::{
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::{CallId, Client, Error};
-#[cfg(feature = "derive")]
 use crate::client::TypedResult;
 use crate::client::{
     List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
@@ -158,7 +156,6 @@ impl Client<'_> {
     /// # Errors
     /// As [`request`](Self::request), and [`Error::ToolCall`] if the tool failed, or the structured
     /// content is missing or not of its type.
-    #[cfg(feature = "derive")]
     pub fn call<T: ToolCall>(&mut self, arguments: &T) -> Result<TypedResult<T>, Error> {
         Ok(TypedResult::new(self.call_tool(T::NAME, arguments)?)?)
     }

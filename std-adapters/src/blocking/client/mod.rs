@@ -86,7 +86,6 @@ mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
-#[cfg(feature = "tasks")]
 mod task;
 mod threaded;
 mod transport;
@@ -111,9 +110,7 @@ pub use crate::client::{
     ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts,
     ResourceTemplates, Resources, ServerError, Stderr, StderrLines, Tools,
 };
-#[cfg(feature = "tasks")]
 pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
-#[cfg(feature = "derive")]
 pub use crate::client::{ToolCallError, TypedResult};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,

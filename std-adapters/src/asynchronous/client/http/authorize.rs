@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_lite::future::poll_once;
@@ -16,6 +16,7 @@ use super::inbox::Received;
 use super::oauth::login::Login;
 use super::transport_state::{TransportState, within};
 use crate::client::HttpError;
+use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 use crate::runtime;
 
@@ -124,7 +125,7 @@ impl Bearer {
     }
 
     fn with<R>(&self, call: impl FnOnce(&mut (Option<String>, u32)) -> R) -> R {
-        call(&mut self.token.lock().unwrap_or_else(PoisonError::into_inner))
+        call(&mut lock(&self.token))
     }
 }
 

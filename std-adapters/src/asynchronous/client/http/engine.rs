@@ -37,7 +37,6 @@ enum Closing {
 
 impl HttpEngine {
     /// Returns how many sessions have begun in place of others.
-    #[cfg(feature = "tasks")]
     pub(crate) fn sessions(&self) -> u32 {
         self.shared.with(|state| state.generation)
     }

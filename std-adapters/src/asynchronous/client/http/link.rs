@@ -44,7 +44,6 @@ pub struct HttpLink {
 }
 
 impl Link for HttpLink {
-    #[cfg(feature = "tasks")]
     fn sessions(&self) -> u32 {
         self.engine.sessions()
     }

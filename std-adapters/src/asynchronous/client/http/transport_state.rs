@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::Poll;
 use std::task::Waker;
 
@@ -20,6 +20,7 @@ use super::jobs::Job;
 use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::client::HttpError;
+use crate::lock::lock;
 use crate::panics::{caught, caught_future};
 use crate::runtime::timer::Timer;
 
@@ -130,7 +131,7 @@ impl TransportState {
 
     /// Locks the state; never held across an await.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State) -> R) -> R {
-        call(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        call(&mut lock(&self.state))
     }
 
     pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {

@@ -12,7 +12,7 @@ mod work;
 
 #[cfg(feature = "http")]
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{self, Poll};
 use std::time::{self, Duration, SystemTime};
 
@@ -29,6 +29,7 @@ use super::broadcast::{Broadcaster, OwnedChange};
 use super::context::Origin;
 use super::pending_responses::PendingResponse;
 use super::source::RequestSource;
+use crate::lock::lock;
 use crate::runtime;
 pub(super) use listen::TaskListen;
 pub(super) use mailbox::{Mailbox, Message};
@@ -87,7 +88,7 @@ impl TaskHub {
 
     /// A poisoned lock is used all the same: nothing panics while it is locked.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn time(&self) -> TaskTime {

@@ -1,7 +1,7 @@
 //! A call that may become a task, as its handler and its runner see it.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,7 @@ use super::super::runner::PANICKED;
 use super::super::source::{Attempt, RequestSource};
 use super::response::{Content, TaskOutcome, TaskResponse};
 use super::{Mailbox, TaskClient, TaskHub};
+use crate::lock::lock;
 use crate::observer::is_error;
 use crate::panics::Panic;
 use crate::runtime;
@@ -136,7 +137,7 @@ impl TaskWork {
         if revision.is_modern() {
             return false;
         }
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = lock(&self.reported);
         let is_more = reported.is_none_or(|(done, at)| {
             progress.done() > done && runtime::elapsed(at) >= self.progress_interval
         });

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use super::super::super::driver_waker::WakerSet;
+
+use crate::lock::lock;
 
 /// Attempts under way, by what they are for.
 pub(super) struct Flights<K, T>(Mutex<BTreeMap<K, Arc<Flight<T>>>>);
@@ -122,10 +124,6 @@ impl<T> Drop for Place<'_, T> {
             lock(&self.flight.0).waiting.leave(number);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
