@@ -10,7 +10,6 @@ use tracing::field::{Empty, display};
 use tracing::{Span, debug, error, info_span, warn};
 
 use super::{Disconnect, Ended, Observer, Refusal, RequestInfo, Transport};
-
 use crate::lock::lock;
 
 /// Makes a span for each request, and events of the crate `tracing` for everything else.

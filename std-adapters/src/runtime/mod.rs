@@ -26,6 +26,8 @@ pub use current::{Runtime, RuntimeFuture, within};
 #[cfg(feature = "asynchronous")]
 pub(crate) use current::{current, elapsed, now};
 #[cfg(feature = "asynchronous")]
+pub(crate) use io::is_gone;
+#[cfg(feature = "asynchronous")]
 pub use io::{BoxedListener, BoxedStream, JoinedIo, ReadWrite};
 #[cfg(feature = "smol")]
 pub use smol::Socket;

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use super::{Store, StoreError};
-
 use crate::lock::lock;
 
 /// What a record costs in a [`MemoryStore`] beside its key and its bytes, in bytes.

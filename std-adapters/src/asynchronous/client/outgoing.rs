@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use futures_lite::AsyncWrite;
 
-use super::incoming::is_gone;
 use super::inner::ConnectionInner;
-use crate::runtime;
+use crate::runtime::{self, is_gone};
 
 /// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {

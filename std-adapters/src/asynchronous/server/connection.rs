@@ -19,8 +19,8 @@ use super::runner::Runner;
 use super::stream::SharedStream;
 use super::stream_io::StreamIo;
 use crate::observer::{Disconnect, Hooks, ObservedConnection, Transport};
-use crate::runtime;
 use crate::runtime::timer::LazyTimer;
+use crate::runtime::{self, is_gone};
 
 /// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
 /// connection ends.
@@ -335,14 +335,6 @@ impl<A, T, F> Drop for Connection<A, T, F> {
 /// Returns the time after this limit, unless another limit has begun.
 pub(super) fn earlier(limit: Option<Instant>, timeout: Duration) -> Option<Instant> {
     limit.or_else(|| runtime::now().checked_add(timeout))
-}
-
-/// Returns whether the error means that the client closed the connection.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-    )
 }
 
 /// Rounds in a row before the task yields. A round reads once and writes once.

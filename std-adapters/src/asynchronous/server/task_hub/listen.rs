@@ -6,7 +6,6 @@ use mcp_sansio::tasks::{TaskId, TaskKey};
 use mcp_sansio::{JsonStr, OwnedRequest, Remaining, Request, SendError, Server, Tx};
 
 use super::TaskHub;
-
 use crate::lock::lock;
 
 /// The acknowledgement of a subscription to tasks. How they are follows it, so that no change since

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use mcp_sansio::tasks::TaskKey;
 
 use super::super::driver_waker::DriverWaker;
-
 use crate::lock::lock;
 
 /// What has happened to a task while its handler runs.
