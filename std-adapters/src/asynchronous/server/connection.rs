@@ -1,7 +1,7 @@
 //! Driver of a connection on a stream.
 
 use std::future::Future;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
