@@ -10,9 +10,9 @@
 //! | `embedded` | `embedded-io` | ports of `embedded-io`, without an allocator |
 //! | `embedded_async` | `embedded-io-async` | ports of `embedded-io-async`, without an allocator; async handlers |
 //!
-//! With the feature `derive`, which is on by default, tools are types that move unchanged from one
-//! module to another: `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and
-//! `AsyncToolHandler`, served by `call_async_tool`.
+//! Tools are types that move unchanged from one module to another:
+//! `mcp_sansio::typed::ToolHandler`, served by `call_tool`, and `AsyncToolHandler`, served by
+//! `call_async_tool`.
 //!
 //! `observer` sees what a server does, for logs and metrics; with the feature `tracing`, as spans.
 //!
@@ -58,7 +58,7 @@ mod panics;
 #[cfg(any(feature = "asynchronous", feature = "blocking"))]
 #[cfg_attr(not(feature = "asynchronous"), allow(dead_code, reason = "as above"))]
 mod rounds;
-#[cfg(any(feature = "asynchronous", feature = "blocking"))]
+#[cfg(feature = "asynchronous")]
 mod runtime;
 #[cfg(feature = "schemars")]
 mod schema;

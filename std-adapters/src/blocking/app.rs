@@ -34,7 +34,7 @@ use crate::observer::{Disconnect, Hooks, ObservedRequest, Observer, Transport, W
 /// }
 /// ```
 ///
-/// `RequestContext::call_tool` serves tools that are types (feature `derive`).
+/// `RequestContext::call_tool` serves tools that are types.
 ///
 /// Applications that need other events, timers or concurrent requests implement [`Handler`] and
 /// call [`serve`](super::serve).

@@ -1,5 +1,6 @@
 //! Parts that the blocking and the asynchronous client share.
 
+pub(crate) mod child;
 mod connect_error;
 mod hosted;
 #[cfg(feature = "http")]

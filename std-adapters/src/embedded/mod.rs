@@ -75,8 +75,8 @@
 //!
 //! # Tools as types
 //!
-//! With the feature `derive`, `Turn::call_tool` takes the place of look-up, arguments and response:
-//! it calls a `ToolHandler` of the core, which every adapter serves unchanged.
+//! `Turn::call_tool` takes the place of look-up, arguments and response: it calls a `ToolHandler` of
+//! the core, which every adapter serves unchanged.
 //! `Turn::call_async_tool` does the same for an `AsyncToolHandler`, one call at a time.
 //!
 //! # Long work

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use futures_lite::io::{empty, sink};
 use futures_lite::{AsyncRead, AsyncWrite};
 
-use super::child::{EXIT_TIMEOUT, end};
 use super::io::{BoxedStream, JoinedIo};
 use super::{current, elapsed, now};
+use crate::client::child::{EXIT_TIMEOUT, end};
 use crate::client::{Stderr, StderrLines};
 
 /// A server that is started as a child process and connected over its standard input and output,

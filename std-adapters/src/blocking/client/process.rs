@@ -6,8 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
+use crate::client::child::{EXIT_TIMEOUT, LONGEST_PAUSE, terminate};
 use crate::client::{Stderr, StderrLines};
-use crate::runtime::child::{EXIT_TIMEOUT, LONGEST_PAUSE, terminate};
 
 /// A server that is started as a child process and connected over its standard input and output.
 ///
