@@ -6,14 +6,13 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 use std::task::{self, Poll};
 
-use mcp_sansio::Progress;
 #[cfg(feature = "http")]
 use mcp_sansio::http::{RequestHead, site::Principal};
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, RawJson,
-    Request, RequestHandle, Revision, SendError, Server, ToolError, Tx,
+    CallOutcome, Change, ClientRequest, Instant, Link, OrToolError as _, OwnedJson, Progress,
+    RawJson, Request, RequestHandle, Revision, SendError, Server, ToolError, Tx,
 };
 
 use crate::lock::lock;

@@ -136,9 +136,9 @@ pub use server::{
     ADDRESS_SHARE, App, BoxedHandler, Broadcaster, CatalogSource, Connection, ConnectionEnd,
     Context, END_OF_INPUT_TIMEOUT, FULL_TIMEOUT, HandlerResult, IDLE_TIMEOUT, IN_FLIGHT, IntoReply,
     Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS, StateProtector, accept, boxed, serve,
+    MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, Reply, SHUTDOWN_TIMEOUT, SUBSCRIPTIONS,
+    StateProtector, TaskOptions, accept, boxed, serve,
 };
-pub use server::{MAX_TASK_RESULTS, MAX_TASKS, MAX_WAITING, TaskOptions};
 
 pub use crate::client::{LineFn, Stderr, StderrLines};
 #[cfg(feature = "smol")]

@@ -69,7 +69,7 @@ impl Stderr {
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
                     // Reading goes on after a panic, or the server would block.
-                    let mut each = lock(&each);
+                    let mut each = lock(each);
                     let _ = caught(|| each(text));
                 }
                 let mut tail = kept.tail();

@@ -8,9 +8,9 @@ use core::{
 
 use ::embedded_io::{ErrorType, Read, ReadReady, Write};
 use mcp_sansio::typed::{AsyncToolHandler, ToolHandler};
-use mcp_sansio::{Catalog, Request, Target};
 use mcp_sansio::{
-    Change, Instant, Machine, Outcome, RequestHandle, SendError, Server, Turn as CoreTurn, Tx,
+    Catalog, Change, Instant, Machine, Outcome, Request, RequestHandle, SendError, Server, Target,
+    Turn as CoreTurn, Tx,
 };
 
 use super::error::Error;

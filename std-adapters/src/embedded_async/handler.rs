@@ -4,8 +4,10 @@ use core::future::Future;
 
 use ::embedded_io_async::ErrorKind;
 use mcp_sansio::typed::{AsyncToolHandler, CallOf, Tools as _, checked};
-use mcp_sansio::{ErrorCode, RpcError, ToolResult};
-use mcp_sansio::{Instant, Outcome, SendError, Server, ServerEvent, Target, ToolContext};
+use mcp_sansio::{
+    ErrorCode, Instant, Outcome, RpcError, SendError, Server, ServerEvent, Target, ToolContext,
+    ToolResult,
+};
 
 /// Handles requests. An [`AsyncToolHandler`](mcp_sansio::typed::AsyncToolHandler) is one, for a
 /// server of tools only; [`SyncTools`](mcp_sansio::typed::SyncTools) makes one of a

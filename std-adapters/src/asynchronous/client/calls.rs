@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use mcp_sansio::{Call, CallOutcome, ClientEvent, OwnedJson};
-use mcp_sansio::{Changed, RawJson};
+use mcp_sansio::{Call, CallOutcome, Changed, ClientEvent, OwnedJson, RawJson};
 
 use super::error::CallError;
 use super::listen::{Change, LegacyFilter};

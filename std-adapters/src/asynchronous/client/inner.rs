@@ -9,12 +9,12 @@ use std::time::Duration;
 
 #[cfg(feature = "http")]
 use mcp_sansio::http::client::Post;
-use mcp_sansio::{Call, ClientEvent, Instant, SendError, Tx, TxBuffer};
-use mcp_sansio::{CallOptions, methods, types::TaskParams};
+use mcp_sansio::{
+    Call, CallOptions, ClientEvent, Instant, SendError, Tx, TxBuffer, methods, types::TaskParams,
+};
 
 use super::calls::CallTable;
-use super::connector::Connected;
-use super::connector::Limits;
+use super::connector::{Connected, Limits};
 use super::deadline::LoginTime;
 use super::error::CallError;
 use super::input::InputHandler;

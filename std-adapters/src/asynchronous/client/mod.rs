@@ -141,9 +141,7 @@ pub use transport::Transport;
 pub use crate::client::HttpError;
 #[cfg(feature = "skills")]
 pub use crate::client::Skills;
-pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
-
 pub use crate::client::{
-    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates,
-    Resources, ServerError, ToolCallError, Tools, TypedResult,
+    ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, TaskRef, ToolCallError, Tools, TypedResult,
 };

@@ -7,9 +7,9 @@ use std::task::{self, Poll};
 use mcp_sansio::http::{RequestHead, site::Principal};
 use mcp_sansio::tasks::TaskId;
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{Change, Instant, Link, OwnedJson, Request, RequestHandle, SendError, ToolError};
-
-use mcp_sansio::Progress;
+use mcp_sansio::{
+    Change, Instant, Link, OwnedJson, Progress, Request, RequestHandle, SendError, ToolError,
+};
 
 use super::broadcast::OwnedChange;
 use super::context::Context;

@@ -2,8 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use mcp_sansio::Change;
-use mcp_sansio::{Instant, OwnedJson, SendError, Server, ToolError, Tx};
+use mcp_sansio::{Change, Instant, OwnedJson, SendError, Server, ToolError, Tx};
 
 use super::context::ActiveRequest;
 

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{self, Poll, Waker};
 use std::time;
 
-use mcp_sansio::Change;
 use mcp_sansio::{
-    Admission, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson, RequestHandle,
-    RxBuffer, SendError, ToolError, TxBuffer,
+    Admission, Change, Connection as CoreConnection, GrowingServerState, Instant, OwnedJson,
+    RequestHandle, RxBuffer, SendError, ToolError, TxBuffer,
 };
 
 use super::app::Settings;

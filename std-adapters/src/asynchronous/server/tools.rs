@@ -80,7 +80,7 @@ impl Context {
                 let call = self.call::<CallOf<'_, H::Tools>>()?;
                 let link = RoundLink { link: &self, round };
                 // State that a panic has left half changed is up to the handler.
-                let mut handler = lock(&handler);
+                let mut handler = lock(handler);
                 handler.call(call, ToolContext::new(&request, &link)).into_reply(&request)
             };
             match result {

@@ -1,11 +1,10 @@
 //! The application's side of a client: its handler, its pending calls, its clock and its trace.
 
-use mcp_sansio::Changed;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Call, CallOptions, CallOutcome, Client, ClientEvent, Encode, Encoder, ErrorCode, InputRequired,
-    InputResponseParams, Instant, OwnedJson, RawJson, ReadError, Revision, RpcError, SendError,
-    ServerRequest, Turn, Tx,
+    Call, CallOptions, CallOutcome, Changed, Client, ClientEvent, Encode, Encoder, ErrorCode,
+    InputRequired, InputResponseParams, Instant, OwnedJson, RawJson, ReadError, Revision, RpcError,
+    SendError, ServerRequest, Turn, Tx,
 };
 
 use super::connector::Clock;

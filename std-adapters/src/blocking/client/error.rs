@@ -9,8 +9,7 @@ use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
 use super::transport::ConnectionEnd;
 #[cfg(feature = "http")]
 use crate::client::HttpError;
-use crate::client::ToolCallError;
-use crate::client::{ConnectError, ListError, ServerError};
+use crate::client::{ConnectError, ListError, ServerError, ToolCallError};
 
 /// An error of a client. `Debug` prints the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]

@@ -133,8 +133,7 @@ impl Client<'_> {
 
     fn next_timeout(&mut self) -> Option<Instant> {
         let due = self.core().poll_timeout();
-        let due = [due, self.app.calls.next_task()].into_iter().flatten().min();
-        due
+        [due, self.app.calls.next_task()].into_iter().flatten().min()
     }
 
     fn read_peer(&mut self) {

@@ -11,10 +11,9 @@ use mcp_sansio::types::{
 use mcp_sansio::{CallOptions, Encode, OwnedJson};
 
 use super::{CallId, Client, Error};
-use crate::client::TypedResult;
 use crate::client::{
     List, ListKind, MAX_LIST, Named, PageParams, Pager, Prompts, ResourceTemplates, Resources,
-    Tools,
+    Tools, TypedResult,
 };
 #[cfg(feature = "skills")]
 use crate::client::{Skills, check_skill, verified};

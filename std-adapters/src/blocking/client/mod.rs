@@ -107,11 +107,10 @@ pub use crate::client::HttpError;
 #[cfg(feature = "skills")]
 pub use crate::client::Skills;
 pub use crate::client::{
-    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts,
-    ResourceTemplates, Resources, ServerError, Stderr, StderrLines, Tools,
+    ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
+    ResourceTemplates, Resources, ServerError, Stderr, StderrLines, TaskRef, ToolCallError, Tools,
+    TypedResult,
 };
-pub use crate::client::{MAX_TASK_INPUTS, TaskRef};
-pub use crate::client::{ToolCallError, TypedResult};
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
 /// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.

@@ -1,7 +1,6 @@
 //! Calls whose results the application has not taken yet.
 
-use mcp_sansio::JsonStr;
-use mcp_sansio::{Call, CallOptions, OwnedJson};
+use mcp_sansio::{Call, CallOptions, JsonStr, OwnedJson};
 
 use super::{CallId, CallResult, Error};
 

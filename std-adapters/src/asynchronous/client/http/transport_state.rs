@@ -5,8 +5,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
 use std::sync::Mutex;
-use std::task::Poll;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use mcp_sansio::Printable;
 use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin, Post};

@@ -12,8 +12,7 @@ use mcp_sansio::Instant;
 use mcp_sansio::http::Fields;
 use mcp_sansio::http::site::{ExchangeKey, OwnedHead, ServerKey, Site, SiteRequest};
 
-use super::super::app::SHUTDOWN_TIMEOUT;
-use super::super::app::{App, Settings};
+use super::super::app::{App, SHUTDOWN_TIMEOUT, Settings};
 use super::super::broadcast::Receiver;
 use super::super::connection::earlier;
 use super::super::context::Context;
