@@ -6,7 +6,6 @@ mod hosted;
 #[cfg(feature = "http")]
 mod http_error;
 mod list;
-#[cfg(feature = "skills")]
 mod skills;
 mod stderr;
 mod task;
@@ -22,12 +21,10 @@ pub(crate) use list::Cursors;
 #[cfg(feature = "blocking")]
 pub(crate) use list::PageParams;
 pub(crate) use list::Pager;
-#[cfg(feature = "skills")]
-pub use list::Skills;
 pub use list::{
-    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Tools,
+    List, ListError, ListKind, MAX_LIST, MAX_PAGES, Prompts, ResourceTemplates, Resources, Skills,
+    Tools,
 };
-#[cfg(feature = "skills")]
 pub(crate) use skills::{check_skill, verified};
 pub use stderr::{LineFn, Stderr, StderrLines};
 pub use task::MAX_TASK_INPUTS;

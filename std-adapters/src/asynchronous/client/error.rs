@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-#[cfg(feature = "skills")]
-use mcp_sansio::SkillError;
-use mcp_sansio::{Printable, SendError, Violation};
+use mcp_sansio::{Printable, SendError, SkillError, Violation};
 
 use super::input::InputRefusal;
 #[cfg(feature = "http")]
@@ -46,7 +44,6 @@ pub enum CallError {
     /// The [task](super::TaskRef) belongs to another server, or to another protocol revision.
     OtherServer,
     /// A skill or a file of it must not be used.
-    #[cfg(feature = "skills")]
     Skill(SkillError),
     /// The connection has ended.
     Closed,
@@ -74,7 +71,6 @@ impl fmt::Display for CallError {
             Self::TaskCancelled => f.write_str("the task was cancelled"),
             Self::TaskGone(why) => why.fmt(f),
             Self::OtherServer => f.write_str("the task belongs to another server or revision"),
-            #[cfg(feature = "skills")]
             Self::Skill(error) => error.fmt(f),
             Self::Closed => f.write_str("the connection has ended"),
             #[cfg(feature = "http")]
@@ -97,7 +93,6 @@ impl From<ToolCallError> for CallError {
     }
 }
 
-#[cfg(feature = "skills")]
 impl From<SkillError> for CallError {
     fn from(error: SkillError) -> Self {
         Self::Skill(error)

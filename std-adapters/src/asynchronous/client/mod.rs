@@ -139,9 +139,7 @@ pub use transport::Transport;
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
-#[cfg(feature = "skills")]
-pub use crate::client::Skills;
 pub use crate::client::{
     ConnectError, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, TaskRef, ToolCallError, Tools, TypedResult,
+    ResourceTemplates, Resources, ServerError, Skills, TaskRef, ToolCallError, Tools, TypedResult,
 };

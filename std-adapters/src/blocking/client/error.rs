@@ -2,9 +2,7 @@
 
 use std::{fmt, io};
 
-#[cfg(feature = "skills")]
-use mcp_sansio::SkillError;
-use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, Violation};
+use mcp_sansio::{OwnedJson, Printable, ReadError, SendError, SkillError, Violation};
 
 use super::transport::ConnectionEnd;
 #[cfg(feature = "http")]
@@ -89,7 +87,6 @@ pub enum Error {
     /// The result of [`call`](super::Client::call) has no output.
     ToolCall(ToolCallError),
     /// A skill or a file of it must not be used.
-    #[cfg(feature = "skills")]
     Skill(SkillError),
     /// Reading or writing failed.
     Io(io::Error),
@@ -142,7 +139,6 @@ impl fmt::Display for Error {
             Self::NotSent(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result does not match its type: {error}"),
             Self::ToolCall(error) => error.fmt(f),
-            #[cfg(feature = "skills")]
             Self::Skill(error) => error.fmt(f),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
@@ -190,7 +186,6 @@ impl From<ReadError> for Error {
     }
 }
 
-#[cfg(feature = "skills")]
 impl From<SkillError> for Error {
     fn from(error: SkillError) -> Self {
         Self::Skill(error)

@@ -104,12 +104,10 @@ pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 #[cfg(feature = "http")]
 pub use crate::client::HttpError;
-#[cfg(feature = "skills")]
-pub use crate::client::Skills;
 pub use crate::client::{
     ConnectError, LineFn, List, ListError, ListKind, MAX_LIST, MAX_PAGES, MAX_TASK_INPUTS, Prompts,
-    ResourceTemplates, Resources, ServerError, Stderr, StderrLines, TaskRef, ToolCallError, Tools,
-    TypedResult,
+    ResourceTemplates, Resources, ServerError, Skills, Stderr, StderrLines, TaskRef, ToolCallError,
+    Tools, TypedResult,
 };
 
 /// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
