@@ -72,8 +72,8 @@ fn unsupported(instead: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
-/// Polls `future` with a runtime of your own in place of smol or tokio. Whatever has a timer must be
-/// polled so: servers, connections and calls of clients. The innermost counts.
+/// Polls `future` with a runtime of your own in place of smol or tokio. Whatever has a timer must
+/// be polled so: servers, connections and calls of clients. The innermost counts.
 ///
 /// ```
 /// # use std::time::Instant;

@@ -60,8 +60,10 @@ impl Runtime for Tokio {
     }
 }
 
-/// A stream of tokio, for [`Connector::connect`](crate::asynchronous::client::Connector::connect) and
-/// [`Connection::new`](crate::asynchronous::Connection::new).
+/// A stream of tokio, for [`Connection::new`] and
+/// [`Connector::connect`](crate::asynchronous::client::Connector::connect).
+///
+/// [`Connection::new`]: crate::asynchronous::Connection::new
 #[derive(Debug)]
 pub struct TokioStream<T>(Compat<T>);
 
@@ -133,9 +135,9 @@ impl Listener for UnixListener {
     }
 }
 
-/// Standard input and output, for [`Connection::new`](crate::asynchronous::Connection::new). tokio reads on a
-/// thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if the program
-/// ends before its input does.
+/// Standard input and output, for [`Connection::new`](crate::asynchronous::Connection::new). tokio
+/// reads on a thread, which the end of a runtime waits for: call `Runtime::shutdown_background` if
+/// the program ends before its input does.
 #[must_use]
 pub fn tokio_stdio() -> JoinedIo<TokioStream<Stdin>, TokioStream<Stdout>> {
     let output = TokioStream(tokio::io::stdout().compat_write());
