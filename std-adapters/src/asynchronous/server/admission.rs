@@ -38,7 +38,7 @@ impl Settings {
         let told = |observed: Option<Box<ObservedRequest<'static>>>, kind| {
             Some(observed?.without_handler(Refusal::InvalidParams, kind))
         };
-        let client = self.tasks.client(request, &origin, params.connection());
+        let client = || self.tasks.client(request, &origin, params.connection());
         let awaited = match self.tasks.handle(request, client) {
             None => None,
             Some(TaskAnswer::Wait(task)) => Some(task),
@@ -131,7 +131,7 @@ impl Settings {
         &self,
         request: &Request<'_>,
         found: Option<&Found>,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
         server: &Server<'_>,
     ) -> Result<Option<Box<TaskWork>>, RpcError<'static>> {
         let Some(Target::Tool(tool)) = found.map(Found::target) else { return Ok(None) };

@@ -112,7 +112,10 @@ impl<K: Clone> RunningTasks<K> {
 
     /// The handler at this place has ended.
     pub(super) fn forget(&mut self, place: Place) {
-        if let Some(at) = self.planned.remove(&place) {
+        // A place is not hashed for nothing.
+        if !self.planned.is_empty()
+            && let Some(at) = self.planned.remove(&place)
+        {
             self.later.remove(&(at, place));
         }
     }

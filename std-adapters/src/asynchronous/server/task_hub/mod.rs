@@ -143,12 +143,22 @@ impl TaskHub {
     pub(super) fn handle(
         self: &Arc<Self>,
         request: &Request<'_>,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
     ) -> Option<TaskAnswer> {
-        if request.method == Method::SubscriptionsListen {
-            let listen = TaskListen::new(self, request, self.listened(request, client.owner));
-            return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
+        match request.method {
+            Method::TasksGet
+            | Method::TasksResult
+            | Method::TasksUpdate
+            | Method::TasksCancel
+            | Method::TasksList => {}
+            Method::SubscriptionsListen => {
+                let listen = TaskListen::new(self, request, self.listened(request, client().owner));
+                return Some(TaskAnswer::Response(PendingResponse::Listen(Box::new(listen))));
+            }
+            // Neither a lock nor the time of the hub is for those.
+            _ => return None,
         }
+        let client = client();
         let time = self.time();
         let mut guard = self.lock();
         let state = &mut *guard;

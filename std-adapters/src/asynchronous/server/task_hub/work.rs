@@ -49,7 +49,7 @@ impl TaskWork {
         tool: &Entry<'_>,
         mode: TaskMode,
         features: ClientFeatures,
-        client: TaskClient,
+        client: impl FnOnce() -> TaskClient,
     ) -> Option<Box<Self>> {
         let hub = &settings.tasks;
         let (ttl_ms, after, is_asked) = match mode {
@@ -59,7 +59,7 @@ impl TaskWork {
         };
         Some(Box::new(Self {
             hub: Arc::clone(hub),
-            client,
+            client: client(),
             features,
             ttl_ms,
             after,
